@@ -1,0 +1,352 @@
+import datetime
+
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class RecordStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECORD_STATUS_UNSPECIFIED: _ClassVar[RecordStatus]
+    RECORD_STATUS_ACTIVE: _ClassVar[RecordStatus]
+    RECORD_STATUS_ARCHIVED: _ClassVar[RecordStatus]
+
+class IndexState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    INDEX_STATE_UNSPECIFIED: _ClassVar[IndexState]
+    INDEX_STATE_NONE: _ClassVar[IndexState]
+    INDEX_STATE_PENDING: _ClassVar[IndexState]
+    INDEX_STATE_INDEXED: _ClassVar[IndexState]
+    INDEX_STATE_FAILED: _ClassVar[IndexState]
+RECORD_STATUS_UNSPECIFIED: RecordStatus
+RECORD_STATUS_ACTIVE: RecordStatus
+RECORD_STATUS_ARCHIVED: RecordStatus
+INDEX_STATE_UNSPECIFIED: IndexState
+INDEX_STATE_NONE: IndexState
+INDEX_STATE_PENDING: IndexState
+INDEX_STATE_INDEXED: IndexState
+INDEX_STATE_FAILED: IndexState
+
+class WMRecord(_message.Message):
+    __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "provider", "blob_key", "size_bytes", "sha256", "status", "tags", "graph_name", "agent_bundle_id", "app_id", "context_id", "created_by", "owner_user_id", "agent_id", "expires_at", "created_at", "updated_at", "version", "index_state")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SUBTYPE_FIELD_NUMBER: _ClassVar[int]
+    SEMANTIC_PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    REASONING_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_JSON_FIELD_NUMBER: _ClassVar[int]
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    INDEX_STATE_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    entity_node_id: str
+    memory_type: str
+    subtype: str
+    semantic_purpose: str
+    name: str
+    description: str
+    reasoning: str
+    content_type: str
+    metadata_json: str
+    content_json: str
+    provider: str
+    blob_key: str
+    size_bytes: int
+    sha256: str
+    status: RecordStatus
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    context_id: str
+    created_by: str
+    owner_user_id: str
+    agent_id: str
+    expires_at: _timestamp_pb2.Timestamp
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    version: int
+    index_state: IndexState
+    def __init__(self, working_memory_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., memory_type: _Optional[str] = ..., subtype: _Optional[str] = ..., semantic_purpose: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., reasoning: _Optional[str] = ..., content_type: _Optional[str] = ..., metadata_json: _Optional[str] = ..., content_json: _Optional[str] = ..., provider: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., status: _Optional[_Union[RecordStatus, str]] = ..., tags: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., context_id: _Optional[str] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., index_state: _Optional[_Union[IndexState, str]] = ...) -> None: ...
+
+class WMRecordInput(_message.Message):
+    __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "tags", "graph_name", "agent_bundle_id", "app_id", "expires_at", "embedding")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SUBTYPE_FIELD_NUMBER: _ClassVar[int]
+    SEMANTIC_PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    REASONING_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_JSON_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    entity_node_id: str
+    memory_type: str
+    subtype: str
+    semantic_purpose: str
+    name: str
+    description: str
+    reasoning: str
+    content_type: str
+    metadata_json: str
+    content_json: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    expires_at: _timestamp_pb2.Timestamp
+    embedding: Embedding
+    def __init__(self, working_memory_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., memory_type: _Optional[str] = ..., subtype: _Optional[str] = ..., semantic_purpose: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., reasoning: _Optional[str] = ..., content_type: _Optional[str] = ..., metadata_json: _Optional[str] = ..., content_json: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., embedding: _Optional[_Union[Embedding, _Mapping]] = ...) -> None: ...
+
+class Embedding(_message.Message):
+    __slots__ = ("values", "model")
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    model: str
+    def __init__(self, values: _Optional[_Iterable[float]] = ..., model: _Optional[str] = ...) -> None: ...
+
+class InsertWMRecordRequest(_message.Message):
+    __slots__ = ("record", "request_id")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecordInput
+    request_id: str
+    def __init__(self, record: _Optional[_Union[WMRecordInput, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class InsertWMRecordResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class FetchWMRecordRequest(_message.Message):
+    __slots__ = ("working_memory_id", "include_archived")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    include_archived: bool
+    def __init__(self, working_memory_id: _Optional[str] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class FetchWMRecordResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class UpdateWMRecordRequest(_message.Message):
+    __slots__ = ("record", "update_mask", "expected_version", "request_id")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecordInput
+    update_mask: _field_mask_pb2.FieldMask
+    expected_version: int
+    request_id: str
+    def __init__(self, record: _Optional[_Union[WMRecordInput, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_version: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateWMRecordResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class FetchWMRecordsByEntityRequest(_message.Message):
+    __slots__ = ("entity_node_id", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "with_content", "page_size", "page_token")
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPES_FIELD_NUMBER: _ClassVar[int]
+    SUBTYPES_FIELD_NUMBER: _ClassVar[int]
+    SEMANTIC_PURPOSES_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    WITH_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entity_node_id: str
+    memory_types: _containers.RepeatedScalarFieldContainer[str]
+    subtypes: _containers.RepeatedScalarFieldContainer[str]
+    semantic_purposes: _containers.RepeatedScalarFieldContainer[str]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    name_prefix: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata_contains_json: str
+    include_archived: bool
+    with_content: bool
+    page_size: int
+    page_token: str
+    def __init__(self, entity_node_id: _Optional[str] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., with_content: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class FetchWMRecordsByEntityResponse(_message.Message):
+    __slots__ = ("records", "next_page_token")
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    records: _containers.RepeatedCompositeFieldContainer[WMRecord]
+    next_page_token: str
+    def __init__(self, records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UploadBlobRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: UploadHeader
+    chunk: bytes
+    def __init__(self, header: _Optional[_Union[UploadHeader, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+
+class UploadHeader(_message.Message):
+    __slots__ = ("record", "size_bytes", "sha256", "request_id")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecordInput
+    size_bytes: int
+    sha256: str
+    request_id: str
+    def __init__(self, record: _Optional[_Union[WMRecordInput, _Mapping]] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UploadBlobResponse(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key", "size_bytes", "sha256", "record")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    size_bytes: int
+    sha256: str
+    record: WMRecord
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class GetBlobRequest(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key", "offset_bytes", "length_bytes", "include_archived")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    LENGTH_BYTES_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    offset_bytes: int
+    length_bytes: int
+    include_archived: bool
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., length_bytes: _Optional[int] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class GetBlobResponse(_message.Message):
+    __slots__ = ("record", "chunk")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    chunk: bytes
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+
+class GetContentRequest(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key", "include_archived")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    include_archived: bool
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class GetContentResponse(_message.Message):
+    __slots__ = ("record", "content")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    content: bytes
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., content: _Optional[bytes] = ...) -> None: ...
+
+class DeleteBlobRequest(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ...) -> None: ...
+
+class DeleteBlobResponse(_message.Message):
+    __slots__ = ("working_memory_id",)
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    def __init__(self, working_memory_id: _Optional[str] = ...) -> None: ...
+
+class ListBlobsRequest(_message.Message):
+    __slots__ = ("entity_node_id", "include_archived", "page_size", "page_token")
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entity_node_id: str
+    include_archived: bool
+    page_size: int
+    page_token: str
+    def __init__(self, entity_node_id: _Optional[str] = ..., include_archived: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListBlobsResponse(_message.Message):
+    __slots__ = ("blobs", "next_page_token")
+    BLOBS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    blobs: _containers.RepeatedCompositeFieldContainer[BlobEntry]
+    next_page_token: str
+    def __init__(self, blobs: _Optional[_Iterable[_Union[BlobEntry, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class BlobEntry(_message.Message):
+    __slots__ = ("blob_key", "working_memory_id", "name", "memory_type", "content_type", "size_bytes", "sha256", "created_at")
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    blob_key: str
+    working_memory_id: str
+    name: str
+    memory_type: str
+    content_type: str
+    size_bytes: int
+    sha256: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, blob_key: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., name: _Optional[str] = ..., memory_type: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

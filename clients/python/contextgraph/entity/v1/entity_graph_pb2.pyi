@@ -1,0 +1,402 @@
+import datetime
+
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Direction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIRECTION_UNSPECIFIED: _ClassVar[Direction]
+    DIRECTION_OUT: _ClassVar[Direction]
+    DIRECTION_IN: _ClassVar[Direction]
+    DIRECTION_BOTH: _ClassVar[Direction]
+
+class OnExisting(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ON_EXISTING_UNSPECIFIED: _ClassVar[OnExisting]
+    ON_EXISTING_FAIL: _ClassVar[OnExisting]
+    ON_EXISTING_SKIP: _ClassVar[OnExisting]
+
+class DataUpdate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DATA_UPDATE_UNSPECIFIED: _ClassVar[DataUpdate]
+    DATA_UPDATE_MERGE_PATCH: _ClassVar[DataUpdate]
+    DATA_UPDATE_REPLACE: _ClassVar[DataUpdate]
+DIRECTION_UNSPECIFIED: Direction
+DIRECTION_OUT: Direction
+DIRECTION_IN: Direction
+DIRECTION_BOTH: Direction
+ON_EXISTING_UNSPECIFIED: OnExisting
+ON_EXISTING_FAIL: OnExisting
+ON_EXISTING_SKIP: OnExisting
+DATA_UPDATE_UNSPECIFIED: DataUpdate
+DATA_UPDATE_MERGE_PATCH: DataUpdate
+DATA_UPDATE_REPLACE: DataUpdate
+
+class Node(_message.Message):
+    __slots__ = ("id", "external_id", "graph_name", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "data_json", "is_archived", "seq", "created_at", "modified_at", "version", "created_by", "owner_user_id", "agent_id", "context_id")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    GENERAL_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    SPECIFIC_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    IS_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MODIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    external_id: str
+    graph_name: str
+    agent_bundle_id: str
+    general_type_name: str
+    specific_type_name: str
+    name: str
+    status: str
+    data_json: str
+    is_archived: bool
+    seq: int
+    created_at: _timestamp_pb2.Timestamp
+    modified_at: _timestamp_pb2.Timestamp
+    version: int
+    created_by: str
+    owner_user_id: str
+    agent_id: str
+    context_id: str
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., general_type_name: _Optional[str] = ..., specific_type_name: _Optional[str] = ..., name: _Optional[str] = ..., status: _Optional[str] = ..., data_json: _Optional[str] = ..., is_archived: _Optional[bool] = ..., seq: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., created_by: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., context_id: _Optional[str] = ...) -> None: ...
+
+class Edge(_message.Message):
+    __slots__ = ("id", "graph_name", "from_node_id", "to_node_id", "edge_type", "data_json", "created_at", "version", "context_id")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    FROM_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TO_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    graph_name: str
+    from_node_id: str
+    to_node_id: str
+    edge_type: str
+    data_json: str
+    created_at: _timestamp_pb2.Timestamp
+    version: int
+    context_id: str
+    def __init__(self, id: _Optional[str] = ..., graph_name: _Optional[str] = ..., from_node_id: _Optional[str] = ..., to_node_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., data_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., context_id: _Optional[str] = ...) -> None: ...
+
+class NodeInput(_message.Message):
+    __slots__ = ("id", "external_id", "graph_name", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "data_json", "created_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    GENERAL_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    SPECIFIC_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    external_id: str
+    graph_name: str
+    agent_bundle_id: str
+    general_type_name: str
+    specific_type_name: str
+    name: str
+    status: str
+    data_json: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., general_type_name: _Optional[str] = ..., specific_type_name: _Optional[str] = ..., name: _Optional[str] = ..., status: _Optional[str] = ..., data_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class EdgeInput(_message.Message):
+    __slots__ = ("id", "graph_name", "from_node_id", "to_node_id", "edge_type", "data_json", "created_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    FROM_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TO_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    graph_name: str
+    from_node_id: str
+    to_node_id: str
+    edge_type: str
+    data_json: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., graph_name: _Optional[str] = ..., from_node_id: _Optional[str] = ..., to_node_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., data_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class CreateNodeRequest(_message.Message):
+    __slots__ = ("node", "get_existing", "request_id")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    GET_EXISTING_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    node: NodeInput
+    get_existing: bool
+    request_id: str
+    def __init__(self, node: _Optional[_Union[NodeInput, _Mapping]] = ..., get_existing: _Optional[bool] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CreateNodeResponse(_message.Message):
+    __slots__ = ("node", "existed")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    EXISTED_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    existed: bool
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., existed: _Optional[bool] = ...) -> None: ...
+
+class CreateEdgeRequest(_message.Message):
+    __slots__ = ("edge", "request_id")
+    EDGE_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    edge: EdgeInput
+    request_id: str
+    def __init__(self, edge: _Optional[_Union[EdgeInput, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CreateEdgeResponse(_message.Message):
+    __slots__ = ("edge",)
+    EDGE_FIELD_NUMBER: _ClassVar[int]
+    edge: Edge
+    def __init__(self, edge: _Optional[_Union[Edge, _Mapping]] = ...) -> None: ...
+
+class WriteGraphRequest(_message.Message):
+    __slots__ = ("nodes", "edges", "on_existing", "request_id")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    ON_EXISTING_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[NodeInput]
+    edges: _containers.RepeatedCompositeFieldContainer[EdgeInput]
+    on_existing: OnExisting
+    request_id: str
+    def __init__(self, nodes: _Optional[_Iterable[_Union[NodeInput, _Mapping]]] = ..., edges: _Optional[_Iterable[_Union[EdgeInput, _Mapping]]] = ..., on_existing: _Optional[_Union[OnExisting, str]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class WriteGraphResponse(_message.Message):
+    __slots__ = ("nodes", "edges")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[WrittenRow]
+    edges: _containers.RepeatedCompositeFieldContainer[WrittenRow]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[WrittenRow, _Mapping]]] = ..., edges: _Optional[_Iterable[_Union[WrittenRow, _Mapping]]] = ...) -> None: ...
+
+class WrittenRow(_message.Message):
+    __slots__ = ("id", "created_at", "seq", "existed")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    EXISTED_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    created_at: _timestamp_pb2.Timestamp
+    seq: int
+    existed: bool
+    def __init__(self, id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq: _Optional[int] = ..., existed: _Optional[bool] = ...) -> None: ...
+
+class GetNodeRequest(_message.Message):
+    __slots__ = ("node_id",)
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    def __init__(self, node_id: _Optional[str] = ...) -> None: ...
+
+class GetNodeResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class BatchGetNodesRequest(_message.Message):
+    __slots__ = ("node_ids",)
+    NODE_IDS_FIELD_NUMBER: _ClassVar[int]
+    node_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class BatchGetNodesResponse(_message.Message):
+    __slots__ = ("nodes", "missing_ids")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[Node]
+    missing_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetNodeByExternalIdRequest(_message.Message):
+    __slots__ = ("external_id", "graph_name")
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    external_id: str
+    graph_name: str
+    def __init__(self, external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+
+class GetNodeByExternalIdResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class GetNodeByNameRequest(_message.Message):
+    __slots__ = ("name", "graph_name")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    graph_name: str
+    def __init__(self, name: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+
+class GetNodeByNameResponse(_message.Message):
+    __slots__ = ("node", "matches")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    MATCHES_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    matches: int
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., matches: _Optional[int] = ...) -> None: ...
+
+class UpdateNodeDataRequest(_message.Message):
+    __slots__ = ("node_id", "data_json", "update", "expected_version", "request_id")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    data_json: str
+    update: DataUpdate
+    expected_version: int
+    request_id: str
+    def __init__(self, node_id: _Optional[str] = ..., data_json: _Optional[str] = ..., update: _Optional[_Union[DataUpdate, str]] = ..., expected_version: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateNodeDataResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class UpdateNodeStatusRequest(_message.Message):
+    __slots__ = ("node_id", "status", "expected_status", "expected_version", "message")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_STATUS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    status: str
+    expected_status: str
+    expected_version: int
+    message: str
+    def __init__(self, node_id: _Optional[str] = ..., status: _Optional[str] = ..., expected_status: _Optional[str] = ..., expected_version: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
+
+class UpdateNodeStatusResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class ArchiveNodeRequest(_message.Message):
+    __slots__ = ("node_id", "restore", "expected_version")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    RESTORE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    restore: bool
+    expected_version: int
+    def __init__(self, node_id: _Optional[str] = ..., restore: _Optional[bool] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class ArchiveNodeResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class ListEdgesRequest(_message.Message):
+    __slots__ = ("node_id", "direction", "edge_types", "page_size", "page_token")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    direction: Direction
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    page_size: int
+    page_token: str
+    def __init__(self, node_id: _Optional[str] = ..., direction: _Optional[_Union[Direction, str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListEdgesResponse(_message.Message):
+    __slots__ = ("edges", "next_page_token")
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    edges: _containers.RepeatedCompositeFieldContainer[Edge]
+    next_page_token: str
+    def __init__(self, edges: _Optional[_Iterable[_Union[Edge, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class TraverseRequest(_message.Message):
+    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget")
+    START_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
+    NODE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_START_FIELD_NUMBER: _ClassVar[int]
+    ORDER_PATH_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NODE_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    start_node_ids: _containers.RepeatedScalarFieldContainer[str]
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    direction: Direction
+    depth_max: int
+    node_types: _containers.RepeatedScalarFieldContainer[str]
+    include_archived: bool
+    include_start: bool
+    order_path: str
+    descending: bool
+    limit: int
+    page_token: str
+    node_budget: int
+    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ...) -> None: ...
+
+class TraverseResponse(_message.Message):
+    __slots__ = ("nodes", "indexed", "next_page_token")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[TraversedNode]
+    indexed: bool
+    next_page_token: str
+    def __init__(self, nodes: _Optional[_Iterable[_Union[TraversedNode, _Mapping]]] = ..., indexed: _Optional[bool] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class TraversedNode(_message.Message):
+    __slots__ = ("node", "depth", "reached_by")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    REACHED_BY_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    depth: int
+    reached_by: ReachedBy
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., depth: _Optional[int] = ..., reached_by: _Optional[_Union[ReachedBy, _Mapping]] = ...) -> None: ...
+
+class ReachedBy(_message.Message):
+    __slots__ = ("edge_id", "edge_type", "node_id", "data_json")
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    edge_id: str
+    edge_type: str
+    node_id: str
+    data_json: str
+    def __init__(self, edge_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., node_id: _Optional[str] = ..., data_json: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,1 @@
+"""The Context Service: working memory and chat history, over gRPC."""

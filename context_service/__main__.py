@@ -1,0 +1,54 @@
+"""Command line of the Context Service: `context-service serve | migrate | dev`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+from context_service import app
+from context_service.dev import stay_up
+from context_service.settings import Settings
+from contextgraph.errors import ContextGraphError
+from service_runtime import logs, process, server
+from service_runtime.commands import add_migrate, add_serve, run_migrations
+from service_runtime.settings import load
+
+_log = logging.getLogger("context_service")
+
+
+def main() -> None:
+    """Run one command."""
+    parser = argparse.ArgumentParser(
+        prog="context-service", description="Working memory and chat history of agents, over gRPC."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    add_serve(commands)
+    add_migrate(commands)
+    commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
+    arguments = parser.parse_args()
+    if arguments.command == "dev":
+        stay_up()
+        return
+
+    settings = load(Settings)
+    logs.configure(settings.log_level)
+    try:
+        if arguments.command == "migrate" or arguments.migrate:
+            run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
+        if arguments.command == "serve":
+            process.tune_malloc()
+            process.run(_serve(settings))
+    except ContextGraphError as error:
+        sys.exit(f"context-service: {error.message}")
+
+
+async def _serve(settings: Settings) -> None:
+    async with app.running(settings) as port:
+        _log.info("serving", extra={"host": settings.context_service_host, "port": port})
+        await server.until_signal()
+        _log.info("stopping")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Object storage: one portable type over one small backend a provider."""

@@ -1,0 +1,174 @@
+"""The whole stack on one machine: embedded Postgres and the two services, each a process of its own.
+
+For development and the demo. The services are started as an operator would start them, from their command lines
+and environment; this process only watches them. Whatever ends it ends them: they are told by the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from service_runtime import embedded_postgres
+from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from service_runtime.settings import state_folder
+
+READY_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 25.0
+_POLL_S = 0.02
+_PR_SET_PDEATHSIG = 1
+
+
+class StackError(Exception):
+    """The stack cannot run; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """A running stack."""
+
+    context_address: str
+    entity_address: str
+    postgres: EmbeddedPostgres
+    processes: Sequence[subprocess.Popen[bytes]]
+
+
+@contextmanager
+def stack(folder: Path, *, context_port: int, entity_port: int, keep: bool = True) -> Iterator[Stack]:
+    """Run the stack for the block.
+
+    Args:
+        folder: Where its data and logs are.
+        context_port: Port of the Context Service.
+        entity_port: Port of the Entity Service.
+        keep: False removes the database at the end.
+
+    Raises:
+        StackError: something did not start.
+    """
+    with ExitStack() as opened:
+        try:
+            postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
+        except EmbeddedPostgresError as error:
+            raise StackError(str(error)) from error
+        environment = {
+            **os.environ,
+            "DATABASE_URL": postgres.service_url,
+            "DATABASE_ADMIN_URL": postgres.admin_url,
+            "ENTITY_SERVICE_PORT": str(entity_port),
+            "ENTITY_SERVICE_URL": f"127.0.0.1:{entity_port}",
+            "CONTEXT_SERVICE_PORT": str(context_port),
+            "WORKING_MEMORY_STORAGE_PATH": os.environ.get("WORKING_MEMORY_STORAGE_PATH", str(folder / "blobs")),
+        }
+        entity = opened.enter_context(_service("entity_service", folder / "entity-service.log", environment))
+        context = opened.enter_context(_service("context_service", folder / "context-service.log", environment))
+        _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, folder / "entity-service.log")
+        _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, folder / "context-service.log")
+        yield Stack(
+            context_address=f"127.0.0.1:{context_port}",
+            entity_address=f"127.0.0.1:{entity_port}",
+            postgres=postgres,
+            processes=(entity, context),
+        )
+
+
+def stay_up() -> None:
+    """Run the stack until Ctrl-C: what `make run` does."""
+    folder = state_folder()
+    started = time.monotonic()
+    for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell started us with Ctrl-C ignored
+        signal.signal(number, _interrupt)
+    try:
+        with stack(
+            folder,
+            context_port=int(os.environ.get("CONTEXT_SERVICE_PORT", "50051")),
+            entity_port=int(os.environ.get("ENTITY_SERVICE_PORT", "50052")),
+        ) as running:
+            print(_welcome(running, folder, time.monotonic() - started), flush=True)
+            while all(process.poll() is None for process in running.processes):
+                time.sleep(0.2)
+            raise StackError(f"a service ended by itself; see {folder}/*.log")
+    except StackError as error:
+        sys.exit(f"cannot run: {error}")
+    except KeyboardInterrupt:
+        print("\nstopped; the data stays in", folder)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _welcome(running: Stack, folder: Path, seconds: float) -> str:
+    python = ".venv/bin/python" if Path(".venv/bin/python").exists() else sys.executable
+    return f"""
+ready in {seconds:.1f} s
+
+  Context Service   {running.context_address}
+  Entity Service    {running.entity_address}
+  Postgres          127.0.0.1:{running.postgres.port}   (data and logs: {folder}/)
+
+Try, in another terminal:
+
+  {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
+  {python} -c 'from contextgraph import ContextClient as C; print(C().upload_blob("README.md", memory_type="file"))'
+  {python} examples/chat.py
+
+Ctrl-C stops all of it."""
+
+
+@contextmanager
+def _service(module: str, log_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    with log_path.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, "serve", "--migrate"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_die_with_parent,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _die_with_parent() -> None:
+    os.setsid()  # Ctrl-C is for us: the services are stopped in order
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes], log_path: Path) -> None:
+    give_up_at = time.monotonic() + READY_TIMEOUT_S
+    with grpc.insecure_channel(address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        while True:
+            if process.poll() is not None or time.monotonic() > give_up_at:
+                lines = log_path.read_text(errors="replace").splitlines() or ["(empty)"]
+                raise StackError(f"{name} did not start; {log_path} ends with:\n  {lines[-1]}")
+            try:
+                # Waiting for the connection is gRPC's: without it a first refusal is remembered for a second.
+                answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=0.2, wait_for_ready=True)
+                if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+            except grpc.RpcError:
+                pass
+            time.sleep(_POLL_S)

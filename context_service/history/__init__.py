@@ -1,0 +1,1 @@
+"""Chat history: messages read off the entity graph by a mapping."""

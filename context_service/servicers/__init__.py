@@ -1,0 +1,1 @@
+"""One module per proto service: parse, one call, render."""

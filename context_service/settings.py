@@ -1,0 +1,67 @@
+"""Settings of the Context Service: the only reader of its environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, model_validator
+
+from service_runtime.settings import KIB, MIB, ServiceSettings
+
+GIB = 1024 * MIB
+
+
+class Settings(ServiceSettings):
+    """What the Context Service is told."""
+
+    context_service_host: str = Field("127.0.0.1", description="address to listen on")
+    context_service_port: int = Field(50051, ge=0, le=65535, description="port to listen on; 0: any free one")
+    entity_service_url: str = Field(
+        "127.0.0.1:50052",
+        description="the Entity Service: host:port, http://host:port (plaintext) or https://host[:port] (TLS)",
+    )
+    entity_service_port: int = Field(
+        50052, ge=1, le=65535, description="the Entity Service's port, where its URL has none"
+    )
+    working_memory_storage_provider: Literal["azure", "gcs", "s3", "local"] | None = Field(
+        None,
+        description="where blobs go: azure, gcs, s3 or local; unset: local in development, an error in production",
+    )
+    working_memory_storage_path: Path | None = Field(
+        None, description="folder of the local provider; unset in development: .contextgraph/blobs"
+    )
+    blob_bytes_max: int = Field(16 * GIB, ge=1, description="size of one blob")
+    blob_delete_grace_s: float = Field(
+        7 * 24 * 3600.0,
+        ge=0,
+        description="seconds between the last reference to a blob and the removal of its bytes; "
+        "longer than the oldest backup you would restore",
+    )
+    upload_lease_s: float = Field(
+        3600.0, gt=0, description="seconds after its last sign of life in which an upload counts as abandoned"
+    )
+    sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps of abandoned and deleted blobs")
+    metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record")
+
+    blob_storage_provider: Literal["azure", "gcs", "s3", "local"] | None = Field(
+        None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER"
+    )
+    working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_older_names(cls, values: object) -> object:
+        """Let an older name stand for the new one; both set and different is an error."""
+        if not isinstance(values, dict):
+            return values
+        for older, newer in (
+            ("blob_storage_provider", "working_memory_storage_provider"),
+            ("working_memory_database_url", "database_url"),
+        ):
+            if not values.get(older):
+                continue
+            if values.get(newer) and values[newer] != values[older]:
+                raise ValueError(f"{newer.upper()} and its older name {older.upper()} are both set and differ")
+            values[newer] = values[older]
+        return values

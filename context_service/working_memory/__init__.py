@@ -1,0 +1,1 @@
+"""Working memory: records in Postgres over blobs in object storage."""

@@ -1,0 +1,1 @@
+"""The Entity Service: nodes and typed edges in Postgres, over gRPC."""

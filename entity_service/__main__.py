@@ -1,0 +1,47 @@
+"""Command line of the Entity Service: `entity-service serve | migrate`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+from contextgraph.errors import ContextGraphError
+from entity_service import app
+from entity_service.settings import Settings
+from service_runtime import logs, process, server
+from service_runtime.commands import add_migrate, add_serve, run_migrations
+from service_runtime.settings import load
+
+_log = logging.getLogger("entity_service")
+
+
+def main() -> None:
+    """Run one command."""
+    parser = argparse.ArgumentParser(prog="entity-service", description="Nodes and typed edges, over gRPC.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    add_serve(commands)
+    add_migrate(commands)
+    arguments = parser.parse_args()
+
+    settings = load(Settings)
+    logs.configure(settings.log_level)
+    try:
+        if arguments.command == "migrate" or arguments.migrate:
+            run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
+        if arguments.command == "serve":
+            process.tune_malloc()
+            process.run(_serve(settings))
+    except ContextGraphError as error:
+        sys.exit(f"entity-service: {error.message}")
+
+
+async def _serve(settings: Settings) -> None:
+    async with app.running(settings) as port:
+        _log.info("serving", extra={"host": settings.entity_service_host, "port": port})
+        await server.until_signal()
+        _log.info("stopping")
+
+
+if __name__ == "__main__":
+    main()

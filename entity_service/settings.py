@@ -1,0 +1,17 @@
+"""Settings of the Entity Service: the only reader of its environment."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from service_runtime.settings import MIB, ServiceSettings
+
+
+class Settings(ServiceSettings):
+    """What the Entity Service is told."""
+
+    entity_service_host: str = Field("127.0.0.1", description="address to listen on")
+    entity_service_port: int = Field(50052, ge=0, le=65535, description="port to listen on; 0: any free one")
+    write_rows_max: int = Field(2000, ge=1, description="nodes and edges of one WriteGraph")
+    write_bytes_max: int = Field(4 * MIB, ge=1, description="documents of one WriteGraph, together")
+    traverse_nodes_max: int = Field(100_000, ge=1, description="nodes that one traversal may visit")

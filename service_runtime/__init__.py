@@ -1,0 +1,1 @@
+"""What any server of ours needs: life cycle, interceptors, Postgres, migrations, page tokens."""

@@ -1,0 +1,97 @@
+"""Who calls: the principal, and how a key becomes one.
+
+The principal comes from the key alone; no field and no header widens it. With no key configured, everybody is the
+default tenant's anonymous principal, which `server.check_exposure` allows on loopback only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from contextgraph.errors import Unauthenticated
+
+# The row of it is in migrations/0001_access.sql.
+DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
+
+Metadata = Iterable[tuple[str, str | bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Whom a call acts for."""
+
+    tenant_id: UUID
+    subject: str  # whom the key or token stands for; rows keep it as `created_by`
+    scopes: frozenset[str] = frozenset({"read", "write", "admin"})
+    user_id: str = ""
+    agent_id: str = ""
+    app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
+    agent_bundle_id: str = ""
+    graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
+
+
+class Authenticator(Protocol):
+    """Turns a call's metadata into a principal."""
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the principal of the credential in `metadata`.
+
+        Raises:
+            Unauthenticated: there is none, or it is not valid. Never says which.
+        """
+        ...
+
+
+class ApiKeys:
+    """A fixed set of keys, held as hashes: the comparison takes the same time for any wrong key."""
+
+    def __init__(self, principals: Mapping[str, Principal]) -> None:
+        """Take the principals by their key in clear text, which is not kept."""
+        self._principals = [(_digest(key), principal) for key, principal in principals.items()]
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the principal of the call's key."""
+        digest = _digest(credential(metadata))
+        found = None
+        for known, principal in self._principals:
+            if hmac.compare_digest(known, digest):
+                found = principal
+        if found is None:
+            raise Unauthenticated("no valid key; send `authorization: Bearer <key>`")
+        return found
+
+
+class Anonymous:
+    """Lets everybody in as the default tenant: for development, on loopback."""
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the default principal, whatever the metadata says."""
+        return Principal(tenant_id=DEFAULT_TENANT_ID, subject="anonymous")
+
+
+def authenticator(api_key: str) -> Authenticator:
+    """Return what checks the calls of a single-tenant deployment; an empty key checks nothing."""
+    if not api_key:
+        return Anonymous()
+    return ApiKeys({api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")})
+
+
+def credential(metadata: Metadata) -> str:
+    """Return the key or token of a call: from `authorization: Bearer`, else from `x-api-key`, else empty."""
+    api_key = ""
+    for name, value in metadata:
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        if name == "authorization" and text[:7].lower() == "bearer ":
+            return text[7:].strip()
+        if name == "x-api-key":
+            api_key = text.strip()
+    return api_key
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()

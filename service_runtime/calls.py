@@ -1,0 +1,41 @@
+"""The call that is being answered: its id, principal, credential and deadline.
+
+Held in a context variable, set by the interceptor, so that a statement timeout deep below knows how much time is left
+without every signature carrying it. Servicers hand the principal to the rules by name; rules never look here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from service_runtime.auth import Principal
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One RPC under way."""
+
+    call_id: str
+    method: str  # "/contextgraph.entity.v1.EntityGraph/GetNode"
+    deadline: float = math.inf  # on the monotonic clock
+    principal: Principal | None = None
+    credential: str = ""  # forwarded as it came, to a service that checks it itself
+
+
+current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
+
+
+def principal() -> Principal:
+    """Return the principal of the call under way. Only servicers ask."""
+    call = current_call.get()
+    assert call is not None and call.principal is not None, "no authenticated call is under way"
+    return call.principal
+
+
+def remaining_s() -> float:
+    """Return the seconds until the deadline of the call under way; infinity outside of calls or without a deadline."""
+    call = current_call.get()
+    return math.inf if call is None else call.deadline - time.monotonic()

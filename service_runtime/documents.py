@@ -1,0 +1,120 @@
+"""JSON documents and texts of callers, checked where they come in.
+
+Documents travel as UTF-8 JSON text. What passes here can be stored as jsonb, parsed again by any reader, and walked by
+recursive code: so NaN, lone surrogates, NUL characters and deep nesting are refused, each naming the field.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from contextgraph.errors import InvalidArgument, LimitExceeded
+
+NESTING_MAX = 100
+
+# Strings first, so that a bracket inside one is not counted.
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+
+
+def parse_json(field: str, text: str, *, size_bytes_max: int) -> Any:
+    """Return the value of a JSON document after all checks.
+
+    Args:
+        field: Path of the field in its request, for the error.
+        text: The document.
+        size_bytes_max: Largest size in UTF-8.
+
+    Raises:
+        InvalidArgument: it is not JSON, holds a NUL, or nests deeper than `NESTING_MAX`.
+        LimitExceeded: it is too long.
+    """
+    check_size(field, text, size_bytes_max=size_bytes_max)
+    if _nesting(text) > NESTING_MAX:
+        raise InvalidArgument(f"{field} nests deeper than {NESTING_MAX}", field=field)
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidArgument(f"{field} is not valid JSON: {error}", field=field) from None
+    # Postgres stores no NUL in a text. The substring is a hint only: it may be an escaped backslash before "u0000".
+    if "\\u0000" in text and _holds_nul(value):
+        raise InvalidArgument(f"{field} holds a NUL character", field=field)
+    return value
+
+
+def parse_object(field: str, text: str, *, size_bytes_max: int) -> dict[str, Any]:
+    """Return a JSON object after all checks; empty text is an empty object.
+
+    Raises:
+        InvalidArgument: as `parse_json`, or it is JSON of another type.
+        LimitExceeded: it is too long.
+    """
+    value = parse_json(field, text or "{}", size_bytes_max=size_bytes_max)
+    if not isinstance(value, dict):
+        raise InvalidArgument(f"{field} is not a JSON object", field=field)
+    return value
+
+
+def check_size(field: str, text: str, *, size_bytes_max: int) -> None:
+    """Refuse a text of more than `size_bytes_max` bytes of UTF-8.
+
+    Raises:
+        LimitExceeded: it is too long.
+    """
+    if len(text) * 4 <= size_bytes_max:  # no character takes more than four bytes
+        return
+    size_bytes = len(text.encode())
+    if size_bytes > size_bytes_max:
+        raise LimitExceeded(
+            f"{field} has {size_bytes} bytes; the limit is {size_bytes_max}",
+            limit=field,
+            limit_max=size_bytes_max,
+            value=size_bytes,
+        )
+
+
+def check_text(field: str, text: str, *, chars_max: int, required: bool = False) -> str:
+    """Return a one-field text that Postgres can store.
+
+    Raises:
+        InvalidArgument: it is empty though `required`, or holds a NUL.
+        LimitExceeded: it has more than `chars_max` characters.
+    """
+    if required and not text:
+        raise InvalidArgument(f"{field} is required", field=field)
+    if "\0" in text:
+        raise InvalidArgument(f"{field} holds a NUL character", field=field)
+    if len(text) > chars_max:
+        raise LimitExceeded(
+            f"{field} has {len(text)} characters; the limit is {chars_max}",
+            limit=field,
+            limit_max=chars_max,
+            value=len(text),
+        )
+    return text
+
+
+def _nesting(text: str) -> int:
+    if text.count("[") + text.count("{") <= NESTING_MAX:
+        return 0  # cannot be deeper than that; most documents end here
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(text):
+        first = match.group()[0]
+        if first in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif first in "]}":
+            depth -= 1
+    return deepest
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(key) or _holds_nul(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(map(_holds_nul, value))
+    return False

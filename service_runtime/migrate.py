@@ -1,0 +1,166 @@
+"""Migrations: numbered SQL files, applied once each, in order, by one process at a time.
+
+A schema's files are `NNNN_what.sql`. Each is applied in a transaction of its own, unless its first line is `--
+no transaction`, so that `CREATE INDEX CONCURRENTLY` can run. What was applied is a row of `<schema>.migration`
+with the file's checksum: a file that was edited afterwards is an error. Replicas that start at once wait for
+each other on an advisory lock, which is tried in a loop and held by a session outside of any transaction.
+
+`:"service_role"` stands for the role of the services, in psql's notation, so that psql can run the files too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from contextgraph.errors import FailedPrecondition
+
+LOCK_TIMEOUT_S = 60.0
+_LOCK_POLL_S = 0.05
+_LOCK_KEY = 0x636F6E74657874  # "context"; one lock for all schemas, since one of them is shared
+_FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
+_NO_TRANSACTION = "-- no transaction"
+
+
+class MigrationFailed(FailedPrecondition):
+    """A migration cannot be applied, or what was applied is not what the files say."""
+
+    reason = "MIGRATION_FAILED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    """One file."""
+
+    schema: str
+    version: int
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def load(schema: str, folder: Path) -> list[Migration]:
+    """Return the migrations of a folder, oldest first.
+
+    Raises:
+        MigrationFailed: the numbers have a gap or repeat.
+    """
+    found = [
+        Migration(schema=schema, version=int(match[1]), name=path.name, text=path.read_text("utf-8"))
+        for path in sorted(folder.glob("*.sql"))
+        if (match := _FILE_NAME.fullmatch(path.name))
+    ]
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise MigrationFailed(f"the migrations of {schema} are not numbered 1, 2, 3, ...")
+    return found
+
+
+def access_migrations() -> list[Migration]:
+    """Return the migrations of the schema that both services share; they come first."""
+    return load("access", Path(__file__).parent / "migrations")
+
+
+def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -> list[Migration]:
+    """Apply what is missing, and return it.
+
+    Args:
+        admin_url: URL of the role that owns the tables.
+        migrations: Of one or more schemas; each schema's in order.
+        service_role: The services' role; it is granted what it needs and owns nothing.
+
+    Raises:
+        MigrationFailed: a file was changed after it was applied, its SQL failed, or the lock was not to be had.
+    """
+    applied_now = []
+    with psycopg.connect(admin_url, autocommit=True) as connection, _lock(connection):
+        for schema in dict.fromkeys(migration.schema for migration in migrations):
+            _make_table(connection, schema)
+        for migration in migrations:
+            if _is_applied(connection, migration):
+                continue
+            _apply(connection, migration, service_role)
+            applied_now.append(migration)
+    return applied_now
+
+
+@contextmanager
+def _lock(connection: psycopg.Connection) -> Iterator[None]:
+    """Hold the lock for the block; the session's end gives it back, however that comes."""
+    give_up_at = time.monotonic() + LOCK_TIMEOUT_S
+    # Tried, not waited for: a waiting statement holds a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots.
+    while not _scalar(connection, "SELECT pg_try_advisory_lock(%s)", _LOCK_KEY):
+        if time.monotonic() > give_up_at:
+            raise MigrationFailed(f"another migration has held the lock for {LOCK_TIMEOUT_S:.0f} s")
+        time.sleep(_LOCK_POLL_S)
+    try:
+        yield
+    finally:
+        if not connection.broken:
+            connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK_KEY,))
+
+
+def _make_table(connection: psycopg.Connection, schema: str) -> None:
+    # The search path of nobody is changed: every name in our SQL carries its schema.
+    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+    connection.execute(
+        sql.SQL(
+            "CREATE TABLE IF NOT EXISTS {}.migration (version integer PRIMARY KEY, name text NOT NULL, "
+            "sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
+        ).format(sql.Identifier(schema))
+    )
+
+
+def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
+    applied = _scalar(
+        connection,
+        sql.SQL("SELECT sha256 FROM {}.migration WHERE version = %s").format(sql.Identifier(migration.schema)),
+        migration.version,
+    )
+    if applied is not None and applied != migration.sha256:
+        raise MigrationFailed(
+            f"{migration.name} of {migration.schema} was changed after it was applied; add a new migration instead",
+            schema=migration.schema,
+            version=migration.version,
+        )
+    return applied is not None
+
+
+def _apply(connection: psycopg.Connection, migration: Migration, service_role: str) -> None:
+    role = sql.Identifier(service_role).as_string(connection)
+    text = migration.text.replace(':"service_role"', role)
+    done = sql.SQL("INSERT INTO {}.migration (version, name, sha256) VALUES (%s, %s, %s)").format(
+        sql.Identifier(migration.schema)
+    )
+    values = (migration.version, migration.name, migration.sha256)
+    try:
+        if text.startswith(_NO_TRANSACTION):
+            connection.execute(text.encode())
+            connection.execute(done, values)
+            return
+        with connection.transaction():
+            connection.execute(text.encode())
+            connection.execute(done, values)
+    except psycopg.Error as error:
+        raise MigrationFailed(
+            f"{migration.name} of {migration.schema} failed: {error.diag.message_primary or error}",
+            schema=migration.schema,
+            version=migration.version,
+        ) from error
+
+
+def _scalar(connection: psycopg.Connection, statement: str | sql.Composed, *values: object) -> object:
+    query = statement.encode() if isinstance(statement, str) else statement
+    row = connection.execute(query, values).fetchone()
+    return row[0] if row else None

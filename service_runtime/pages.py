@@ -1,0 +1,76 @@
+"""Opaque page tokens: the key of the last row, bound to the query that it came from.
+
+A token is not a secret and grants nothing: rows are found by the caller's own tenant. The binding is there so
+that a token of another query is an error instead of a wrong page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from contextgraph.errors import InvalidArgument, InvalidPageToken
+
+PAGE_SIZE_DEFAULT = 100
+PAGE_SIZE_MAX = 1000
+PAGE_BYTES_MAX = 2 * 1024 * 1024
+
+_BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
+_TOKEN_CHARS_MAX = 4096
+
+
+def page_size(requested: int) -> int:
+    """Return the rows of a page: 0 asks for the default, more than the most is coerced.
+
+    Raises:
+        InvalidArgument: it is negative.
+    """
+    if requested < 0:
+        raise InvalidArgument("page_size is negative", field="page_size")
+    return min(requested or PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX)
+
+
+def encode_token(query: Sequence[object], key: Sequence[object]) -> str:
+    """Return the token of the page behind the row with `key`.
+
+    Args:
+        query: What the token is bound to: the RPC's name and everything that selects and orders rows.
+        key: JSON values (and UUIDs, datetimes), unique among the rows of the query.
+    """
+    return base64.urlsafe_b64encode(_binding(query) + orjson.dumps(list(key))).decode().rstrip("=")
+
+
+def decode_token(query: Sequence[object], token: str, *, parts: int) -> list[Any] | None:
+    """Return the key in `token`, or None for an empty token: the first page.
+
+    Args:
+        query: As in `encode_token`.
+        token: As a caller sent it.
+        parts: How many values a key of this query has.
+
+    Raises:
+        InvalidPageToken: it is malformed or belongs to another query.
+    """
+    if not token:
+        return None
+    try:
+        if len(token) > _TOKEN_CHARS_MAX:
+            raise ValueError("too long")
+        data = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        if data[:_BINDING_BYTES] != _binding(query):
+            raise ValueError("another query")
+        key = orjson.loads(data[_BINDING_BYTES:])
+        if not isinstance(key, list) or len(key) != parts:
+            raise ValueError("another key")
+    except ValueError:
+        raise InvalidPageToken("page_token is malformed or belongs to another query", field="page_token") from None
+    return key
+
+
+def _binding(query: Sequence[object]) -> bytes:
+    text = orjson.dumps(list(query), default=list, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(text, digest_size=_BINDING_BYTES).digest()

@@ -1,0 +1,44 @@
+"""What a server process sets before anything else: the allocator, the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import sys
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+# From malloc.h of glibc.
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
+
+
+def tune_malloc() -> None:
+    """Keep freed buffers of blob streams in the process.
+
+    glibc gives each buffer of 1 to 4 MiB back to the kernel and faults it in again, page by page; with these
+    thresholds a stream through grpc.aio is two to three times as fast and memory stays flat. Elsewhere than on
+    glibc nothing happens.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):  # musl
+        return
+    mallopt(_M_TRIM_THRESHOLD, 256 * 1024 * 1024)
+    mallopt(_M_MMAP_THRESHOLD, 32 * 1024 * 1024)
+    mallopt(_M_ARENA_MAX, 1)
+
+
+def run(main: Coroutine[Any, Any, _T]) -> _T:
+    """Run a server's main coroutine: on uvloop where there is one, which costs a fifth less CPU a call."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(main)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main)

@@ -1,0 +1,158 @@
+"""The life of a gRPC server: listen, tell the truth about health, drain, stop.
+
+A service gives its servicers and the checks of its dependencies. One background check a second feeds all health
+probes, so that a thousand probes cost the database nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailable
+from service_runtime.auth import Authenticator
+from service_runtime.interceptors import Border
+
+_log = logging.getLogger("server")
+
+CHECK_INTERVAL_S = 1.0
+CHECK_TIMEOUT_S = 2.0
+LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
+
+# Raises while a dependency does not answer.
+Check = Callable[[], Awaitable[None]]
+
+
+class CannotListen(FailedPrecondition):
+    """The address is taken, or may not be listened on."""
+
+    reason = "CANNOT_LISTEN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One proto service: how it is added, and what it depends on."""
+
+    full_name: str  # "contextgraph.entity.v1.EntityGraph"
+    add: Callable[[grpc.aio.Server], None]
+    checks: Sequence[Check]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """Where and how to listen."""
+
+    host: str
+    port: int  # 0: any free one
+    calls_max: int
+    drain_s: float  # how long running calls may take after SIGTERM
+
+
+def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> None:
+    """Refuse to listen beyond loopback when nobody has to show a key.
+
+    Raises:
+        CannotListen: with what to set instead.
+    """
+    if authenticated or allow_insecure or host == "localhost":
+        return
+    try:
+        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise CannotListen(
+            f"listening on {host} without authentication would give everybody the data: set API_KEY, or "
+            "ALLOW_INSECURE=true if something in front of the service authenticates",
+            host=host,
+        )
+
+
+@asynccontextmanager
+async def running(
+    services: Sequence[Service], authenticator: Authenticator, options: ServerOptions
+) -> AsyncIterator[int]:
+    """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
+
+    Raises:
+        CannotListen: the address is taken.
+    """
+    server = grpc.aio.server(
+        interceptors=[Border(authenticator, calls_max=options.calls_max)],
+        # Two processes on one port would share its calls at random: the second must fail instead.
+        options=[("grpc.so_reuseport", 0)],
+    )
+    for service in services:
+        service.add(server)
+    health_servicer = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    names = [service.full_name for service in services]
+    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+
+    host = f"[{options.host}]" if ":" in options.host and not options.host.startswith("[") else options.host
+    try:
+        port: int = server.add_insecure_port(f"{host}:{options.port}")
+    except RuntimeError as error:
+        raise CannotListen(
+            f"cannot listen on {host}:{options.port}: is another process using the port?",
+            host=host,
+            port=options.port,
+        ) from error
+    await server.start()
+    checking = asyncio.create_task(_keep_checking(services, health_servicer))
+    try:
+        yield port
+    finally:
+        checking.cancel()
+        await asyncio.gather(checking, return_exceptions=True)
+        await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
+        await server.stop(options.drain_s)
+
+
+async def until_signal() -> None:
+    """Return when the process is asked to stop, by SIGTERM or Ctrl-C."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await stop.wait()
+
+
+async def _keep_checking(services: Sequence[Service], health_servicer: health.aio.HealthServicer) -> None:
+    """Set the health of every service name, once a second. `""` is healthy when all are."""
+    await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
+    checks = list(dict.fromkeys(check for service in services for check in service.checks))
+    was: dict[str, bool] = {}
+    while True:
+        healthy = dict(zip(checks, await asyncio.gather(*map(_passes, checks)), strict=True))
+        now: Mapping[str, bool] = {
+            service.full_name: all(healthy[check] for check in service.checks) for service in services
+        }
+        now = {**now, "": all(now.values())}
+        for name, ok in now.items():
+            if was.get(name) != ok:
+                status = health_pb2.HealthCheckResponse
+                await health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
+                _log.info("health", extra={"service": name, "serving": ok})
+        was = dict(now)
+        await asyncio.sleep(CHECK_INTERVAL_S if now[""] else CHECK_INTERVAL_S / 10)
+
+
+async def _passes(check: Check) -> bool:
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT_S):
+            await check()
+    except (ContextGraphError, TimeoutError) as error:
+        level = logging.DEBUG if isinstance(error, Unavailable | TimeoutError) else logging.WARNING
+        _log.log(level, "dependency check failed", extra={"error": str(error)})
+        return False
+    return True

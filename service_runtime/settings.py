@@ -1,0 +1,110 @@
+"""Settings that both services have, and how any of them is read and explained.
+
+Settings come from the environment, are checked once at the start, and never change. A field's name is its
+variable's, its description is the line of `deploy/env.example`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class ServiceSettings(BaseSettings):
+    """What any server of ours is told."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    environment: Literal["development", "production"] = Field(
+        "development",
+        description="development: defaults that start on a laptop. production: nothing is guessed",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")
+    database_url: SecretStr | None = Field(
+        None,
+        description="postgresql:// URL of the services' role, which owns nothing; `make run` has one of its own",
+    )
+    database_admin_url: SecretStr | None = Field(
+        None, description="postgresql:// URL of the tables' owner; read by `migrate` only"
+    )
+    database_pool_max: int = Field(10, ge=1, le=1000, description="Postgres connections of this process")
+    api_key: SecretStr = Field(
+        SecretStr(""), description="the one key of a single-tenant deployment; empty: no authentication"
+    )
+    allow_insecure: bool = Field(
+        False,
+        description="listen beyond loopback without authentication: something in front of the service authenticates",
+    )
+    calls_max: int = Field(1000, ge=1, description="calls under way at once; more are refused")
+    drain_s: float = Field(20.0, ge=0, description="seconds that running calls may take after SIGTERM")
+    node_data_bytes_max: int = Field(
+        1 * MIB, ge=1, description="data_json of a node or an edge; content_json of a record"
+    )
+
+    @model_validator(mode="after")
+    def _production_is_explicit(self) -> ServiceSettings:
+        if self.environment == "production" and self.database_url is None:
+            raise ValueError("DATABASE_URL is required in production")
+        return self
+
+    @property
+    def database(self) -> str:
+        """The URL of the services' role.
+
+        Raises:
+            SystemExit: it is not set.
+        """
+        return _required("DATABASE_URL", self.database_url)
+
+    @property
+    def database_admin(self) -> str:
+        """The URL of the tables' owner.
+
+        Raises:
+            SystemExit: it is not set.
+        """
+        return _required("DATABASE_ADMIN_URL", self.database_admin_url)
+
+
+_S = TypeVar("_S", bound=BaseSettings)
+
+
+def load(settings_class: type[_S]) -> _S:
+    """Return the settings of the environment; on an error say which variable is wrong, and exit with 2."""
+    try:
+        return settings_class()
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False):
+            name = "_".join(map(str, problem["loc"])).upper()
+            print(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+
+
+def example(settings_class: type[BaseSettings], title: str) -> str:
+    """Return a section of `deploy/env.example`: every variable with its meaning and default."""
+    lines = [f"# {title}"]
+    for name, field in settings_class.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, SecretStr):
+            default = default.get_secret_value()
+        shown = "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+        lines += ["", f"# {field.description}", f"# {name.upper()}={shown}"]
+    return "\n".join(lines) + "\n"
+
+
+def state_folder() -> Path:
+    """Return where development keeps its data: below the current folder, so that each checkout has its own."""
+    return Path(".contextgraph")
+
+
+def _required(name: str, url: SecretStr | None) -> str:
+    if url is None:
+        sys.exit(f"{name} is not set; `make run` starts a Postgres of its own, or point it to yours")
+    return url.get_secret_value()

@@ -1,0 +1,136 @@
+"""What every test stands on: a real Postgres, both services in process on real sockets, two tenants.
+
+The Postgres is the embedded one, without fsync. Each test that asks for a database gets a clone of a migrated
+template, and each service a free port, so tests share nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+import context_service.app
+import context_service.settings
+import entity_service.app
+import entity_service.settings
+from service_runtime import embedded_postgres
+from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
+from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.migrate import migrate
+from service_runtime.postgres import Database
+
+TEMPLATE = "migrated"
+KEY = "key-of-the-first-tenant"
+OTHER_KEY = "key-of-the-other-tenant"
+PRINCIPAL = Principal(tenant_id=DEFAULT_TENANT_ID, subject="first")
+OTHER_PRINCIPAL = Principal(tenant_id=uuid.UUID("00000000-0000-7000-8000-000000000002"), subject="other")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urls:
+    """One database, seen by both roles."""
+
+    service: str
+    admin: str
+    superuser: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Both services, running in this process."""
+
+    context: str
+    entity: str
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    version = os.environ.get("CONTEXTGRAPH_TEST_PG") or "18"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embedded_postgres.running(Path(folder), version=version, durable=False, keep=False) as server,
+    ):
+        with psycopg.connect(server.url(role="postgres", database="postgres"), autocommit=True) as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(TEMPLATE), sql.Identifier(OWNER_ROLE))
+            )
+        with psycopg.connect(server.url(role="postgres", database=TEMPLATE), autocommit=True) as connection:
+            connection.execute("CREATE EXTENSION vector")
+        everything = {m.name: m for m in (*entity_service.app.migrations(), *context_service.app.migrations())}
+        admin_url = server.url(role=OWNER_ROLE, database=TEMPLATE)
+        migrate(admin_url, list(everything.values()), service_role=SERVICE_ROLE)
+        with psycopg.connect(admin_url, autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO access.tenant (id, name) VALUES (%s, 'other')", (OTHER_PRINCIPAL.tenant_id,)
+            )
+        yield server
+
+
+@pytest.fixture
+def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    """A database of the test's own, migrated."""
+    name = f"test_{uuid.uuid4().hex}"
+    maintenance = postgres.url(role="postgres", database="postgres")
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
+                sql.Identifier(name), sql.Identifier(TEMPLATE)
+            )
+        )
+        yield Urls(
+            service=postgres.url(role=SERVICE_ROLE, database=name),
+            admin=postgres.url(role=OWNER_ROLE, database=name),
+            superuser=postgres.url(role="postgres", database=name),
+        )
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+async def database(urls: Urls) -> AsyncIterator[Database]:
+    """The pool of a service, as its own role."""
+    async with Database.open(urls.service, connections_max=5, name="test") as opened:
+        yield opened
+
+
+@pytest.fixture
+def callers() -> ApiKeys:
+    return ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
+
+
+@pytest.fixture
+def entity_settings(urls: Urls) -> entity_service.settings.Settings:
+    return entity_service.settings.Settings(database_url=urls.service, entity_service_port=0, drain_s=2)
+
+
+@pytest.fixture
+def context_settings(urls: Urls, tmp_path: Path) -> context_service.settings.Settings:
+    return context_service.settings.Settings(
+        database_url=urls.service,
+        context_service_port=0,
+        working_memory_storage_path=tmp_path / "blobs",
+        drain_s=2,
+    )
+
+
+@pytest.fixture
+async def services(
+    entity_settings: entity_service.settings.Settings,
+    context_settings: context_service.settings.Settings,
+    callers: ApiKeys,
+) -> AsyncIterator[Addresses]:
+    """Both services on real sockets; two keys, of two tenants."""
+    async with AsyncExitStack() as stack:
+        entity_port = await stack.enter_async_context(entity_service.app.running(entity_settings, callers=callers))
+        entity = f"127.0.0.1:{entity_port}"
+        settings = context_settings.model_copy(update={"entity_service_url": entity})
+        context_port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
+        yield Addresses(context=f"127.0.0.1:{context_port}", entity=entity)

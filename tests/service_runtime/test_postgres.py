@@ -1,0 +1,115 @@
+"""The two doors to Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+
+import psycopg
+import pytest
+
+from contextgraph.errors import DeadlineExceeded, InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.postgres import Database, Transaction, UnsafeRole
+from tests.conftest import OTHER_PRINCIPAL, Urls
+
+SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"
+
+
+async def test_a_query_runs_with_its_tenant_and_a_timeout(database: Database):
+    (row,) = await database.tenant(DEFAULT_TENANT_ID).query(SETTINGS)
+
+    assert (row.tenant, row.timeout) == (str(DEFAULT_TENANT_ID), "1min")
+
+
+async def test_nothing_of_a_tenant_stays_on_the_connection(urls: Urls):
+    async with Database.open(urls.service, connections_max=1, name="one") as database:
+        await database.tenant(DEFAULT_TENANT_ID).query("SELECT 1")
+
+        (row,) = await database.untenanted(SETTINGS)
+
+        assert (row.tenant, row.timeout) == ("", "0")
+
+
+async def test_the_statement_timeout_is_what_is_left_of_the_call(database: Database):
+    token = calls.current_call.set(calls.Call(call_id="1", method="/x/Y", deadline=time.monotonic() + 0.2))
+    try:
+        with pytest.raises(DeadlineExceeded):
+            await database.tenant(DEFAULT_TENANT_ID).query("SELECT pg_sleep(5)")
+    finally:
+        calls.current_call.reset(token)
+
+
+async def test_a_statement_without_rows_returns_none_of_them(database: Database):
+    assert await database.tenant(DEFAULT_TENANT_ID).query("DELETE FROM entity.node") == []
+
+
+async def test_a_failed_transaction_leaves_nothing(database: Database):
+    tenant = database.tenant(DEFAULT_TENANT_ID)
+
+    async def insert_then_fail(transaction: Transaction) -> None:
+        await transaction.query(
+            "INSERT INTO context.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, 't', %s)",
+            (DEFAULT_TENANT_ID, uuid.uuid4(), uuid.uuid4()),
+        )
+        raise InvalidArgument("no")
+
+    with pytest.raises(InvalidArgument):
+        await tenant.transaction(insert_then_fail)
+    assert await tenant.query("SELECT id FROM context.outbox") == []
+
+
+async def test_a_deadlock_is_tried_once_more(database: Database):
+    tenant = database.tenant(DEFAULT_TENANT_ID)
+    ids = [uuid.uuid4(), uuid.uuid4()]
+    for one in ids:
+        await tenant.query(
+            "INSERT INTO context.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, 't', %s)",
+            (DEFAULT_TENANT_ID, one, one),
+        )
+    both_hold_one = asyncio.Barrier(2)
+    runs = []
+
+    def touch(first: uuid.UUID, second: uuid.UUID):
+        async def work(transaction: Transaction) -> None:
+            runs.append(first)
+            await transaction.query("UPDATE context.outbox SET attempts = attempts + 1 WHERE id = %s", (first,))
+            if len(runs) <= 2:
+                await both_hold_one.wait()
+            await transaction.query("UPDATE context.outbox SET attempts = attempts + 1 WHERE id = %s", (second,))
+
+        return work
+
+    await asyncio.gather(tenant.transaction(touch(*ids)), tenant.transaction(touch(*reversed(ids))))
+
+    rows = await tenant.query("SELECT attempts FROM context.outbox")
+    assert [row.attempts for row in rows] == [2, 2]
+    assert len(runs) == 3
+
+
+async def test_row_level_security_hides_rows_that_the_query_does_not_filter(database: Database):
+    mine = database.tenant(DEFAULT_TENANT_ID)
+    await mine.query(
+        "INSERT INTO context.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, 't', %s)",
+        (DEFAULT_TENANT_ID, uuid.uuid4(), uuid.uuid4()),
+    )
+
+    theirs = database.tenant(OTHER_PRINCIPAL.tenant_id)
+
+    assert len(await mine.query("SELECT id FROM context.outbox")) == 1
+    assert await theirs.query("SELECT id FROM context.outbox") == []
+    assert await database.untenanted("SELECT id FROM context.outbox") == []
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await theirs.query(
+            "INSERT INTO context.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, 't', %s)",
+            (DEFAULT_TENANT_ID, uuid.uuid4(), uuid.uuid4()),
+        )
+
+
+@pytest.mark.parametrize("role", ["admin", "superuser"])
+async def test_a_role_that_passes_the_policies_is_refused(urls: Urls, role: str):
+    with pytest.raises(UnsafeRole):
+        async with Database.open(getattr(urls, role), connections_max=1, name="unsafe"):
+            pass
