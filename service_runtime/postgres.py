@@ -201,9 +201,9 @@ class Transaction:
 async def _rows(cursor: psycopg.AsyncCursor[Row]) -> list[Row]:
     try:
         return await cursor.fetchall()
-    except psycopg.ProgrammingError:  # a statement without rows; in a pipeline only the fetch finds that out
-        if cursor.description is None:
-            return []
+    except psycopg.ProgrammingError as error:
+        if error.sqlstate is None and cursor.description is None:
+            return []  # not Postgres's error but psycopg's: the statement has no rows to fetch
         raise
 
 
