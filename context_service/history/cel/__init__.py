@@ -1,0 +1,36 @@
+"""CEL over JSON: expressions of users, run inside a server for many tenants.
+
+`compile_expression` checks an expression and turns it into closures, once.
+`Expression.evaluate` runs it on plain JSON values and charges what it does to
+the call's budget, so it ends soon whatever the expression and the data are.
+"""
+
+from context_service.history.cel.budget import CallBudget, ExpressionLimits
+from context_service.history.cel.errors import (
+    CallBudgetExceeded,
+    CelError,
+    EvaluationBudgetExceeded,
+    EvaluationError,
+    ExpressionTooLarge,
+)
+from context_service.history.cel.expression import Expression, compile_expression
+from context_service.history.cel.json_values import to_json
+from context_service.history.cel.times import Duration, Timestamp
+from context_service.history.cel.values import CelType, Uint
+
+__all__ = [
+    "CallBudget",
+    "CallBudgetExceeded",
+    "CelError",
+    "CelType",
+    "Duration",
+    "EvaluationBudgetExceeded",
+    "EvaluationError",
+    "Expression",
+    "ExpressionLimits",
+    "ExpressionTooLarge",
+    "Timestamp",
+    "Uint",
+    "compile_expression",
+    "to_json",
+]

@@ -1,0 +1,126 @@
+"""What an expression may cost.
+
+A step is worth a third of a microsecond at most: whatever takes longer charges
+more of them, so an evaluation at its limit has run for some milliseconds. Code
+without loops is charged as a whole before it starts; loops, scans and builders
+charge in proportion to their work, always before they do it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_service.history.cel.errors import (
+    CallBudgetExceeded,
+    EvaluationBudgetExceeded,
+    EvaluationError,
+)
+
+SCAN_CHARS = 128  # characters that a search passes in a step
+COPY_CHARS = 4096  # characters that a comparison or a copy passes in a step
+ABSORB_STEPS = 8  # an error raised and absorbed by && or || costs about 2 us
+ITEM_BYTES = 8  # one place in a list
+ENTRY_BYTES = 64  # one entry of a map
+STRING_BYTES = 56  # a string besides its characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpressionLimits:
+    """How large an expression's text may be."""
+
+    length_max: int = 4096  # characters
+    nesting_max: int = 50  # brackets open at once; signs and negations in a row
+
+
+class CallBudget:
+    """The steps that all evaluations of one call share, and the limits of each.
+
+    Belongs to one call: evaluations that share it must not run at the same
+    time. `Expression.evaluate` opens an evaluation on it and closes it.
+    """
+
+    __slots__ = (
+        "bytes_left",
+        "call_steps_left",
+        "evaluation_bytes_max",
+        "evaluation_steps_max",
+        "steps_left",
+        "steps_max",
+    )
+
+    def __init__(
+        self,
+        *,
+        steps_max: int = 50_000_000,
+        evaluation_steps_max: int = 10_000,
+        evaluation_bytes_max: int = 1024 * 1024,
+    ) -> None:
+        """Start unspent."""
+        self.steps_max = steps_max
+        self.evaluation_steps_max = evaluation_steps_max
+        self.evaluation_bytes_max = evaluation_bytes_max
+        self.call_steps_left = steps_max
+        self.steps_left = 0  # of the evaluation that runs
+        self.bytes_left = 0  # of the evaluation that runs
+
+    @property
+    def steps_used(self) -> int:
+        """Steps spent by the evaluations that have ended."""
+        return self.steps_max - self.call_steps_left
+
+    def charge(self, steps: int) -> None:
+        """Pay for work that is about to be done.
+
+        Raises:
+            EvaluationBudgetExceeded: the evaluation has not so many steps left.
+            CallBudgetExceeded: the call has not.
+        """
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise self.out_of_steps()
+
+    def charge_scan(self, chars: int) -> None:
+        """Pay for a search through `chars` characters, like `charge`."""
+        if chars >= SCAN_CHARS:
+            self.charge(chars // SCAN_CHARS)
+
+    def charge_search(self, text_chars: int, part_chars: int) -> None:
+        """Pay for looking for one text in another, like `charge`.
+
+        Python searches texts below 30,000 characters in time up to the product of both
+        lengths (a quarter of a nanosecond each), longer ones in linear time.
+        """
+        if text_chars < 64:
+            return
+        tried = part_chars if text_chars < 2500 else min(part_chars, 100)
+        product = text_chars * tried // 1024 if text_chars < 30_000 else 0
+        self.charge(text_chars // SCAN_CHARS + product)
+
+    def charge_bytes(self, size_bytes: int) -> None:
+        """Pay for a value that is about to be built.
+
+        Raises:
+            EvaluationBudgetExceeded: the evaluation has not so many bytes left.
+        """
+        self.bytes_left -= size_bytes
+        if self.bytes_left < 0:
+            maximum = self.evaluation_bytes_max
+            raise EvaluationBudgetExceeded(
+                f"the evaluation builds more than {maximum} bytes",
+                limit="evaluation_bytes",
+                maximum=maximum,
+            )
+
+    def out_of_steps(self) -> EvaluationError | CallBudgetExceeded:
+        """Return the error of the budget that ran out: the call's if it had less left."""
+        if self.call_steps_left < self.evaluation_steps_max:
+            return CallBudgetExceeded(
+                f"the call's expressions take more than {self.steps_max} steps",
+                maximum=self.steps_max,
+            )
+        maximum = self.evaluation_steps_max
+        return EvaluationBudgetExceeded(
+            f"the evaluation takes more than {maximum} steps",
+            limit="evaluation_steps",
+            maximum=maximum,
+        )

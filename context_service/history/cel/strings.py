@@ -1,0 +1,210 @@
+"""Functions on texts: the standard ones and the strings extension.
+
+Indexes and sizes count code points. Whatever builds charges the result's size
+before it builds it; whatever searches charges what it may pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from context_service.history.cel.budget import (
+    COPY_CHARS,
+    ITEM_BYTES,
+    STRING_BYTES,
+    CallBudget,
+)
+from context_service.history.cel.errors import EvaluationError
+from context_service.history.cel.values import no_overload, total_chars
+
+# Unicode's White_Space; Python's own strip takes the separators U+001C to U+001F too.
+_SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_UPPER: Final = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_QUOTED: Final = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
+
+def size(budget: CallBudget, value: Any) -> int:
+    """Return how many code points, bytes, elements or entries the value has."""
+    if type(value) in _SIZED:
+        return len(value)
+    raise no_overload("size", value)
+
+
+def contains(budget: CallBudget, text: Any, part: Any) -> bool:
+    """Return whether `part` is somewhere in `text`."""
+    _check("contains", (text, part), (str, str))
+    budget.charge_search(len(text), len(part))
+    return part in text
+
+
+def starts_with(budget: CallBudget, text: Any, part: Any) -> bool:
+    """Return whether `text` starts with `part`."""
+    _check("startsWith", (text, part), (str, str))
+    budget.charge(len(part) // COPY_CHARS)
+    return bool(text.startswith(part))
+
+
+def ends_with(budget: CallBudget, text: Any, part: Any) -> bool:
+    """Return whether `text` ends with `part`."""
+    _check("endsWith", (text, part), (str, str))
+    budget.charge(len(part) // COPY_CHARS)
+    return bool(text.endswith(part))
+
+
+def char_at(budget: CallBudget, text: Any, index: Any) -> str:
+    """Return the character at `index`; at the very end, an empty text."""
+    _check("charAt", (text, index), (str, int))
+    _check_index(index, len(text))
+    return str(text[index : index + 1])
+
+
+def index_of(budget: CallBudget, text: Any, part: Any, start: Any = 0) -> int:
+    """Return where `part` first is at or after `start`; -1 if nowhere."""
+    _check("indexOf", (text, part, start), (str, str, int))
+    _check_index(start, len(text))
+    budget.charge_search(len(text), len(part))
+    return int(text.find(part, start))
+
+
+def last_index_of(budget: CallBudget, text: Any, part: Any, last: Any = None) -> int:
+    """Return where `part` last is at or before `last`; -1 if nowhere."""
+    if last is None:
+        _check("lastIndexOf", (text, part), (str, str))
+        last = len(text)
+    else:
+        _check("lastIndexOf", (text, part, last), (str, str, int))
+        _check_index(last, len(text))
+    budget.charge_search(2 * len(text), len(part))
+    budget.charge_scan(len(text))
+    # Python searches backwards in time up to the product of both lengths; so reverse both.
+    head = text[: last + len(part)]
+    found = head[::-1].find(part[::-1])
+    return -1 if found < 0 else len(head) - found - len(part)
+
+
+def lower_ascii(budget: CallBudget, text: Any) -> str:
+    """Return the text with A to Z in lower case."""
+    _check("lowerAscii", (text,), (str,))
+    budget.charge_bytes(len(text))
+    if text.isascii():
+        return str(text.lower())
+    budget.charge_scan(16 * len(text))
+    return str(text.translate(_LOWER))
+
+
+def upper_ascii(budget: CallBudget, text: Any) -> str:
+    """Return the text with a to z in upper case."""
+    _check("upperAscii", (text,), (str,))
+    budget.charge_bytes(len(text))
+    if text.isascii():
+        return str(text.upper())
+    budget.charge_scan(16 * len(text))
+    return str(text.translate(_UPPER))
+
+
+def replace(budget: CallBudget, text: Any, old: Any, new: Any, limit: Any = -1) -> str:
+    """Return the text with the first `limit` (negative: all) of `old` replaced by `new`."""
+    _check("replace", (text, old, new, limit), (str, str, str, int))
+    budget.charge_search(2 * len(text), len(old))
+    count = text.count(old)
+    if 0 <= limit < count:
+        count = limit
+    budget.charge_bytes(len(text) + count * (len(new) - len(old)))
+    return str(text.replace(old, new, count))
+
+
+def split(budget: CallBudget, text: Any, separator: Any, limit: Any = -1) -> list[str]:
+    """Return the parts between separators, at most `limit` (negative: all) of them."""
+    _check("split", (text, separator, limit), (str, str, int))
+    if limit == 0:
+        return []
+    budget.charge_search(2 * len(text), len(separator))
+    count = text.count(separator) + 1 if separator else len(text)
+    if 0 < limit < count:
+        count = limit
+    budget.charge(count // 8)
+    budget.charge_bytes(len(text) + count * (ITEM_BYTES + STRING_BYTES))
+    if separator:
+        return list(text.split(separator, count - 1))
+    if count == 0:
+        return []
+    return [*text[: count - 1], text[count - 1 :]]
+
+
+def substring(budget: CallBudget, text: Any, start: Any, end: Any = None) -> str:
+    """Return the characters from `start` to before `end`, or to the text's end."""
+    if end is None:
+        _check("substring", (text, start), (str, int))
+        end = len(text)
+    else:
+        _check("substring", (text, start, end), (str, int, int))
+    _check_index(start, len(text))
+    _check_index(end, len(text))
+    if end < start:
+        raise EvaluationError(f"the end {end} is before the start {start}")
+    budget.charge_bytes(end - start)
+    return str(text[start:end])
+
+
+def trim(budget: CallBudget, text: Any) -> str:
+    """Return the text without white space at its ends."""
+    _check("trim", (text,), (str,))
+    budget.charge_scan(8 * len(text))
+    budget.charge_bytes(len(text))
+    return str(text.strip(_SPACE))
+
+
+def join(budget: CallBudget, items: Any, separator: Any = "") -> str:
+    """Return the texts of a list, joined."""
+    _check("join", (items, separator), (list, str))
+    budget.charge(len(items) // 8)
+    for item in items:
+        if type(item) is not str:
+            raise no_overload("join", items, item)
+    budget.charge_bytes(total_chars(items) + max(len(items) - 1, 0) * len(separator))
+    return str(separator.join(items))
+
+
+def reverse(budget: CallBudget, text: Any) -> str:
+    """Return the text's characters in reverse order."""
+    _check("reverse", (text,), (str,))
+    budget.charge_scan(len(text))
+    budget.charge_bytes(len(text))
+    return str(text[::-1])
+
+
+def quote(budget: CallBudget, text: Any) -> str:
+    """Return the text as a literal in double quotes."""
+    _check("strings.quote", (text,), (str,))
+    budget.charge_scan(16 * len(text))
+    budget.charge_bytes(2 * len(text) + 2)
+    return f'"{text.translate(_QUOTED)}"'
+
+
+def _check(name: str, values: tuple[Any, ...], kinds: tuple[type, ...]) -> None:
+    if tuple(map(type, values)) != kinds[: len(values)]:
+        raise no_overload(name, *values)
+
+
+def _check_index(index: int, length: int) -> None:
+    if not 0 <= index <= length:
+        raise EvaluationError(f"the index {index} is outside the string of {length} characters")
+
+
+_SIZED: Final = frozenset({str, bytes, list, dict})
