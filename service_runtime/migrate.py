@@ -113,7 +113,9 @@ def _lock(connection: psycopg.Connection) -> Iterator[None]:
 
 def _make_table(connection: psycopg.Connection, schema: str) -> None:
     # The search path of nobody is changed: every name in our SQL carries its schema.
-    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+    # Asked first: IF NOT EXISTS wants the right to create even where there is nothing to do.
+    if _scalar(connection, "SELECT to_regnamespace(%s)", schema) is None:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
     connection.execute(
         sql.SQL(
             "CREATE TABLE IF NOT EXISTS {}.migration (version integer PRIMARY KEY, name text NOT NULL, "

@@ -7,6 +7,7 @@ variable's, its description is the line of `deploy/env.example`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -87,10 +88,12 @@ def load(settings_class: type[_S]) -> _S:
         sys.exit(2)
 
 
-def example(settings_class: type[BaseSettings], title: str) -> str:
+def example(settings_class: type[BaseSettings], title: str, *, without: Collection[str] = ()) -> str:
     """Return a section of `deploy/env.example`: every variable with its meaning and default."""
     lines = [f"# {title}"]
     for name, field in settings_class.model_fields.items():
+        if name in without:
+            continue
         default = field.get_default(call_default_factory=True)
         if isinstance(default, SecretStr):
             default = default.get_secret_value()

@@ -82,8 +82,8 @@ def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
     maintenance = postgres.url(role="postgres", database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
-                sql.Identifier(name), sql.Identifier(TEMPLATE)
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY FILE_COPY").format(
+                sql.Identifier(name), sql.Identifier(TEMPLATE), sql.Identifier(OWNER_ROLE)
             )
         )
         yield Urls(

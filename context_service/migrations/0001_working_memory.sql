@@ -1,7 +1,5 @@
 -- Working memory: records, and the blobs that they point to. The tenant leads every key.
 
-CREATE SCHEMA IF NOT EXISTS context;
-
 -- Bytes in object storage. A row exists before the first byte and until after the last one, so that nothing in a
 -- bucket is ever unknown: `writing` (an upload with a lease), `live` (records may point to it), `deleting`.
 CREATE TABLE context.blob (

@@ -1,8 +1,6 @@
 -- Nodes, edges and what hangs on them. The tenant leads every key, so that it can be the distribution column one day.
 -- Column order: fixed-width first, which saves the padding between them.
 
-CREATE SCHEMA IF NOT EXISTS entity;
-
 CREATE TABLE entity.node (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,

@@ -1,7 +1,5 @@
 -- What has no tenant: the tenants themselves. Both services migrate this schema; whoever comes first does it.
 
-CREATE SCHEMA IF NOT EXISTS access;
-
 CREATE TABLE access.tenant (
     id uuid PRIMARY KEY,
     name text NOT NULL UNIQUE,

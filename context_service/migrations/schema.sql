@@ -1,0 +1,227 @@
+-- What the migrations add up to; written by `make schema`, never by hand.
+
+CREATE SCHEMA context;
+
+ALTER SCHEMA context OWNER TO contextgraph_owner;
+
+CREATE TABLE context.action (
+    tenant_id uuid NOT NULL,
+    record_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    request_id uuid,
+    kind text NOT NULL,
+    principal text NOT NULL,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
+);
+
+ALTER TABLE context.action OWNER TO contextgraph_owner;
+
+ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.action_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE context.blob (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    due_at timestamp with time zone,
+    size_bytes bigint DEFAULT 0 NOT NULL,
+    state text DEFAULT 'writing'::text NOT NULL,
+    provider text NOT NULL,
+    key text NOT NULL,
+    sha256 bytea,
+    crc32c bytea,
+    CONSTRAINT blob_check CHECK (((state = 'live'::text) OR (due_at IS NOT NULL))),
+    CONSTRAINT blob_check1 CHECK (((state <> 'live'::text) OR ((sha256 IS NOT NULL) AND (crc32c IS NOT NULL) AND (due_at IS NULL)))),
+    CONSTRAINT blob_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'live'::text, 'deleting'::text])))
+);
+
+ALTER TABLE context.blob OWNER TO contextgraph_owner;
+
+CREATE TABLE context.embedding (
+    tenant_id uuid NOT NULL,
+    owner_kind text NOT NULL,
+    owner_id uuid NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    context_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    dimension integer NOT NULL,
+    model text DEFAULT ''::text NOT NULL,
+    text_sha256 bytea,
+    vector public.halfvec NOT NULL,
+    CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind = 'record'::text))
+);
+ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
+
+ALTER TABLE context.embedding OWNER TO contextgraph_owner;
+
+CREATE TABLE context.migration (
+    version integer NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE context.migration OWNER TO contextgraph_owner;
+
+CREATE TABLE context.outbox (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    topic text NOT NULL,
+    subject_id uuid NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    last_error text DEFAULT ''::text NOT NULL
+);
+
+ALTER TABLE context.outbox OWNER TO contextgraph_owner;
+
+CREATE TABLE context.request (
+    tenant_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    rpc text NOT NULL,
+    fingerprint bytea NOT NULL,
+    answer jsonb NOT NULL
+);
+
+ALTER TABLE context.request OWNER TO contextgraph_owner;
+
+CREATE TABLE context.wm_record (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    entity_node_id uuid,
+    blob_id uuid,
+    context_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    archived_at timestamp with time zone,
+    seq bigint NOT NULL,
+    size_bytes bigint DEFAULT 0 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    blob_key text,
+    provider text DEFAULT ''::text NOT NULL,
+    sha256 bytea,
+    memory_type text NOT NULL,
+    subtype text DEFAULT ''::text NOT NULL,
+    semantic_purpose text DEFAULT ''::text NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    reasoning text DEFAULT ''::text NOT NULL,
+    content_type text DEFAULT ''::text NOT NULL,
+    graph_name text DEFAULT 'default'::text NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    app_id text DEFAULT ''::text NOT NULL,
+    created_by text NOT NULL,
+    owner_user_id text DEFAULT ''::text NOT NULL,
+    agent_id text DEFAULT ''::text NOT NULL,
+    index_state text DEFAULT 'NONE'::text NOT NULL,
+    index_error text DEFAULT ''::text NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    content json,
+    CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
+    CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
+    CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+);
+
+ALTER TABLE context.wm_record OWNER TO contextgraph_owner;
+
+ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.wm_record_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY context.action
+    ADD CONSTRAINT action_pkey PRIMARY KEY (tenant_id, record_id, seq);
+
+ALTER TABLE ONLY context.blob
+    ADD CONSTRAINT blob_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY context.embedding
+    ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
+
+ALTER TABLE ONLY context.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY context.outbox
+    ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY context.request
+    ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
+
+ALTER TABLE ONLY context.wm_record
+    ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
+
+CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE (state = 'live'::text);
+
+CREATE INDEX blob_due ON context.blob USING btree (tenant_id, due_at) WHERE (state <> 'live'::text);
+
+CREATE UNIQUE INDEX blob_key ON context.blob USING btree (tenant_id, provider, key);
+
+CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
+
+CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
+
+CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
+
+CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_id, blob_key) WHERE (blob_key IS NOT NULL);
+
+CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
+
+CREATE INDEX wm_record_expiry ON context.wm_record USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL);
+
+ALTER TABLE ONLY context.wm_record
+    ADD CONSTRAINT wm_record_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
+
+ALTER TABLE context.action ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
+
+GRANT USAGE ON SCHEMA context TO contextgraph_service;
+
+GRANT SELECT,INSERT ON TABLE context.action TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextgraph_service;

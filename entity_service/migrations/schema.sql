@@ -1,0 +1,189 @@
+-- What the migrations add up to; written by `make schema`, never by hand.
+
+CREATE SCHEMA entity;
+
+ALTER SCHEMA entity OWNER TO contextgraph_owner;
+
+CREATE TABLE entity.edge (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    from_node_id uuid NOT NULL,
+    to_node_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    child_created_at timestamp with time zone NOT NULL,
+    child_seq bigint NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    context_id uuid,
+    graph_name text NOT NULL,
+    edge_type text NOT NULL,
+    data jsonb NOT NULL
+);
+
+ALTER TABLE entity.edge OWNER TO contextgraph_owner;
+
+CREATE TABLE entity.embedding (
+    tenant_id uuid NOT NULL,
+    owner_kind text NOT NULL,
+    owner_id uuid NOT NULL,
+    name text NOT NULL,
+    context_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    dimension integer NOT NULL,
+    model text DEFAULT ''::text NOT NULL,
+    text_sha256 bytea,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    vector public.halfvec NOT NULL,
+    CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind = 'node'::text))
+);
+ALTER TABLE ONLY entity.embedding ALTER COLUMN vector SET STORAGE PLAIN;
+
+ALTER TABLE entity.embedding OWNER TO contextgraph_owner;
+
+CREATE TABLE entity.migration (
+    version integer NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE entity.migration OWNER TO contextgraph_owner;
+
+CREATE TABLE entity.node (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    modified_at timestamp with time zone NOT NULL,
+    seq bigint NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    is_archived boolean DEFAULT false NOT NULL,
+    context_id uuid,
+    external_id text,
+    graph_name text NOT NULL,
+    general_type_name text NOT NULL,
+    specific_type_name text NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    status text NOT NULL,
+    created_by text NOT NULL,
+    owner_user_id text DEFAULT ''::text NOT NULL,
+    agent_id text DEFAULT ''::text NOT NULL,
+    data jsonb NOT NULL
+);
+
+ALTER TABLE entity.node OWNER TO contextgraph_owner;
+
+ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME entity.node_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE entity.progress (
+    tenant_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    context_id uuid,
+    type text NOT NULL,
+    status text DEFAULT ''::text NOT NULL,
+    sub_type text DEFAULT ''::text NOT NULL,
+    message text DEFAULT ''::text NOT NULL,
+    value jsonb,
+    error jsonb,
+    created_by text NOT NULL,
+    CONSTRAINT progress_type_check CHECK ((type = ANY (ARRAY['STATUS'::text, 'MESSAGE'::text, 'ERROR'::text, 'BOT_PROGRESS'::text, 'VALUE'::text, 'WAITING'::text])))
+);
+
+ALTER TABLE entity.progress OWNER TO contextgraph_owner;
+
+ALTER TABLE entity.progress ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME entity.progress_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE entity.request (
+    tenant_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    rpc text NOT NULL,
+    fingerprint bytea NOT NULL,
+    answer jsonb NOT NULL
+);
+
+ALTER TABLE entity.request OWNER TO contextgraph_owner;
+
+ALTER TABLE ONLY entity.edge
+    ADD CONSTRAINT edge_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY entity.embedding
+    ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
+
+ALTER TABLE ONLY entity.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY entity.node
+    ADD CONSTRAINT node_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY entity.progress
+    ADD CONSTRAINT progress_pkey PRIMARY KEY (tenant_id, node_id, seq);
+
+ALTER TABLE ONLY entity.request
+    ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
+
+CREATE INDEX edge_children ON entity.edge USING btree (tenant_id, from_node_id, edge_type, child_created_at, child_seq) INCLUDE (to_node_id);
+
+CREATE UNIQUE INDEX edge_ends ON entity.edge USING btree (tenant_id, to_node_id, edge_type, from_node_id);
+
+CREATE UNIQUE INDEX node_external_id ON entity.node USING btree (tenant_id, graph_name, external_id) WHERE (external_id IS NOT NULL);
+
+CREATE INDEX node_name ON entity.node USING btree (tenant_id, graph_name, name, created_at DESC, seq DESC) WHERE ((name <> ''::text) AND (NOT is_archived));
+
+CREATE INDEX request_age ON entity.request USING btree (tenant_id, created_at);
+
+ALTER TABLE ONLY entity.edge
+    ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY entity.edge
+    ADD CONSTRAINT edge_tenant_id_to_node_id_fkey FOREIGN KEY (tenant_id, to_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY entity.progress
+    ADD CONSTRAINT progress_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
+ALTER TABLE entity.edge ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.embedding ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.node ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.progress ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.request ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON entity.edge USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.node USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.progress USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+GRANT USAGE ON SCHEMA entity TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.request TO contextgraph_service;

@@ -1,0 +1,104 @@
+"""Migrations: applied once, in order, by one at a time; and what they add up to."""
+
+from __future__ import annotations
+
+import threading
+
+import psycopg
+import pytest
+
+import context_service.app
+import entity_service.app
+from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.migrate import Migration, MigrationFailed, migrate
+from tests.conftest import Urls
+from tests.migrations.schema import FILES, dump
+
+EVERYTHING = [*entity_service.app.migrations(), *context_service.app.migrations()]
+TENANT_FREE = {"access.tenant"}  # and each schema's `migration`
+
+
+def one(version: int, text: str) -> Migration:
+    return Migration(schema="extra", version=version, name=f"{version:04}_extra.sql", text=text)
+
+
+@pytest.mark.parametrize("schema", FILES)
+def test_the_migrations_add_up_to_the_schema_file(postgres: EmbeddedPostgres, urls: Urls, schema: str):
+    if postgres.version != "18":
+        pytest.skip("schema.sql is what PostgreSQL 18 says")
+    assert dump(postgres, urls.admin, schema) == FILES[schema].read_text(), "run make schema"
+
+
+def test_migrating_again_does_nothing(urls: Urls):
+    assert migrate(urls.admin, EVERYTHING, service_role=SERVICE_ROLE) == []
+
+
+def test_a_migration_that_was_changed_after_it_was_applied_is_refused(urls: Urls):
+    migrate(urls.admin, [one(1, "SELECT 1")], service_role=SERVICE_ROLE)
+
+    with pytest.raises(MigrationFailed, match="changed after it was applied"):
+        migrate(urls.admin, [one(1, "SELECT 2")], service_role=SERVICE_ROLE)
+
+
+def test_a_failed_migration_leaves_nothing_and_can_be_mended(urls: Urls):
+    with pytest.raises(MigrationFailed, match="no_such_table"):
+        migrate(
+            urls.admin,
+            [one(1, "CREATE TABLE extra.half (); SELECT FROM no_such_table")],
+            service_role=SERVICE_ROLE,
+        )
+
+    assert len(migrate(urls.admin, [one(1, "CREATE TABLE extra.half ()")], service_role=SERVICE_ROLE)) == 1
+
+
+def test_an_index_can_be_made_concurrently(urls: Urls):
+    text = "-- no transaction\nCREATE INDEX CONCURRENTLY extra_index ON entity.node (tenant_id, modified_at)"
+
+    assert len(migrate(urls.admin, [one(1, text)], service_role=SERVICE_ROLE)) == 1
+
+
+def test_replicas_that_migrate_at_once_apply_each_file_once(urls: Urls):
+    migrations = [one(version, f"CREATE TABLE extra.table_{version} ()") for version in range(1, 6)]
+    applied: list[Migration] = []
+
+    def replica() -> None:
+        applied.extend(migrate(urls.admin, migrations, service_role=SERVICE_ROLE))
+
+    threads = [threading.Thread(target=replica) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(migration.version for migration in applied) == [1, 2, 3, 4, 5]
+
+
+def test_the_service_role_owns_nothing_and_cannot_change_the_action_log(urls: Urls):
+    with psycopg.connect(urls.service, autocommit=True) as connection:
+        (owned,) = connection.execute("SELECT count(*) FROM pg_tables WHERE tableowner = current_user").fetchone()
+        assert owned == 0
+        for statement in ("UPDATE context.action SET kind = 'updated'", "DELETE FROM context.action"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement)
+
+
+def test_every_table_with_a_tenant_has_a_policy_and_leads_its_keys_with_it(urls: Urls):
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        tables = connection.execute(
+            """
+            SELECT n.nspname || '.' || c.relname, c.relrowsecurity, EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid)
+            FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.relkind = 'r' AND n.nspname IN ('access', 'context', 'entity') AND c.relname <> 'migration'
+            """
+        ).fetchall()
+        unprotected = {name for name, secured, policy in tables if not (secured and policy)}
+        assert unprotected == TENANT_FREE
+
+        indexes = connection.execute(
+            """
+            SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid, 1, true) FROM pg_index
+            JOIN pg_class c ON c.oid = indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname IN ('context', 'entity') AND c.relname <> 'migration'
+            """
+        ).fetchall()
+        assert {name for name, first in indexes if first != "tenant_id"} == set()
