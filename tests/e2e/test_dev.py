@@ -1,0 +1,126 @@
+"""`make run`: one stack, that starts, says what is wrong, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+
+def free_port() -> str:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return str(listener.getsockname()[1])
+
+
+class Run:
+    """A `make run` in a folder of its own, with a space in its name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {**os.environ, "CONTEXT_SERVICE_PORT": free_port(), "ENTITY_SERVICE_PORT": free_port()}
+        self.running: list[subprocess.Popen[str]] = []
+
+    def start(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "context_service", "dev"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.running.append(process)
+        return process
+
+    def start_until_ready(self) -> subprocess.Popen[str]:
+        process = self.start()
+        for line in process.stdout:
+            if "Ctrl-C" in line:
+                return process
+        raise AssertionError("it ended instead")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    folder = tmp_path / "a path with a space"
+    folder.mkdir(mode=0o700)
+    stack = Run(folder)
+    yield stack
+    for process in stack.running:
+        if process.poll() is None:
+            process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def gone(processes: list[psutil.Process], *, timeout_s: float) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=timeout_s)
+    return not alive
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_stop_all_of_it(run: Run, number: signal.Signals):
+    process = run.start_until_ready()
+    children = descendants(process)
+    assert len(children) > 3
+
+    process.send_signal(number)
+
+    assert process.wait(20) == 0
+    assert "the data stays" in process.stdout.read()
+    assert gone(children, timeout_s=5)
+
+
+def test_a_kill_of_the_supervisor_leaves_no_process_behind(run: Run):
+    process = run.start_until_ready()
+    children = descendants(process)
+
+    process.kill()
+
+    assert gone(children, timeout_s=20)
+
+
+def test_a_second_run_beside_it_says_what_is_wrong(run: Run):
+    first = run.start_until_ready()
+
+    second = run.start()
+
+    assert second.wait(20) == 1
+    assert f"process {first.pid} already runs Postgres" in second.stdout.read()
+
+
+def test_a_taken_port_is_named(run: Run):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", int(run.environment["ENTITY_SERVICE_PORT"])))
+        taken.listen()
+        process = run.start()
+        assert process.wait(20) == 1
+
+    printed = process.stdout.read()
+    assert f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}" in printed
+    assert "another process" in printed
+
+
+def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
+    process = run.start_until_ready()
+    service = next(child for child in descendants(process) if "entity_service" in child.cmdline())
+
+    service.kill()
+
+    started = time.monotonic()
+    assert process.wait(20) == 1
+    assert time.monotonic() - started < 15
+    assert "ended by itself" in process.stdout.read()
