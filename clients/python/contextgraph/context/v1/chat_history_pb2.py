@@ -23,23 +23,46 @@ _sym_db = _symbol_database.Default()
 
 
 from contextgraph.context.v1 import message_pb2 as contextgraph_dot_context_dot_v1_dot_message__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*contextgraph/context/v1/chat_history.proto\x12\x17\x63ontextgraph.context.v1\x1a%contextgraph/context/v1/message.proto\"t\n\x15GetChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"}\n\x16GetChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"w\n\x18StreamChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"\x80\x01\n\x19StreamChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\x32\xfe\x01\n\x0b\x43hatHistory\x12q\n\x0eGetChatHistory\x12..contextgraph.context.v1.GetChatHistoryRequest\x1a/.contextgraph.context.v1.GetChatHistoryResponse\x12|\n\x11StreamChatHistory\x12\x31.contextgraph.context.v1.StreamChatHistoryRequest\x1a\x32.contextgraph.context.v1.StreamChatHistoryResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*contextgraph/context/v1/chat_history.proto\x12\x17\x63ontextgraph.context.v1\x1a%contextgraph/context/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"t\n\x15GetChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"}\n\x16GetChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"w\n\x18StreamChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"\x80\x01\n\x19StreamChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"\xcc\x03\n\x0cMappingRules\x12\x12\n\nedge_types\x18\x01 \x03(\t\x12\x11\n\tdirection\x18\x02 \x01(\t\x12\x11\n\tdepth_max\x18\x03 \x01(\x05\x12\x14\n\x0c\x65ntity_types\x18\x04 \x03(\t\x12\x15\n\rinclude_start\x18\x05 \x01(\x08\x12\x18\n\x10include_archived\x18\x06 \x01(\x08\x12\x0e\n\x06\x66ilter\x18\x07 \x01(\t\x12\x36\n\x08messages\x18\x08 \x03(\x0b\x32$.contextgraph.context.v1.MessageRule\x12\x10\n\x08order_by\x18\t \x01(\t\x12\r\n\x05order\x18\n \x01(\t\x12\x12\n\nrole_field\x18\x0b \x01(\t\x12\x15\n\rcontent_field\x18\x0c \x01(\t\x12\x13\n\x0border_field\x18\r \x01(\t\x12L\n\x0crole_mapping\x18\x0e \x03(\x0b\x32\x36.contextgraph.context.v1.MappingRules.RoleMappingEntry\x12\x10\n\x08ordering\x18\x0f \x01(\t\x1a\x32\n\x10RoleMappingEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"{\n\x0bMessageRule\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0c\n\x04when\x18\x03 \x01(\t\x12\x10\n\x08\x66or_each\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\r\n\x05parts\x18\x06 \x01(\t\x12\x10\n\x08metadata\x18\x07 \x01(\t\"\x8e\x02\n\x07Mapping\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07version\x18\x05 \x01(\x03\x12\x10\n\x08\x62uilt_in\x18\x06 \x01(\x08\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12.\n\ncreated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9c\x01\n\x16RegisterMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07replace\x18\x05 \x01(\x08\"]\n\x17RegisterMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x0f\n\x07\x63hanged\x18\x02 \x01(\x08\"9\n\x11GetMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\"G\n\x12GetMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\"L\n\x13ListMappingsRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"c\n\x14ListMappingsResponse\x12\x32\n\x08mappings\x18\x01 \x03(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xc8\x04\n\x0b\x43hatHistory\x12q\n\x0eGetChatHistory\x12..contextgraph.context.v1.GetChatHistoryRequest\x1a/.contextgraph.context.v1.GetChatHistoryResponse\x12|\n\x11StreamChatHistory\x12\x31.contextgraph.context.v1.StreamChatHistoryRequest\x1a\x32.contextgraph.context.v1.StreamChatHistoryResponse0\x01\x12t\n\x0fRegisterMapping\x12/.contextgraph.context.v1.RegisterMappingRequest\x1a\x30.contextgraph.context.v1.RegisterMappingResponse\x12\x65\n\nGetMapping\x12*.contextgraph.context.v1.GetMappingRequest\x1a+.contextgraph.context.v1.GetMappingResponse\x12k\n\x0cListMappings\x12,.contextgraph.context.v1.ListMappingsRequest\x1a-.contextgraph.context.v1.ListMappingsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'contextgraph.context.v1.chat_history_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_GETCHATHISTORYREQUEST']._serialized_start=110
-  _globals['_GETCHATHISTORYREQUEST']._serialized_end=226
-  _globals['_GETCHATHISTORYRESPONSE']._serialized_start=228
-  _globals['_GETCHATHISTORYRESPONSE']._serialized_end=353
-  _globals['_STREAMCHATHISTORYREQUEST']._serialized_start=355
-  _globals['_STREAMCHATHISTORYREQUEST']._serialized_end=474
-  _globals['_STREAMCHATHISTORYRESPONSE']._serialized_start=477
-  _globals['_STREAMCHATHISTORYRESPONSE']._serialized_end=605
-  _globals['_CHATHISTORY']._serialized_start=608
-  _globals['_CHATHISTORY']._serialized_end=862
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._loaded_options = None
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_options = b'8\001'
+  _globals['_GETCHATHISTORYREQUEST']._serialized_start=143
+  _globals['_GETCHATHISTORYREQUEST']._serialized_end=259
+  _globals['_GETCHATHISTORYRESPONSE']._serialized_start=261
+  _globals['_GETCHATHISTORYRESPONSE']._serialized_end=386
+  _globals['_STREAMCHATHISTORYREQUEST']._serialized_start=388
+  _globals['_STREAMCHATHISTORYREQUEST']._serialized_end=507
+  _globals['_STREAMCHATHISTORYRESPONSE']._serialized_start=510
+  _globals['_STREAMCHATHISTORYRESPONSE']._serialized_end=638
+  _globals['_MAPPINGRULES']._serialized_start=641
+  _globals['_MAPPINGRULES']._serialized_end=1101
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_start=1051
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_end=1101
+  _globals['_MESSAGERULE']._serialized_start=1103
+  _globals['_MESSAGERULE']._serialized_end=1226
+  _globals['_MAPPING']._serialized_start=1229
+  _globals['_MAPPING']._serialized_end=1499
+  _globals['_REGISTERMAPPINGREQUEST']._serialized_start=1502
+  _globals['_REGISTERMAPPINGREQUEST']._serialized_end=1658
+  _globals['_REGISTERMAPPINGRESPONSE']._serialized_start=1660
+  _globals['_REGISTERMAPPINGRESPONSE']._serialized_end=1753
+  _globals['_GETMAPPINGREQUEST']._serialized_start=1755
+  _globals['_GETMAPPINGREQUEST']._serialized_end=1812
+  _globals['_GETMAPPINGRESPONSE']._serialized_start=1814
+  _globals['_GETMAPPINGRESPONSE']._serialized_end=1885
+  _globals['_LISTMAPPINGSREQUEST']._serialized_start=1887
+  _globals['_LISTMAPPINGSREQUEST']._serialized_end=1963
+  _globals['_LISTMAPPINGSRESPONSE']._serialized_start=1965
+  _globals['_LISTMAPPINGSRESPONSE']._serialized_end=2064
+  _globals['_CHATHISTORY']._serialized_start=2067
+  _globals['_CHATHISTORY']._serialized_end=2651
 # @@protoc_insertion_point(module_scope)

@@ -1,4 +1,7 @@
+import datetime
+
 from contextgraph.context.v1 import message_pb2 as _message_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -54,3 +57,138 @@ class StreamChatHistoryResponse(_message.Message):
     nodes_failed: int
     roles_unknown: int
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+
+class MappingRules(_message.Message):
+    __slots__ = ("edge_types", "direction", "depth_max", "entity_types", "include_start", "include_archived", "filter", "messages", "order_by", "order", "role_field", "content_field", "order_field", "role_mapping", "ordering")
+    class RoleMappingEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_TYPES_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_START_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    ORDER_BY_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_FIELD_NUMBER: _ClassVar[int]
+    ROLE_MAPPING_FIELD_NUMBER: _ClassVar[int]
+    ORDERING_FIELD_NUMBER: _ClassVar[int]
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    direction: str
+    depth_max: int
+    entity_types: _containers.RepeatedScalarFieldContainer[str]
+    include_start: bool
+    include_archived: bool
+    filter: str
+    messages: _containers.RepeatedCompositeFieldContainer[MessageRule]
+    order_by: str
+    order: str
+    role_field: str
+    content_field: str
+    order_field: str
+    role_mapping: _containers.ScalarMap[str, str]
+    ordering: str
+    def __init__(self, edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[str] = ..., depth_max: _Optional[int] = ..., entity_types: _Optional[_Iterable[str]] = ..., include_start: _Optional[bool] = ..., include_archived: _Optional[bool] = ..., filter: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageRule, _Mapping]]] = ..., order_by: _Optional[str] = ..., order: _Optional[str] = ..., role_field: _Optional[str] = ..., content_field: _Optional[str] = ..., order_field: _Optional[str] = ..., role_mapping: _Optional[_Mapping[str, str]] = ..., ordering: _Optional[str] = ...) -> None: ...
+
+class MessageRule(_message.Message):
+    __slots__ = ("role", "content", "when", "for_each", "name", "parts", "metadata")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    WHEN_FIELD_NUMBER: _ClassVar[int]
+    FOR_EACH_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    content: str
+    when: str
+    for_each: str
+    name: str
+    parts: str
+    metadata: str
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., when: _Optional[str] = ..., for_each: _Optional[str] = ..., name: _Optional[str] = ..., parts: _Optional[str] = ..., metadata: _Optional[str] = ...) -> None: ...
+
+class Mapping(_message.Message):
+    __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "version", "built_in", "error", "created_at", "updated_at")
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    RULES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    BUILT_IN_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    app_id: str
+    mapping_name: str
+    rules: MappingRules
+    rules_version: int
+    version: int
+    built_in: bool
+    error: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., rules: _Optional[_Union[MappingRules, _Mapping]] = ..., rules_version: _Optional[int] = ..., version: _Optional[int] = ..., built_in: _Optional[bool] = ..., error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RegisterMappingRequest(_message.Message):
+    __slots__ = ("app_id", "mapping_name", "rules", "rules_version", "replace")
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    RULES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REPLACE_FIELD_NUMBER: _ClassVar[int]
+    app_id: str
+    mapping_name: str
+    rules: MappingRules
+    rules_version: int
+    replace: bool
+    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., rules: _Optional[_Union[MappingRules, _Mapping]] = ..., rules_version: _Optional[int] = ..., replace: _Optional[bool] = ...) -> None: ...
+
+class RegisterMappingResponse(_message.Message):
+    __slots__ = ("mapping", "changed")
+    MAPPING_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_FIELD_NUMBER: _ClassVar[int]
+    mapping: Mapping
+    changed: bool
+    def __init__(self, mapping: _Optional[_Union[Mapping, _Mapping]] = ..., changed: _Optional[bool] = ...) -> None: ...
+
+class GetMappingRequest(_message.Message):
+    __slots__ = ("app_id", "mapping_name")
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    app_id: str
+    mapping_name: str
+    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ...) -> None: ...
+
+class GetMappingResponse(_message.Message):
+    __slots__ = ("mapping",)
+    MAPPING_FIELD_NUMBER: _ClassVar[int]
+    mapping: Mapping
+    def __init__(self, mapping: _Optional[_Union[Mapping, _Mapping]] = ...) -> None: ...
+
+class ListMappingsRequest(_message.Message):
+    __slots__ = ("app_id", "page_size", "page_token")
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    app_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, app_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListMappingsResponse(_message.Message):
+    __slots__ = ("mappings", "next_page_token")
+    MAPPINGS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    mappings: _containers.RepeatedCompositeFieldContainer[Mapping]
+    next_page_token: str
+    def __init__(self, mappings: _Optional[_Iterable[_Union[Mapping, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

@@ -45,6 +45,21 @@ class ChatHistoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.FromString,
                 _registered_method=True)
+        self.RegisterMapping = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/RegisterMapping',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingResponse.FromString,
+                _registered_method=True)
+        self.GetMapping = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/GetMapping',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingResponse.FromString,
+                _registered_method=True)
+        self.ListMappings = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/ListMappings',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
+                _registered_method=True)
 
 
 class ChatHistoryServicer:
@@ -71,6 +86,34 @@ class ChatHistoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RegisterMapping(self, request, context):
+        """Registers rules under a name. They are compiled and checked now: an error names the field, the line and the column.
+
+        The same rules again are OK and free, so an app registers at every start. Different rules need `replace` or a higher
+        `rules_version`; a lower one is OK and changes nothing, so that a rolling deployment never flips a mapping back. Every
+        replica sees the change within a second.
+
+        Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED, MAPPING_EXISTS (other rules have the
+        name, or it is built in).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMapping(self, request, context):
+        """Reads the mapping that GetChatHistory would use. Reasons: MAPPING_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListMappings(self, request, context):
+        """Lists the mappings that the caller sees, by app and name, then the built-in ones. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ChatHistoryServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -83,6 +126,21 @@ def add_ChatHistoryServicer_to_server(servicer, server):
                     servicer.StreamChatHistory,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.SerializeToString,
+            ),
+            'RegisterMapping': grpc.unary_unary_rpc_method_handler(
+                    servicer.RegisterMapping,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingResponse.SerializeToString,
+            ),
+            'GetMapping': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMapping,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingResponse.SerializeToString,
+            ),
+            'ListMappings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMappings,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -140,6 +198,87 @@ class ChatHistory:
             '/contextgraph.context.v1.ChatHistory/StreamChatHistory',
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RegisterMapping(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/RegisterMapping',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMapping(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/GetMapping',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.GetMappingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMappings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/ListMappings',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,1 @@
+"""The clients: `aio` is written by hand, `sync` is generated from it."""

@@ -1,0 +1,140 @@
+"""Everything of the async client that waits: the channel, streams, files. `_sync_io` is its twin, kept by hand.
+
+A stream has no total deadline. It fails when nothing moves for `idle_timeout_s`; the time that the caller takes with
+a message, or a source with the next bytes, does not count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import Any
+
+import grpc
+
+from contextgraph.address import Address
+from contextgraph.client._base import CHANNEL_OPTIONS, Metadata, error_from, silence
+from contextgraph.errors import Cancelled, ContextGraphError
+
+sleep = asyncio.sleep
+
+
+class Connection:
+    """One channel to one service, opened by the first call, and the stubs on it.
+
+    Args:
+        address: Where the service is.
+        service: Names it in errors.
+        stubs: The generated stub classes of its proto services.
+        root_certificates: PEM, instead of grpc's own, for TLS.
+    """
+
+    def __init__(
+        self, address: Address, *, service: str, stubs: Sequence[Any], root_certificates: bytes | None
+    ) -> None:
+        self.address = address
+        self._service = service
+        self._stub_classes = stubs
+        self._root_certificates = root_certificates
+        self._channel: Any = None
+        self._stubs: list[Any] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
+
+    async def unary(self, rpc: str, request: Any, *, timeout_s: float | None, metadata: Metadata) -> Any:
+        """Return the answer of one call."""
+        method = self._method(rpc)
+        try:
+            return await method(request, timeout=timeout_s, metadata=metadata)
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+        except asyncio.CancelledError:
+            self._check_cancelled()
+            raise
+
+    async def stream(
+        self, rpc: str, request: Any, *, timeout_s: float | None, idle_timeout_s: float, metadata: Metadata
+    ) -> AsyncGenerator[Any, None]:
+        """Yield the answers of one call; leaving early cancels it."""
+        call = self._method(rpc)(request, timeout=timeout_s, metadata=metadata)
+        try:
+            while True:
+                async with asyncio.timeout(idle_timeout_s):
+                    message = await call.read()
+                if message is grpc.aio.EOF:
+                    return
+                yield message
+        except TimeoutError:
+            raise self._silence(idle_timeout_s) from None
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+        except asyncio.CancelledError:
+            self._check_cancelled()
+            raise
+        finally:
+            call.cancel()
+
+    async def upload(self, rpc: str, messages: AsyncIterator[Any], *, idle_timeout_s: float, metadata: Metadata) -> Any:
+        """Send messages and return the one answer, which may come before all are sent."""
+        call = self._method(rpc)(metadata=metadata)
+        try:
+            async for message in messages:
+                if call.done():
+                    break
+                async with asyncio.timeout(idle_timeout_s):
+                    try:
+                        await call.write(message)
+                    except asyncio.InvalidStateError:
+                        break  # it was answered meanwhile
+            async with asyncio.timeout(idle_timeout_s):
+                await call.done_writing()
+                return await call
+        except TimeoutError:
+            raise self._silence(idle_timeout_s) from None
+        except grpc.RpcError as error:
+            raise self._error(error) from error
+        except asyncio.CancelledError:
+            self._check_cancelled()
+            raise
+        finally:
+            call.cancel()
+
+    async def close(self) -> None:
+        """Close the channel; calls under way end with `Cancelled`."""
+        self._closed = True
+        if self._channel is not None:
+            await self._channel.close()
+
+    def _method(self, rpc: str) -> Any:
+        loop = asyncio.get_running_loop()
+        if self._closed:
+            raise RuntimeError("the client is closed")
+        if self._channel is None:
+            self._open(loop)
+        elif self._loop is not loop:
+            raise RuntimeError("the client belongs to another event loop: open one in each")
+        for stub in self._stubs:
+            if hasattr(stub, rpc):
+                return getattr(stub, rpc)
+        raise AttributeError(f"{self._service} has no RPC {rpc}")
+
+    def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self.address.tls:
+            credentials = grpc.ssl_channel_credentials(self._root_certificates)
+            self._channel = grpc.aio.secure_channel(self.address.target, credentials, CHANNEL_OPTIONS)
+        else:
+            self._channel = grpc.aio.insecure_channel(self.address.target, CHANNEL_OPTIONS)
+        self._stubs = [stub_class(self._channel) for stub_class in self._stub_classes]
+        self._loop = loop
+
+    def _error(self, raised: grpc.RpcError) -> ContextGraphError:
+        return error_from(raised, service=self._service, address=self.address)
+
+    def _silence(self, idle_timeout_s: float) -> ContextGraphError:
+        return silence(service=self._service, address=self.address, idle_timeout_s=idle_timeout_s)
+
+    def _check_cancelled(self) -> None:
+        """Tell the end of the channel from the end of the task: grpc raises CancelledError for both."""
+        task = asyncio.current_task()
+        if self._closed and task is not None and not task.cancelling():
+            raise Cancelled("the client was closed while the call was under way") from None

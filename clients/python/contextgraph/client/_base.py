@@ -1,0 +1,117 @@
+"""What both worlds share of a call: who calls and how, what a status means. No I/O here."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+
+from contextgraph.address import Address, parse_address
+from contextgraph.errors import ContextGraphError, DeadlineExceeded, InvalidArgument, Unavailable
+from contextgraph.status import DETAILS_KEY, error_of
+from contextgraph.version import VERSION
+
+CONTEXT_ADDRESS_VARIABLE = "CONTEXT_SERVICE_ADDRESS"
+CONTEXT_ADDRESS_DEFAULT = "127.0.0.1:50051"
+ENTITY_ADDRESS_VARIABLE = "ENTITY_SERVICE_ADDRESS"
+ENTITY_ADDRESS_DEFAULT = "127.0.0.1:50052"
+API_KEY_VARIABLE = "CONTEXT_SERVICE_API_KEY"
+APP_ID_VARIABLE = "CONTEXT_SERVICE_APP_ID"
+
+TIMEOUT_S = 30.0
+IDLE_TIMEOUT_S = 60.0
+RETRIES = 3
+
+Metadata = tuple[tuple[str, str], ...]
+
+CHANNEL_OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.primary_user_agent", f"contextgraph-python/{VERSION}"),
+    # One layer retries, and it is ours: it knows which calls are safe.
+    ("grpc.enable_retries", 0),
+    # A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    # While a channel waits to connect again, calls fail at once. The default of 1 s would outlast our retries.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 5_000),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """How the calls of one client, or of one view of it, are made."""
+
+    credential: str = field(repr=False)  # empty: none is sent
+    timeout_s: float  # of a unary call, its retries included
+    idle_timeout_s: float  # of a stream: how long nothing may move
+    retries: int  # attempts after the first
+    app_id: str
+
+    def __post_init__(self) -> None:
+        # grpc puts the whole metadata into its own error about a bad character; this one does not.
+        if not self.credential.isascii() or not self.credential.isprintable():
+            raise InvalidArgument("the API key holds a character that no key has", field="api_key")
+        for name in ("timeout_s", "idle_timeout_s"):
+            if not getattr(self, name) > 0:  # NaN too
+                raise InvalidArgument(f"{name} is not above 0", field=name)
+        if self.retries < 0:
+            raise InvalidArgument("retries is negative", field="retries")
+
+    @property
+    def metadata(self) -> Metadata:
+        """Return what goes with every call."""
+        return (("authorization", f"Bearer {self.credential}"),) if self.credential else ()
+
+
+def address_of(address: str | None, *, variable: str, default: str) -> Address:
+    """Return where the service is: the argument wins, then the variable, then the default."""
+    if address is not None:
+        return parse_address(address)
+    return parse_address(os.environ.get(variable) or default, field=variable)
+
+
+def options_of(
+    *, api_key: str | None, app_id: str | None, timeout_s: float, idle_timeout_s: float, retries: int
+) -> CallOptions:
+    """Return the options of a new client: arguments win over variables."""
+    return CallOptions(
+        credential=(os.environ.get(API_KEY_VARIABLE, "") if api_key is None else api_key).strip(),
+        app_id=os.environ.get(APP_ID_VARIABLE, "") if app_id is None else app_id,
+        timeout_s=timeout_s,
+        idle_timeout_s=idle_timeout_s,
+        retries=retries,
+    )
+
+
+def error_from(raised: Any, *, service: str, address: Address) -> ContextGraphError:
+    """Return the error of the services that an error of grpc stands for.
+
+    Args:
+        raised: A `grpc.RpcError` with a status: `AioRpcError`, or what a sync call raises.
+        service: Names the service where the status is the transport's own, e.g. "entity-service".
+        address: Where the service was looked for.
+    """
+    code: grpc.StatusCode = raised.code() or grpc.StatusCode.UNKNOWN
+    text = raised.details() or ""
+    details = next((value for key, value in raised.trailing_metadata() or () if key == DETAILS_KEY), None)
+    error = error_of(code, text, details)
+    if details is not None:
+        return error
+    # Made on this side of the wire: grpc's texts ("Deadline Exceeded") say neither who nor where.
+    if isinstance(error, Unavailable):
+        return Unavailable(f"{service} at {address} does not answer: {text}", dependency=service, address=address)
+    if isinstance(error, DeadlineExceeded):
+        return DeadlineExceeded(f"{service} at {address} did not answer in time", dependency=service, address=address)
+    return error
+
+
+def silence(*, service: str, address: Address, idle_timeout_s: float) -> DeadlineExceeded:
+    """Return the error of a stream on which nothing moved."""
+    return DeadlineExceeded(
+        f"nothing moved on a stream with {service} at {address} for {idle_timeout_s:g} s",
+        dependency=service,
+        address=address,
+        idle_timeout_s=f"{idle_timeout_s:g}",
+    )

@@ -1,0 +1,274 @@
+"""Requests from Python values: JSON to text, times to timestamps, ids to text.
+
+What cannot travel is refused here with the error and the field name that the server would give.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextgraph.context.v1 import working_memory_pb2 as memory_pb
+from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextgraph.errors import InvalidArgument
+from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.values import BlobEntry, Record
+
+Id = str | uuid.UUID
+Direction = Literal["out", "in", "both"]
+OnExisting = Literal["fail", "skip"]
+
+# Names a blob: by a record, by a record's id, or by the blob's key.
+BlobName = Id | Record | BlobEntry
+
+DIRECTIONS: dict[str, graph_pb.Direction] = {
+    "out": graph_pb.DIRECTION_OUT,
+    "in": graph_pb.DIRECTION_IN,
+    "both": graph_pb.DIRECTION_BOTH,
+}
+ON_EXISTING: dict[str, graph_pb.OnExisting] = {
+    "fail": graph_pb.ON_EXISTING_FAIL,
+    "skip": graph_pb.ON_EXISTING_SKIP,
+}
+
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
+
+
+class RecordFields(TypedDict, total=False):
+    """What may be said of a working memory record beside its content, its name and its memory type."""
+
+    entity_node_id: Id  # need not exist yet
+    subtype: str
+    semantic_purpose: str
+    description: str
+    reasoning: str
+    content_type: str  # empty: guessed from the name
+    metadata: Mapping[str, Any]  # up to 64 KiB of JSON
+    tags: Sequence[str]
+    graph_name: str  # empty: "default"
+    agent_bundle_id: str
+    app_id: str  # not given: the client's
+    expires_at: datetime | None  # aware
+    embedding: Sequence[float]  # 1,536 values, made by the caller from the record's text
+    embedding_model: str
+
+
+class RecordChanges(RecordFields, total=False):
+    """What `update_wm_record` may change; what is not given stays."""
+
+    memory_type: str
+    name: str
+    content: Any  # any JSON value
+    content_json: str  # the same as text, kept byte for byte
+
+
+def to_json(field: str, value: object) -> str:
+    """Return the JSON text of a value, or raise what the server would say of it.
+
+    Raises:
+        InvalidArgument: it holds NaN, infinity, a lone surrogate, itself, or something that JSON has not.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{field} cannot be JSON: {error}", field=field) from None
+    return text
+
+
+def to_object(field: str, value: Mapping[str, Any] | None) -> str:
+    """Return the JSON text of an object; None is empty text, which is an empty object.
+
+    Raises:
+        InvalidArgument: it is no mapping, or as `to_json`.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{field} is a {type(value).__name__}; a JSON object (a dict) is wanted", field=field)
+    return to_json(field, value if isinstance(value, dict) else dict(value))
+
+
+def to_timestamp(field: str, value: datetime | None) -> Timestamp | None:
+    """Return the timestamp of an aware datetime.
+
+    Raises:
+        InvalidArgument: it is naive: nobody can know which moment it means.
+    """
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise InvalidArgument(f"{field} has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)", field=field)
+    timestamp = Timestamp()
+    timestamp.FromDatetime(value)
+    return timestamp
+
+
+def to_id(value: Id | None) -> str:
+    """Return an id as text; None is empty text."""
+    return "" if value is None else str(value)
+
+
+def new_request_id(request_id: Id | None) -> str:
+    """Return the caller's request id, or a new one: so every write may be repeated."""
+    return str(uuid.uuid4() if request_id is None else request_id)
+
+
+def node_input(node: NodeInput, *, field: str = "node") -> graph_pb.NodeInput:
+    """Return the message of a new node."""
+    return graph_pb.NodeInput(
+        id=to_id(node.id),
+        external_id=node.external_id,
+        graph_name=node.graph_name,
+        agent_bundle_id=node.agent_bundle_id,
+        general_type_name=node.general_type_name,
+        specific_type_name=node.specific_type_name,
+        name=node.name,
+        status=node.status,
+        data_json=to_object(f"{field}.data_json", node.data),
+        created_at=to_timestamp(f"{field}.created_at", node.created_at),
+    )
+
+
+def edge_input(edge: EdgeInput, *, field: str = "edge") -> graph_pb.EdgeInput:
+    """Return the message of a new edge."""
+    return graph_pb.EdgeInput(
+        id=to_id(edge.id),
+        graph_name=edge.graph_name,
+        from_node_id=to_id(edge.from_node_id),
+        to_node_id=to_id(edge.to_node_id),
+        edge_type=edge.edge_type,
+        data_json=to_object(f"{field}.data_json", edge.data),
+        created_at=to_timestamp(f"{field}.created_at", edge.created_at),
+    )
+
+
+def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
+    """Return what a literal stands for.
+
+    Raises:
+        InvalidArgument: it is none of `choices`.
+    """
+    try:
+        return choices[value]
+    except (KeyError, TypeError):
+        raise InvalidArgument(f"{field} is {value!r}, not one of {', '.join(choices)}", field=field) from None
+
+
+def texts(field: str, values: Iterable[str]) -> list[str]:
+    """Return a list of texts; a single text, which is iterable too, is refused.
+
+    Raises:
+        InvalidArgument: it is a text.
+    """
+    if isinstance(values, str):
+        raise InvalidArgument(f"{field} is one text; a list of texts is wanted", field=field)
+    return [str(value) for value in values]
+
+
+def traverse_request(
+    start: Id | Iterable[Id],
+    *,
+    edge_types: Iterable[str],
+    direction: Direction,
+    depth_max: int,
+    node_types: Iterable[str],
+    include_archived: bool,
+    include_start: bool,
+    order_path: str,
+    descending: bool,
+    limit: int,
+    page_token: str,
+    node_budget: int,
+) -> graph_pb.TraverseRequest:
+    """Return the request of a walk; the arguments are those of `traverse`."""
+    starts = [start] if isinstance(start, str | uuid.UUID) else start
+    return graph_pb.TraverseRequest(
+        start_node_ids=[str(node_id) for node_id in starts],
+        edge_types=texts("edge_types", edge_types),
+        direction=choice("direction", direction, DIRECTIONS),
+        depth_max=depth_max,
+        node_types=texts("node_types", node_types),
+        include_archived=include_archived,
+        include_start=include_start,
+        order_path=order_path,
+        descending=descending,
+        limit=limit,
+        page_token=page_token,
+        node_budget=node_budget,
+    )
+
+
+def record_input(
+    *,
+    entity_node_id: Id | None = None,
+    memory_type: str = "",
+    subtype: str = "",
+    semantic_purpose: str = "",
+    name: str = "",
+    description: str = "",
+    reasoning: str = "",
+    content_type: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    content: Any = None,
+    content_json: str = "",
+    tags: Iterable[str] = (),
+    graph_name: str = "",
+    agent_bundle_id: str = "",
+    app_id: str = "",
+    expires_at: datetime | None = None,
+    embedding: Sequence[float] | None = None,
+    embedding_model: str = "",
+    working_memory_id: Id | None = None,
+) -> memory_pb.WMRecordInput:
+    """Return the message of a record; the arguments are the fields of `RecordChanges`.
+
+    Raises:
+        InvalidArgument: content is given twice, or a value cannot travel.
+    """
+    if content is not None and content_json:
+        raise InvalidArgument("give content or content_json, not both", field="record.content_json")
+    vector = None
+    if embedding is not None:
+        vector = memory_pb.Embedding(values=embedding, model=embedding_model)
+    return memory_pb.WMRecordInput(
+        working_memory_id=to_id(working_memory_id),
+        entity_node_id=to_id(entity_node_id),
+        memory_type=memory_type,
+        subtype=subtype,
+        semantic_purpose=semantic_purpose,
+        name=name,
+        description=description,
+        reasoning=reasoning,
+        content_type=content_type,
+        metadata_json=to_object("record.metadata_json", metadata),
+        content_json=content_json if content is None else to_json("record.content_json", content),
+        tags=texts("record.tags", tags),
+        graph_name=graph_name,
+        agent_bundle_id=agent_bundle_id,
+        app_id=app_id,
+        expires_at=to_timestamp("record.expires_at", expires_at),
+        embedding=vector,
+    )
+
+
+def record_mask(changes: Iterable[str]) -> list[str]:
+    """Return the paths of an update mask for the given fields of `RecordChanges`."""
+    paths = {"metadata": "metadata_json", "content": "content_json", "embedding_model": "embedding"}
+    return sorted({paths.get(change, change) for change in changes})
+
+
+def blob_name(blob: BlobName) -> dict[str, str]:
+    """Return the fields of a request that name a blob. Keys are never UUIDs, so a text says itself what it is."""
+    if isinstance(blob, Record | BlobEntry):
+        return {"working_memory_id": blob.working_memory_id}
+    text = str(blob)
+    if not text:
+        raise InvalidArgument("neither a working memory id nor a blob key is given", field="working_memory_id")
+    return {"working_memory_id": text} if _UUID.fullmatch(text) else {"blob_key": text}

@@ -1,0 +1,48 @@
+"""What a caller says of new rows, for `write_graph`.
+
+Ids are made here, so that an edge can name a node of the same call:
+
+    session = NodeInput("Session")
+    turn = NodeInput("Turn", data={"user_input": "Hello"})
+    graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from contextgraph.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInput:
+    """A new node."""
+
+    general_type_name: str
+    _: KW_ONLY
+    id: str = field(default_factory=new_id)
+    external_id: str = ""  # the caller's own id, unique in the graph; up to 512 bytes
+    graph_name: str = ""  # empty: "default"
+    agent_bundle_id: str = ""
+    specific_type_name: str = ""  # empty: the general type name
+    name: str = ""
+    status: str = ""  # empty: "Created"
+    data: Mapping[str, Any] | None = None
+    created_at: datetime | None = None  # aware; for imports and replays; None: the server's time
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeInput:
+    """A new edge."""
+
+    from_node_id: str
+    to_node_id: str
+    edge_type: str
+    _: KW_ONLY
+    id: str = field(default_factory=new_id)
+    graph_name: str = ""  # empty: "default"; both ends are in it
+    data: Mapping[str, Any] | None = None
+    created_at: datetime | None = None

@@ -1,0 +1,530 @@
+"""What the services answer, as immutable values.
+
+JSON stays the text that came (`data_json`) and is parsed when it is first asked for (`data`), so a long history that
+nobody looks into costs nothing. Parsed values are shared: change a copy. Times are aware datetimes in UTC.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Literal, NamedTuple, overload
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextgraph.context.v1 import message_pb2 as message_pb
+from contextgraph.context.v1 import working_memory_pb2 as memory_pb
+from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+
+RecordStatus = Literal["active", "archived"]
+IndexState = Literal["none", "pending", "indexed", "failed"]
+PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN_CHARS_MAX = 80
+
+
+class _Value:
+    """Shows what is set, shortened: a node has eighteen fields, and most are empty."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        shown = []
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name) if each.repr else None
+            if value is None or value in ("", 0, ()):  # False is 0
+                continue
+            shown.append(f"{each.name}={_shown(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _cached() -> Any:
+    """Return a field that holds parsed JSON; it is no part of the value."""
+    return field(default=None, init=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Node(_Value):
+    """A vertex of the entity graph."""
+
+    id: str
+    external_id: str = ""  # the caller's own id
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    general_type_name: str
+    specific_type_name: str = ""
+    name: str = ""
+    status: str = ""  # "Created", "Running", "Completed", "Failed", "Cancelled", or an app's own
+    data_json: str = "{}"
+    is_archived: bool = False
+    seq: int = 0  # the server's order of writing
+    created_at: datetime
+    modified_at: datetime
+    version: int = 1  # counts the changes
+    created_by: str = ""
+    owner_user_id: str = ""
+    agent_id: str = ""
+    context_id: str = ""
+    _data: Any = _cached()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return the node's JSON object."""
+        if self._data is None:
+            object.__setattr__(self, "_data", json.loads(self.data_json or "{}"))
+        data: dict[str, Any] = self._data
+        return data
+
+    def __str__(self) -> str:
+        name = f' "{self.name}"' if self.name else ""
+        return f"{self.specific_type_name or self.general_type_name}{name} ({self.id})"
+
+    @classmethod
+    def from_proto(cls, node: graph_pb.Node) -> Node:
+        """Return the value of a message."""
+        return cls(
+            id=node.id,
+            external_id=node.external_id,
+            graph_name=node.graph_name,
+            agent_bundle_id=node.agent_bundle_id,
+            general_type_name=node.general_type_name,
+            specific_type_name=node.specific_type_name,
+            name=node.name,
+            status=node.status,
+            data_json=node.data_json,
+            is_archived=node.is_archived,
+            seq=node.seq,
+            created_at=_time(node.created_at),
+            modified_at=_time(node.modified_at),
+            version=node.version,
+            created_by=node.created_by,
+            owner_user_id=node.owner_user_id,
+            agent_id=node.agent_id,
+            context_id=node.context_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Edge(_Value):
+    """A directed relation between two nodes."""
+
+    id: str
+    graph_name: str = ""
+    from_node_id: str
+    to_node_id: str
+    edge_type: str
+    data_json: str = "{}"
+    created_at: datetime
+    version: int = 1
+    context_id: str = ""
+    _data: Any = _cached()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return the edge's JSON object."""
+        if self._data is None:
+            object.__setattr__(self, "_data", json.loads(self.data_json or "{}"))
+        data: dict[str, Any] = self._data
+        return data
+
+    def __str__(self) -> str:
+        return f"{self.from_node_id} -{self.edge_type}-> {self.to_node_id}"
+
+    @classmethod
+    def from_proto(cls, edge: graph_pb.Edge) -> Edge:
+        """Return the value of a message."""
+        return cls(
+            id=edge.id,
+            graph_name=edge.graph_name,
+            from_node_id=edge.from_node_id,
+            to_node_id=edge.to_node_id,
+            edge_type=edge.edge_type,
+            data_json=edge.data_json,
+            created_at=_time(edge.created_at),
+            version=edge.version,
+            context_id=edge.context_id,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ReachedBy(_Value):
+    """The edge by which a walk reached a node."""
+
+    edge_id: str
+    edge_type: str
+    node_id: str  # the node at the near end, from which the walk came
+    data_json: str = "{}"
+    _data: Any = _cached()
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return the edge's JSON object."""
+        if self._data is None:
+            object.__setattr__(self, "_data", json.loads(self.data_json or "{}"))
+        data: dict[str, Any] = self._data
+        return data
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TraversedNode(_Value):
+    """A node and how a walk reached it."""
+
+    node: Node
+    depth: int  # 0 for a start node
+    reached_by: ReachedBy | None = None  # None for a start node
+
+    def __str__(self) -> str:
+        return f"{'  ' * self.depth}{self.node}"
+
+    @classmethod
+    def from_proto(cls, reached: graph_pb.TraversedNode) -> TraversedNode:
+        """Return the value of a message."""
+        edge = reached.reached_by
+        return cls(
+            node=Node.from_proto(reached.node),
+            depth=reached.depth,
+            reached_by=ReachedBy(
+                edge_id=edge.edge_id, edge_type=edge.edge_type, node_id=edge.node_id, data_json=edge.data_json
+            )
+            if reached.HasField("reached_by")
+            else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WrittenRow(_Value):
+    """What became of one row of `write_graph`."""
+
+    id: str
+    created_at: datetime
+    seq: int = 0  # of a node; 0 for an edge
+    existed: bool = False  # it was there before and is unchanged
+
+    @classmethod
+    def from_proto(cls, row: graph_pb.WrittenRow) -> WrittenRow:
+        """Return the value of a message."""
+        return cls(id=row.id, created_at=_time(row.created_at), seq=row.seq, existed=row.existed)
+
+
+class WrittenGraph(NamedTuple):
+    """What `write_graph` wrote: rows in the order of the input."""
+
+    nodes: list[WrittenRow]
+    edges: list[WrittenRow]
+
+
+class NodeBatch(NamedTuple):
+    """What `batch_get_nodes` found."""
+
+    nodes: list[Node]  # in the order of the ids
+    missing_ids: list[str]
+
+
+class NamedNode(NamedTuple):
+    """What `get_node_by_name` found."""
+
+    node: Node  # the newest
+    matches: int  # how many nodes share the name, this one included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Record(_Value):
+    """One item of working memory: metadata, and inline JSON or a blob as its content."""
+
+    working_memory_id: str
+    entity_node_id: str = ""
+    memory_type: str
+    subtype: str = ""
+    semantic_purpose: str = ""
+    name: str
+    description: str = ""
+    reasoning: str = ""
+    content_type: str = ""
+    metadata_json: str = "{}"
+    content_json: str = ""  # inline content, byte for byte as it was given; empty: none, or left out of a list
+    provider: str = ""  # "postgres" for inline content, else where the blob lives; empty without content
+    blob_key: str = ""
+    size_bytes: int = 0
+    sha256: str = ""  # of the content, in hexadecimal; empty without content
+    status: RecordStatus = "active"
+    tags: tuple[str, ...] = ()
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+    context_id: str = ""
+    created_by: str = ""
+    owner_user_id: str = ""
+    agent_id: str = ""
+    expires_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    version: int = 1
+    index_state: IndexState = "none"
+    _metadata: Any = _cached()
+    _content: Any = _cached()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        if self._metadata is None:
+            object.__setattr__(self, "_metadata", json.loads(self.metadata_json or "{}"))
+        metadata: dict[str, Any] = self._metadata
+        return metadata
+
+    @property
+    def content(self) -> Any:
+        """Return the inline content, parsed; None where there is none."""
+        if self._content is None and self.content_json:
+            object.__setattr__(self, "_content", json.loads(self.content_json))
+        return self._content
+
+    def __str__(self) -> str:
+        archived = ", archived" if self.status == "archived" else ""
+        return f"{self.name} ({self.memory_type}, {_shown_size(self.size_bytes)}{archived})"
+
+    @classmethod
+    def from_proto(cls, record: memory_pb.WMRecord) -> Record:
+        """Return the value of a message."""
+        return cls(
+            working_memory_id=record.working_memory_id,
+            entity_node_id=record.entity_node_id,
+            memory_type=record.memory_type,
+            subtype=record.subtype,
+            semantic_purpose=record.semantic_purpose,
+            name=record.name,
+            description=record.description,
+            reasoning=record.reasoning,
+            content_type=record.content_type,
+            metadata_json=record.metadata_json,
+            content_json=record.content_json,
+            provider=record.provider,
+            blob_key=record.blob_key,
+            size_bytes=record.size_bytes,
+            sha256=record.sha256,
+            status="archived" if record.status == memory_pb.RECORD_STATUS_ARCHIVED else "active",
+            tags=tuple(record.tags),
+            graph_name=record.graph_name,
+            agent_bundle_id=record.agent_bundle_id,
+            app_id=record.app_id,
+            context_id=record.context_id,
+            created_by=record.created_by,
+            owner_user_id=record.owner_user_id,
+            agent_id=record.agent_id,
+            expires_at=_time(record.expires_at) if record.HasField("expires_at") else None,
+            created_at=_time(record.created_at),
+            updated_at=_time(record.updated_at),
+            version=record.version,
+            index_state=_INDEX_STATES.get(record.index_state, "none"),
+        )
+
+
+_INDEX_STATES: dict[int, IndexState] = {
+    memory_pb.INDEX_STATE_PENDING: "pending",
+    memory_pb.INDEX_STATE_INDEXED: "indexed",
+    memory_pb.INDEX_STATE_FAILED: "failed",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BlobEntry(_Value):
+    """One blob of an entity, as `list_blobs` shows it."""
+
+    blob_key: str
+    working_memory_id: str
+    name: str
+    memory_type: str
+    content_type: str = ""
+    size_bytes: int
+    sha256: str
+    created_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.memory_type}, {_shown_size(self.size_bytes)})"
+
+    @classmethod
+    def from_proto(cls, blob: memory_pb.BlobEntry) -> BlobEntry:
+        """Return the value of a message."""
+        return cls(
+            blob_key=blob.blob_key,
+            working_memory_id=blob.working_memory_id,
+            name=blob.name,
+            memory_type=blob.memory_type,
+            content_type=blob.content_type,
+            size_bytes=blob.size_bytes,
+            sha256=blob.sha256,
+            created_at=_time(blob.created_at),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolCall(_Value):
+    """A model asks for a tool."""
+
+    id: str
+    name: str
+    arguments_json: str = ""
+
+    @property
+    def arguments(self) -> Any:
+        """Return the arguments, parsed; None where there are none."""
+        return _parsed(self.arguments_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolResult(_Value):
+    """What a tool answered."""
+
+    tool_call_id: str  # the id of the call that it answers
+    content_json: str = ""
+    is_error: bool = False
+
+    @property
+    def content(self) -> Any:
+        """Return the answer, parsed; None where there is none."""
+        return _parsed(self.content_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Part(_Value):
+    """One piece of a message. `kind` names the one field of the first six that holds it."""
+
+    kind: PartKind
+    text: str = ""
+    data_json: str = ""
+    working_memory_id: str = ""
+    url: str = ""
+    tool_call: ToolCall | None = None
+    tool_result: ToolResult | None = None
+    media_type: str = ""
+    file_name: str = ""
+    metadata_json: str = ""
+
+    @property
+    def data(self) -> Any:
+        """Return the piece of JSON, parsed; None in a part of another kind."""
+        return _parsed(self.data_json)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        metadata: dict[str, Any] = _parsed(self.metadata_json) or {}
+        return metadata
+
+    @classmethod
+    def from_proto(cls, part: message_pb.Part) -> Part:
+        """Return the value of a message. A kind that this version does not know is empty."""
+        call, result = part.tool_call, part.tool_result
+        return cls(
+            kind=part.WhichOneof("content") or "",
+            text=part.text,
+            data_json=part.data_json,
+            working_memory_id=part.working_memory_id,
+            url=part.url,
+            tool_call=ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json)
+            if part.HasField("tool_call")
+            else None,
+            tool_result=ToolResult(
+                tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
+            )
+            if part.HasField("tool_result")
+            else None,
+            media_type=part.media_type,
+            file_name=part.file_name,
+            metadata_json=part.metadata_json,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChatMessage(_Value):
+    """One turn, as a prompt wants it."""
+
+    role: str  # "user", "assistant", "system" or "tool"
+    content: str
+    node_id: str  # the node it was read from
+    created_at: datetime
+    name: str = ""  # who speaks, where several share a role
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        metadata: dict[str, Any] = _parsed(self.metadata_json) or {}
+        return metadata
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.content}"
+
+    @classmethod
+    def from_proto(cls, message: message_pb.ChatMessage) -> ChatMessage:
+        """Return the value of a message."""
+        return cls(
+            role=message.role,
+            content=message.content,
+            node_id=message.node_id,
+            created_at=_time(message.created_at),
+            name=message.name,
+            parts=tuple(map(Part.from_proto, message.parts)),
+            metadata_json=message.metadata_json,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHistory(Sequence[ChatMessage]):
+    """The messages of a conversation, oldest first, and what was left out of it."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    nodes_failed: int = 0  # nodes that gave no message because a rule failed on them
+    roles_unknown: int = 0  # messages whose role is none of user, assistant, system and tool
+
+    @overload
+    def __getitem__(self, index: int) -> ChatMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ChatMessage, ...]: ...
+    def __getitem__(self, index: int | slice) -> ChatMessage | tuple[ChatMessage, ...]:
+        return self.messages[index]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[ChatMessage]:
+        return iter(self.messages)
+
+    def __repr__(self) -> str:
+        return (
+            f"ChatHistory({len(self)} messages, nodes_failed={self.nodes_failed}, roles_unknown={self.roles_unknown})"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.messages))
+
+
+def _time(timestamp: Timestamp) -> datetime:
+    # ToDatetime() does the same at five times the cost; a history has thousands of them.
+    return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text) if text else None
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, str) and len(value) > _SHOWN_CHARS_MAX:
+        return f"{value[:_SHOWN_CHARS_MAX]!r}..."
+    return repr(value)
+
+
+def _shown_size(size_bytes: int) -> str:
+    if size_bytes < 1000:
+        return f"{size_bytes} bytes"
+    for unit_bytes, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size_bytes >= unit_bytes * 0.99995:  # what would be shown as 1000.0 of the smaller unit
+            return f"{size_bytes / unit_bytes:.1f} {unit}"
+    return f"{size_bytes / 1e3:.1f} kB"

@@ -1,0 +1,41 @@
+"""Tiny servers for the clients' tests: generated servicers with faults, behind the real border, on real sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+
+from contextgraph.context.v1 import chat_history_pb2_grpc, working_memory_pb2_grpc
+from contextgraph.entity.v1 import entity_graph_pb2_grpc
+from service_runtime.auth import Anonymous, Authenticator
+from service_runtime.interceptors import Border
+
+_ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
+    entity_graph_pb2_grpc.EntityGraphServicer: entity_graph_pb2_grpc.add_EntityGraphServicer_to_server,
+    working_memory_pb2_grpc.WorkingMemoryServicer: working_memory_pb2_grpc.add_WorkingMemoryServicer_to_server,
+    chat_history_pb2_grpc.ChatHistoryServicer: chat_history_pb2_grpc.add_ChatHistoryServicer_to_server,
+}
+
+
+@asynccontextmanager
+async def serving(
+    *servicers: object, callers: Authenticator | None = None, port: int = 0, options: Sequence[tuple[str, Any]] = ()
+) -> AsyncIterator[str]:
+    """Serve subclasses of generated servicers; yields the address."""
+    server = grpc.aio.server(
+        interceptors=[Border(callers or Anonymous(), calls_max=100)],
+        options=[("grpc.so_reuseport", 0), *options],
+    )
+    for servicer in servicers:
+        for base, add in _ADD.items():
+            if isinstance(servicer, base):
+                add(servicer, server)
+    bound = server.add_insecure_port(f"127.0.0.1:{port}")
+    await server.start()
+    try:
+        yield f"127.0.0.1:{bound}"
+    finally:
+        await server.stop(0)
