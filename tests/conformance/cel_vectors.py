@@ -78,7 +78,7 @@ def failure_of(vector: Vector) -> str | None:
     if "error" in vector.want:
         return f"no error but {got!r}"
     want = _value(vector.want)
-    return None if _same(got, want) else f"{got!r} instead of {want!r}"
+    return None if same_value(got, want) else f"{got!r} instead of {want!r}"
 
 
 def _value(typed: dict[str, Any]) -> Any:
@@ -108,7 +108,7 @@ def _value(typed: dict[str, Any]) -> Any:
     raise ValueError(f"unknown kind of value {kind!r}")
 
 
-def _same(got: Any, want: Any) -> bool:
+def same_value(got: Any, want: Any) -> bool:
     """Return whether two values are the same: of one type, NaN being itself, zeros signed."""
     if type_name(got) != type_name(want):
         return False
@@ -119,9 +119,9 @@ def _same(got: Any, want: Any) -> bool:
             got == want and math.copysign(1, got) == math.copysign(1, want)
         )
     if isinstance(want, list):
-        return len(got) == len(want) and all(map(_same, got, want))
+        return len(got) == len(want) and all(map(same_value, got, want))
     if isinstance(want, dict):
-        return got.keys() == want.keys() and all(_same(got[key], want[key]) for key in want)
+        return got.keys() == want.keys() and all(same_value(got[key], want[key]) for key in want)
     return equals(CallBudget(evaluation_steps_max=1_000_000), got, want)
 
 

@@ -16,7 +16,7 @@ from context_service.history.cel.values import no_overload
 
 Accessor = Callable[..., int]
 
-_ZONE_STEPS: Final = 20  # the zones there are get loaded once; converting takes microseconds
+_ZONE_STEPS: Final = 40  # the zones there are get loaded once; converting takes microseconds
 _MINUTE_NS: Final = 60 * SECOND_NS
 _HOUR_NS: Final = 60 * _MINUTE_NS
 _MILLISECOND_NS: Final = SECOND_NS // 1000

@@ -176,8 +176,14 @@ class Compiler:
         index = self.code(node.index, scope)
         return Code(indexer(operand.run, index.run, node.at), 3 + operand.cost + index.cost)
 
-    def _path(self, node: Node, scope: _Scope) -> Code | None:
-        """Compile a chain of fields that starts at a name; None if `node` is none."""
+    def _path(self, node: Node, scope: _Scope, *, noted: bool = True) -> Code | None:
+        """Compile a chain of fields that starts at a name; None if `node` is none.
+
+        Args:
+            node: The chain.
+            scope: The names that macros bind.
+            noted: Add the chain to what the expression reads.
+        """
         keys: list[str] = []
         places: list[Position] = []
         plain = 0  # of the keys, how many from the name on are written with dots
@@ -205,7 +211,8 @@ class Compiler:
             known = ".".join(keys[:count])
             if known in self._variables:
                 path = (known, *keys[count:])
-                self._paths.add(path)
+                if noted:
+                    self._paths.add(path)
                 return Code(reader(VARIABLES, path, tuple(places[count - 1 :])), cost)
             if known in TYPES and count == len(keys):
                 return _constant(TYPES[known])
@@ -234,8 +241,6 @@ class Compiler:
             except EvaluationError as error:
                 raise error.located(at) from None
 
-        if operand.constant and type(operand.value) in (int, float):
-            return _constant(-operand.value)
         return Code(minus, 2 + operand.cost, operand.type)
 
     def _operation(self, node: Operation, scope: _Scope) -> Code:
@@ -331,8 +336,8 @@ class Compiler:
         (arg,) = node.args
         if not isinstance(arg, Select):
             return self._refuse("has needs a field, as in has(entity.data)", arg.at)
-        self._path(arg, scope)  # notes the field as read
-        operand = self.code(arg.operand, scope)
+        self._path(arg, scope)  # notes the field as read, and not all that is beside it
+        operand = self._path(arg.operand, scope, noted=False) or self.code(arg.operand, scope)
         return Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
 
     def _loop(self, node: Call, target: Node, scope: _Scope) -> Code:

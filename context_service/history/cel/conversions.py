@@ -162,11 +162,13 @@ def encoded(budget: CallBudget, text: str) -> bytes:
     Raises:
         EvaluationError: the text holds half a surrogate pair.
     """
-    budget.charge_bytes(len(text) if text.isascii() else 4 * len(text))
+    budget.charge_bytes(len(text))
     try:
-        return text.encode()
+        data = text.encode()
     except UnicodeEncodeError:
         raise EvaluationError("the string holds half a surrogate pair") from None
+    budget.charge_bytes(len(data) - len(text))
+    return data
 
 
 def decoded(budget: CallBudget, data: bytes) -> str:

@@ -71,6 +71,7 @@ _TERMINALS = {
 }
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _NAMED = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
+_SHOWN_CHARS_MAX = 40  # of a token, in a message
 # A level of brackets holds operators of several precedences; each is a level of the tree.
 _TREE_LEVELS = 2
 
@@ -129,7 +130,8 @@ def _unexpected(error: Any, tokens: list[Token], end: Position) -> CelError:
     if error.token.type == "$END":
         return CelError("the expression ends too early", *end)
     token = tokens[error.token.start_pos]
-    return CelError(f"unexpected {token.text!r}", *token.at)
+    text = token.text if len(token.text) <= _SHOWN_CHARS_MAX else f"{token.text[:_SHOWN_CHARS_MAX]}..."
+    return CelError(f"unexpected {text!r}", *token.at)
 
 
 class _Builder:
