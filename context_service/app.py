@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+from context_service.history.assembly import ContextAssembly
+from context_service.history.entity_graph import EntityGraph
+from context_service.history.mapping_store import MappingStore
+from context_service.history.registry import MappingRegistry
+from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.settings import Settings
-from service_runtime import server
+from contextgraph.address import parse_address
+from contextgraph.client.aio import AsyncEntityClient
+from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from service_runtime import background, probe, server
 from service_runtime.auth import Authenticator, authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -47,9 +56,25 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
         )
+        # It checks the caller's own credential itself, and the caller's client retries: ours does neither.
+        entity_address = parse_address(
+            settings.entity_service_url, default_port=settings.entity_service_port, field="ENTITY_SERVICE_URL"
+        )
+        entity_client = await stack.enter_async_context(AsyncEntityClient(str(entity_address), api_key="", retries=0))
+        entity_ready = await stack.enter_async_context(
+            probe.health_check(entity_address, "contextgraph.entity.v1.EntityGraph")
+        )
+        registry = MappingRegistry(MappingStore(database))
+        await stack.enter_async_context(background.running(registry.keep_current()))
+        history = ChatHistoryServicer(ContextAssembly(EntityGraph(entity_client), registry), registry)
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory", add=lambda _: None, checks=[database.ready]
-            )
+            ),
+            server.Service(
+                full_name="contextgraph.context.v1.ChatHistory",
+                add=partial(add_ChatHistoryServicer_to_server, history),
+                checks=[database.ready, entity_ready],
+            ),
         ]
         yield await stack.enter_async_context(server.running(services, callers or authenticator(api_key), options))

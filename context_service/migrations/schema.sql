@@ -62,6 +62,28 @@ ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
 
 ALTER TABLE context.embedding OWNER TO contextgraph_owner;
 
+CREATE TABLE context.mapping (
+    tenant_id uuid NOT NULL,
+    app_id text NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    rules_version bigint NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    rules jsonb NOT NULL,
+    created_by text NOT NULL
+);
+
+ALTER TABLE context.mapping OWNER TO contextgraph_owner;
+
+CREATE TABLE context.mapping_revision (
+    singleton boolean DEFAULT true NOT NULL,
+    revision bigint NOT NULL,
+    CONSTRAINT mapping_revision_singleton_check CHECK (singleton)
+);
+
+ALTER TABLE context.mapping_revision OWNER TO contextgraph_owner;
+
 CREATE TABLE context.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -155,6 +177,12 @@ ALTER TABLE ONLY context.blob
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
+ALTER TABLE ONLY context.mapping
+    ADD CONSTRAINT mapping_pkey PRIMARY KEY (tenant_id, app_id, name);
+
+ALTER TABLE ONLY context.mapping_revision
+    ADD CONSTRAINT mapping_revision_pkey PRIMARY KEY (singleton);
+
 ALTER TABLE ONLY context.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
@@ -194,6 +222,8 @@ ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
@@ -203,6 +233,8 @@ CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(curr
 CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -219,6 +251,10 @@ GRANT SELECT,INSERT ON TABLE context.action TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextgraph_service;
+
+GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
 

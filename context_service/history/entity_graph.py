@@ -1,0 +1,153 @@
+"""The border to the Entity Service: walks come back as what expressions see.
+
+The only module of the history that touches protobuf. It calls through the published client, with the caller's own
+credential, and never reads the entity tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from context_service.history.rules import Direction
+from contextgraph.client.aio import AsyncEntityClient
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from service_runtime import calls
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphNode:
+    """One reached node, as CEL sees it."""
+
+    node_id: str
+    created_at: datetime  # aware, UTC
+    seq: int
+    entity: dict[str, Any]
+    edge: dict[str, Any]  # empty unless asked for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What to walk; the fields are those of `Rules`."""
+
+    node_id: str
+    edge_types: Sequence[str]
+    direction: Direction
+    depth_max: int
+    entity_types: Sequence[str]
+    include_start: bool
+    include_archived: bool
+    with_edges: bool  # fill `GraphNode.edge`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkPage:
+    """Some nodes, in the order of the walk."""
+
+    nodes: list[GraphNode]
+    next_page_token: str  # where the limit cut the walk; empty: it is complete
+
+
+class EntityGraph:
+    """Reads the entity graph as the caller."""
+
+    def __init__(self, client: AsyncEntityClient) -> None:
+        self._client = client
+
+    async def node(self, node_id: str) -> dict[str, Any]:
+        """Return the entity of one node.
+
+        Raises:
+            NodeNotFound: there is none, or it is not the caller's.
+        """
+        request = pb.GetNodeRequest(node_id=node_id)
+        response: pb.GetNodeResponse = await self._as_caller().call("GetNode", request, timeout_s=_timeout_s())
+        return _entity(response.node, _time(response.node.created_at))
+
+    async def walk(
+        self, walk: Walk, *, descending: bool = False, limit: int = 0, page_token: str = ""
+    ) -> AsyncGenerator[WalkPage, None]:
+        """Yield the nodes that the walk reaches, by `created_at`, then `seq`.
+
+        Args:
+            walk: What to walk.
+            descending: Newest first.
+            limit: Nodes at most; 0 is all of them. The last page then says where to go on.
+            page_token: Where an earlier walk was cut.
+
+        Raises:
+            NodeNotFound: the start is not there.
+            NodeBudgetExceeded: the walk is too large.
+            Unavailable: the Entity Service does not answer.
+        """
+        pages = self._as_caller().traverse_pages(
+            walk.node_id,
+            edge_types=walk.edge_types,
+            direction=walk.direction,
+            depth_max=walk.depth_max,
+            node_types=walk.entity_types,
+            include_start=walk.include_start,
+            include_archived=walk.include_archived,
+            descending=descending,
+            limit=limit,
+            page_token=page_token,
+            timeout_s=_timeout_s(),
+        )
+        async with aclosing(pages):  # a reader that has enough ends the walk at once
+            async for response in pages:
+                nodes = [_graph_node(reached, with_edge=walk.with_edges) for reached in response.nodes]
+                yield WalkPage(nodes=nodes, next_page_token=response.next_page_token)
+
+    def _as_caller(self) -> AsyncEntityClient:
+        call = calls.current_call.get()
+        return self._client.with_credential(call.credential if call else "")
+
+
+def _timeout_s() -> float | None:
+    remaining_s = calls.remaining_s()
+    return None if math.isinf(remaining_s) else max(remaining_s, 0.001)
+
+
+def _graph_node(reached: pb.TraversedNode, *, with_edge: bool) -> GraphNode:
+    node = reached.node
+    created_at = _time(node.created_at)
+    return GraphNode(
+        node_id=node.id,
+        created_at=created_at,
+        seq=node.seq,
+        entity=_entity(node, created_at),
+        edge=_edge(reached) if with_edge else {},
+    )
+
+
+def _entity(node: pb.Node, created_at: datetime) -> dict[str, Any]:
+    return {
+        "id": node.id,
+        "external_id": node.external_id,
+        "name": node.name,
+        "type": node.specific_type_name,
+        "general_type": node.general_type_name,
+        "status": node.status,
+        "data": orjson.loads(node.data_json),
+        "created_at": created_at,
+        "modified_at": _time(node.modified_at),
+    }
+
+
+def _edge(reached: pb.TraversedNode) -> dict[str, Any]:
+    edge = reached.reached_by
+    data = orjson.loads(edge.data_json) if edge.data_json else {}
+    return {"type": edge.edge_type, "depth": reached.depth, "data": data}
+
+
+def _time(timestamp: Timestamp) -> datetime:
+    return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)

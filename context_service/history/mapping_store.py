@@ -1,0 +1,194 @@
+"""Registered mappings in Postgres: rows, versions, and the revision that all replicas watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
+
+from context_service.history.rules import Rules
+from contextgraph.errors import LimitExceeded, MappingExists
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Row, Transaction
+
+MAPPINGS_MAX = 200  # of one app
+
+_RULES = TypeAdapter(Rules)
+
+_COLUMNS = "app_id, name, rules, rules_version, version, created_at, updated_at"
+
+_FIND = f"""
+SELECT {_COLUMNS} FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s)
+"""  # noqa: S608
+
+_LIST = f"""
+SELECT {_COLUMNS} FROM context.mapping
+WHERE tenant_id = %(tenant_id)s
+    AND (%(app_ids)s::text[] IS NULL OR app_id = ANY(%(app_ids)s))
+    AND (app_id, name) > (%(after_app_id)s, %(after_name)s)
+ORDER BY app_id, name LIMIT %(limit)s
+"""  # noqa: S608
+
+_APPS = """
+SELECT app_id FROM context.mapping WHERE tenant_id = %(tenant_id)s AND name = %(name)s ORDER BY app_id LIMIT 20
+"""
+
+# Fifty replicas register at once: one inserts, the others find its row and wait for it here.
+_INSERT = f"""
+INSERT INTO context.mapping (tenant_id, app_id, name, rules, rules_version, created_by)
+VALUES (%(tenant_id)s, %(app_id)s, %(name)s, %(rules)s, %(rules_version)s, %(created_by)s)
+ON CONFLICT (tenant_id, app_id, name) DO NOTHING
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_LOCK = f"""
+SELECT {_COLUMNS} FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR UPDATE
+"""  # noqa: S608
+
+_UPDATE = f"""
+UPDATE context.mapping
+SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
+_COUNT = "SELECT count(*) AS mappings FROM context.mapping WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s"
+
+# Last in its transaction, so that the row is locked for a moment only.
+_BUMP = "UPDATE context.mapping_revision SET revision = revision + 1"
+_REVISION = "SELECT revision FROM context.mapping_revision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMapping:
+    """A row: rules as their author wrote them, not compiled."""
+
+    app_id: str  # empty: the tenant's shared scope
+    name: str
+    rules: Rules
+    rules_version: int  # the author's own number; 0: none
+    version: int  # counts the changes, from 1
+    created_at: datetime
+    updated_at: datetime
+
+
+class MappingStore:
+    """The table `mapping`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
+        """Return the mappings of that name in some apps, by app."""
+        rows = await self._database.tenant(principal.tenant_id).query(
+            _FIND, {"tenant_id": principal.tenant_id, "name": name, "app_ids": list(app_ids)}
+        )
+        return {row.app_id: _stored(row) for row in rows}
+
+    async def apps(self, principal: Principal, name: str) -> list[str]:
+        """Return up to 20 apps that have a mapping of that name."""
+        rows = await self._database.tenant(principal.tenant_id).query(
+            _APPS, {"tenant_id": principal.tenant_id, "name": name}
+        )
+        return [row.app_id for row in rows]
+
+    async def list(
+        self, principal: Principal, *, app_ids: Sequence[str] | None, after: tuple[str, str], limit: int
+    ) -> list[StoredMapping]:
+        """Return mappings by app and name, those behind `after`; `app_ids` None is all apps."""
+        parameters = {
+            "tenant_id": principal.tenant_id,
+            "app_ids": None if app_ids is None else list(app_ids),
+            "after_app_id": after[0],
+            "after_name": after[1],
+            "limit": limit,
+        }
+        return [_stored(row) for row in await self._database.tenant(principal.tenant_id).query(_LIST, parameters)]
+
+    async def register(
+        self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
+    ) -> tuple[StoredMapping, bool]:
+        """Write rules under a name, unless what is there is the same or newer.
+
+        Returns:
+            What holds now, and whether this call changed it.
+
+        Raises:
+            MappingExists: other rules have the name.
+            LimitExceeded: the app has `MAPPINGS_MAX` mappings.
+        """
+        parameters = {
+            "tenant_id": principal.tenant_id,
+            "app_id": app_id,
+            "name": name,
+            "rules": Jsonb(_RULES.dump_python(rules)),
+            "rules_version": rules_version,
+            "created_by": principal.subject,
+        }
+
+        async def write(transaction: Transaction) -> tuple[StoredMapping, bool]:
+            inserted = await transaction.query(_INSERT, parameters)
+            if inserted:
+                (count,) = await transaction.query(_COUNT, parameters)
+                if count.mappings > MAPPINGS_MAX:
+                    raise LimitExceeded(
+                        f"an app has {MAPPINGS_MAX} mappings at most",
+                        limit="mappings",
+                        limit_max=MAPPINGS_MAX,
+                        value=count.mappings,
+                    )
+                await transaction.query(_BUMP)
+                return _stored(inserted[0]), True
+            (row,) = await transaction.query(_LOCK, parameters)
+            current = _stored(row)
+            if not _supersedes(rules, rules_version, current, replace=replace):
+                return current, False
+            changed = rules != current.rules
+            (row,) = await transaction.query(_UPDATE, {**parameters, "changed": changed})
+            await transaction.query(_BUMP)
+            return _stored(row), changed
+
+        return await self._database.tenant(principal.tenant_id).transaction(write)
+
+    async def revision(self) -> int:
+        """Return the number that grows with every change of any mapping."""
+        (row,) = await self._database.untenanted(_REVISION)
+        revision: int = row.revision
+        return revision
+
+
+def _supersedes(rules: Rules, rules_version: int, current: StoredMapping, *, replace: bool) -> bool:
+    """Say whether a registration is to be written over what is there.
+
+    Raises:
+        MappingExists: it differs, and nothing says that it is meant to win.
+    """
+    if rules_version and rules_version < current.rules_version:
+        return False  # an old replica of a rolling deployment
+    if rules == current.rules:
+        return rules_version > current.rules_version
+    if replace or rules_version > current.rules_version:
+        return True
+    raise MappingExists(
+        f"the mapping {current.name!r} has other rules; replace them with `replace` or a higher `rules_version`",
+        app_id=current.app_id,
+        mapping_name=current.name,
+        rules_version=current.rules_version,
+    )
+
+
+def _stored(row: Row) -> StoredMapping:
+    return StoredMapping(
+        app_id=row.app_id,
+        name=row.name,
+        rules=_RULES.validate_python(row.rules),
+        rules_version=row.rules_version,
+        version=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )

@@ -1,0 +1,174 @@
+"""Mappings: rules compiled once, and the ones that are built in.
+
+A mapping is immutable and knows nothing of apps or tenants; `registry.py` says whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Variables
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, Protocol
+
+from context_service.history.cel import CallBudget, CelError, ExpressionTooLarge, compile_expression
+from context_service.history.rules import MessageRule, Rules
+from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
+
+DEFAULT_NAME = "simple_chat"
+
+_NODE = frozenset({"entity", "edge", "root"})
+_ELEMENT = _NODE | {"item", "index"}
+_BY_TIME = "entity.created_at"
+
+
+class Expression(Protocol):
+    """A compiled expression; `cel.Expression` is one."""
+
+    @property
+    def paths(self) -> frozenset[tuple[str, ...]]:
+        """What it reads: ("entity", "data", "content")."""
+        ...
+
+    def evaluate(self, variables: Variables[str, object], budget: CallBudget) -> object:
+        """Return its value, or raise EvaluationError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A compiled expression and where it stands."""
+
+    place: str  # "rules.messages[0].role"
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledMessageRule:
+    """A message rule; None stands for an empty expression."""
+
+    role: Rule
+    content: Rule | None
+    when: Rule | None
+    for_each: Rule | None
+    name: Rule | None
+    parts: Rule | None
+    metadata: Rule | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """Compiled rules."""
+
+    rules: Rules  # as they were written
+    walk: Rules  # expanded: how to walk
+    filter: Rule | None
+    messages: tuple[CompiledMessageRule, ...]
+    order_by: Rule | None  # None: created_at, which the walk itself gives
+    descending: bool
+
+    def reads(self, *path: str) -> bool:
+        """Say whether an expression may read the variable or field at `path`."""
+        rules = [self.filter, self.order_by]
+        for message in self.messages:
+            rules += [message.role, message.content, message.when, message.for_each]
+            rules += [message.name, message.parts, message.metadata]
+        return any(
+            read[: len(path)] == path[: len(read)]
+            for rule in rules
+            if rule is not None
+            for read in rule.expression.paths
+        )
+
+
+def compile_mapping(rules: Rules) -> Mapping:
+    """Compile and check rules.
+
+    Raises:
+        InvalidArgument: the violation names the field, and says line and column of an expression's fault.
+        LimitExceeded: an expression is too long or too deeply nested, or there are too many rules.
+    """
+    walk = rules.expanded()
+    return Mapping(
+        rules=rules,
+        walk=walk,
+        filter=_compile("filter", walk.filter, "bool"),
+        messages=tuple(_compile_rule(f"messages[{i}]", rule) for i, rule in enumerate(walk.messages)),
+        order_by=None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any"),
+        descending=walk.order == "descending",
+    )
+
+
+def _compile_rule(place: str, rule: MessageRule) -> CompiledMessageRule:
+    variables = _ELEMENT if rule.for_each else _NODE
+    role = _compile(f"{place}.role", rule.role, "string", variables)
+    assert role is not None, "Rules.expanded requires a role"
+    return CompiledMessageRule(
+        role=role,
+        content=_compile(f"{place}.content", rule.content, "any", variables),
+        when=_compile(f"{place}.when", rule.when, "bool", variables),
+        for_each=_compile(f"{place}.for_each", rule.for_each, "list"),
+        name=_compile(f"{place}.name", rule.name, "string", variables),
+        parts=_compile(f"{place}.parts", rule.parts, "list", variables),
+        metadata=_compile(f"{place}.metadata", rule.metadata, "map", variables),
+    )
+
+
+def _compile(
+    place: str,
+    source: str,
+    result: Literal["bool", "string", "list", "map", "any"],
+    variables: frozenset[str] = _NODE,
+) -> Rule | None:
+    if not source:
+        return None
+    try:
+        return Rule(f"rules.{place}", compile_expression(source, variables=variables, result=result))
+    except CelError as error:
+        raise _fault(f"rules.{place}", error) from error
+
+
+def _fault(field: str, error: CelError) -> ContextGraphError:
+    message = f"{field}, line {error.line}, column {error.column}: {error.message}"
+    values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}
+    if isinstance(error, ExpressionTooLarge):
+        return LimitExceeded(message, field=field, limit=error.limit, limit_max=error.maximum, **values)
+    return InvalidArgument(message, field=field, **values)
+
+
+# A turn in one node, or a message in one node. The field that is there decides; empty text gives no message.
+_SIMPLE_CHAT = Rules(
+    edge_types=("Contains",),
+    depth_max=1,
+    messages=(
+        MessageRule(
+            when="has(entity.data.user_input)",
+            role="'user'",
+            content="entity.data.user_input",
+        ),
+        MessageRule(
+            when="has(entity.data.assistant_output)",
+            role="'assistant'",
+            content="entity.data.assistant_output",
+        ),
+        MessageRule(
+            when="!has(entity.data.user_input) && !has(entity.data.assistant_output)"
+            " && has(entity.data.role) && has(entity.data.content)",
+            role="entity.data.role",
+            content="entity.data.content",
+        ),
+    ),
+)
+
+_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT}
+
+
+def built_in_names() -> list[str]:
+    """Return the names that every tenant sees and nobody can register."""
+    return sorted(_BUILT_IN)
+
+
+@cache
+def built_in(name: str) -> Mapping | None:
+    """Return the built-in mapping of that name; compiled when it is first asked for."""
+    rules = _BUILT_IN.get(name)
+    return None if rules is None else compile_mapping(rules)

@@ -1,0 +1,216 @@
+"""Chat messages and their parts, and how the values of a rule become them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from context_service.history.cel import EvaluationError, to_json
+
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+VALUE_BYTES_MAX = 1024 * 1024  # of one rendered value: lists may hold one large element many times
+_PART_TYPES = ("text", "data", "record", "url", "tool_call", "tool_result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool that the assistant wants called."""
+
+    id: str
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool answered."""
+
+    tool_call_id: str
+    content_json: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One piece of a message: exactly one of the first six is set."""
+
+    text: str | None = None
+    data_json: str | None = None
+    working_memory_id: str | None = None
+    url: str | None = None
+    tool_call: ToolCall | None = None
+    tool_result: ToolResult | None = None
+    media_type: str = ""
+    file_name: str = ""
+    metadata_json: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One turn, as a prompt wants it."""
+
+    role: str  # one of ROLES
+    content: str
+    node_id: str  # the node it was read from
+    created_at: datetime  # aware, UTC
+    name: str = ""
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+
+
+def content_text(value: object) -> str:
+    """Return the text of a `content` value: a text as it is, null as none, an object or a list as JSON.
+
+    Raises:
+        EvaluationError: it is of another type, or too large.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return json_text(value)
+    raise EvaluationError(f"content is {_type_name(value)}, not a text, an object or a list")
+
+
+def role_text(value: object) -> str:
+    """Return the text of a `role` value; null is no role.
+
+    Raises:
+        EvaluationError: it is of another type.
+    """
+    return _text("role", value)
+
+
+def name_text(value: object) -> str:
+    """Return the text of a `name` value; null is none.
+
+    Raises:
+        EvaluationError: it is of another type.
+    """
+    return _text("name", value)
+
+
+def metadata_json(value: object) -> str:
+    """Return the JSON of a `metadata` value; null is none.
+
+    Raises:
+        EvaluationError: it is not an object, or too large.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, dict):
+        raise EvaluationError(f"metadata is {_type_name(value)}, not an object")
+    return json_text(value)
+
+
+def parts(value: object) -> tuple[Part, ...]:
+    """Return the parts of a `parts` value: texts, and objects with a `type`.
+
+    `{"type": "text", "text"}`, `{"type": "data", "data"}`, `{"type": "record", "working_memory_id"}`, `{"type": "url",
+    "url"}`, `{"type": "tool_call", "id", "name", "arguments"}`, `{"type": "tool_result", "tool_call_id", "content",
+    "is_error"}`; each with `media_type`, `file_name` and `metadata` where they apply. Null is no parts.
+
+    Raises:
+        EvaluationError: an element is neither, lacks a field, or is too large.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise EvaluationError(f"parts is {_type_name(value)}, not a list")
+    _check_size(value)
+    return tuple(map(_part, value))
+
+
+def json_text(value: object) -> str:
+    """Return the JSON of a value, of at most `VALUE_BYTES_MAX`.
+
+    Raises:
+        EvaluationError: it is larger, or no JSON stands for it.
+    """
+    _check_size(value)
+    try:
+        return orjson.dumps(to_json(value)).decode()
+    except orjson.JSONEncodeError as error:
+        raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
+
+
+def _part(value: object) -> Part:
+    if isinstance(value, str):
+        return Part(text=value)
+    if not isinstance(value, dict):
+        raise EvaluationError(f"a part is {_type_name(value)}, not a text or an object")
+    common: dict[str, Any] = {
+        "media_type": _text("media_type", value.get("media_type")),
+        "file_name": _text("file_name", value.get("file_name")),
+        "metadata_json": metadata_json(value.get("metadata")),
+    }
+    match value.get("type", "text"):
+        case "text":
+            return Part(text=_text("text", _field(value, "text")), **common)
+        case "data":
+            return Part(data_json=json_text(_field(value, "data")), **common)
+        case "record":
+            working_memory_id = _text("working_memory_id", _field(value, "working_memory_id"))
+            return Part(working_memory_id=working_memory_id, **common)
+        case "url":
+            return Part(url=_text("url", _field(value, "url")), **common)
+        case "tool_call":
+            call = ToolCall(
+                id=_text("id", _field(value, "id")),
+                name=_text("name", _field(value, "name")),
+                arguments_json=json_text(value.get("arguments", {})),
+            )
+            return Part(tool_call=call, **common)
+        case "tool_result":
+            result = ToolResult(
+                tool_call_id=_text("tool_call_id", _field(value, "tool_call_id")),
+                content_json=json_text(value.get("content")),
+                is_error=value.get("is_error") is True,
+            )
+            return Part(tool_result=result, **common)
+        case _:
+            raise EvaluationError(f"a part's type is none of {', '.join(_PART_TYPES)}")
+
+
+def _field(value: Mapping[str, object], name: str) -> object:
+    if name not in value:
+        raise EvaluationError(f"a part of type {value.get('type', 'text')} has no {name}")
+    return value[name]
+
+
+def _text(what: str, value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
+    return value
+
+
+def _check_size(value: object) -> None:
+    """Refuse a value whose JSON would be too long, without building it: it may hold a large one a thousand times.
+
+    Raises:
+        EvaluationError: it has more than `VALUE_BYTES_MAX`.
+    """
+    size_bytes = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        size_bytes += len(item) + 2 if isinstance(item, str | bytes) else 4
+        if size_bytes > VALUE_BYTES_MAX:
+            raise EvaluationError(f"the value has more than {VALUE_BYTES_MAX} bytes")
+        if isinstance(item, dict):
+            pending.extend(item)
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+
+
+def _type_name(value: object) -> str:
+    names = {bool: "a bool", dict: "an object", list: "a list", str: "a text", bytes: "bytes", float: "a number"}
+    return names.get(type(value), "a number" if isinstance(value, int) else f"a {type(value).__name__.lower()}")

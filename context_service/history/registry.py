@@ -1,0 +1,245 @@
+"""Whose mapping is meant by a name, compiled and at hand.
+
+A name is looked up in the app, then in the tenant's shared scope, then among the built-ins. What was found is
+kept until the revision of all mappings changes, which every replica asks for twice a second: a registration
+reaches them within one. (LISTEN would not pass PgBouncer.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from context_service.history.mapping_store import MappingStore, StoredMapping
+from context_service.history.mappings import (
+    DEFAULT_NAME,
+    Mapping,
+    built_in,
+    built_in_names,
+    compile_mapping,
+)
+from context_service.history.rules import Rules
+from contextgraph.errors import (
+    ContextGraphError,
+    InvalidPageToken,
+    MappingBroken,
+    MappingExists,
+    MappingNotFound,
+    PermissionDenied,
+)
+from service_runtime.auth import Principal
+from service_runtime.documents import check_text
+from service_runtime.pages import decode_token, encode_token, page_size
+
+POLL_S = 0.5
+NAME_CHARS_MAX = 128
+_KEPT_MAX = 2000  # compiled mappings; about 20 KB each
+
+_log = logging.getLogger("mappings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A mapping as it is shown."""
+
+    app_id: str
+    name: str
+    rules: Rules
+    rules_version: int = 0
+    version: int = 0  # 0: built in
+    error: str = ""  # why it no longer compiles
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    listed: Listed
+    mapping: Mapping | None  # None: it no longer compiles
+
+
+class MappingRegistry:
+    """Finds, lists and registers mappings; one a process."""
+
+    def __init__(self, store: MappingStore) -> None:
+        self._store = store
+        self._revision = -1
+        self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _Found | None] = OrderedDict()
+        self._compiling = asyncio.Lock()
+
+    async def find(self, principal: Principal, app_id: str, name: str) -> Mapping:
+        """Return the mapping of that name that the caller sees.
+
+        Args:
+            principal: Who asks.
+            app_id: Scope; empty: the key's app if it has exactly one, else the tenant's shared scope.
+            name: Empty: `simple_chat`.
+
+        Raises:
+            MappingNotFound: there is none; the error names the apps that have the name.
+            MappingBroken: it no longer compiles.
+        """
+        found = await self._look_up(principal, app_id, name or DEFAULT_NAME)
+        if found.mapping is None:
+            raise MappingBroken(
+                f"the mapping {name!r} no longer compiles; register it again: {found.listed.error}", mapping_name=name
+            )
+        return found.mapping
+
+    async def get(self, principal: Principal, app_id: str, name: str) -> Listed:
+        """Return the mapping that `find` would, as it is shown.
+
+        Raises:
+            MappingNotFound: there is none.
+        """
+        return (await self._look_up(principal, app_id, name or DEFAULT_NAME)).listed
+
+    async def list(
+        self, principal: Principal, app_id: str, *, requested_size: int, page_token: str
+    ) -> tuple[list[Listed], str]:
+        """Return a page of the mappings that the caller sees, the built-in ones last, and the next page's token.
+
+        Raises:
+            InvalidPageToken: the token is malformed or of another query.
+        """
+        apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
+        if app_id:
+            apps = [one for one in _scopes(principal, app_id) if one == app_id]
+        query = ("ListMappings", principal.tenant_id, apps)
+        size = page_size(requested_size)
+        stored_after, names = ("", ""), built_in_names()
+        listed: list[Listed] = []
+        key = decode_token(query, page_token, parts=3)
+        if key is not None and not all(isinstance(part, str) for part in key):
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        if key is None or key[0] == "stored":
+            stored_after = (key[1], key[2]) if key else stored_after
+            rows = await self._store.list(principal, app_ids=apps, after=stored_after, limit=size + 1)
+            listed = [(await self._compile(row)).listed for row in rows]
+        else:
+            names = [name for name in names if name > key[2]]
+        if len(listed) <= size and not app_id:
+            listed += [_built_in(name).listed for name in names]
+        if len(listed) <= size:
+            return listed, ""
+        last = listed[size - 1]
+        kind = "stored" if last.version else "built-in"
+        return listed[:size], encode_token(query, (kind, last.app_id, last.name))
+
+    async def register(
+        self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
+    ) -> tuple[Listed, bool]:
+        """Compile rules and write them under a name; return what holds now, and whether the call changed it.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the rules do not compile, or pass a limit.
+            MappingExists: other rules have the name, or it is built in.
+            PermissionDenied: the key is bound to other apps.
+        """
+        check_text("mapping_name", name, chars_max=NAME_CHARS_MAX, required=True)
+        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
+        scopes = _scopes(principal, app_id)
+        scope = scopes[0]
+        if app_id and scope != app_id:
+            raise PermissionDenied("the key is bound to other apps", app_id=app_id)
+        if built_in(name) is not None:
+            raise MappingExists(
+                f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
+            )
+        await self._in_thread(rules)
+        stored, changed = await self._store.register(
+            principal, scope, name, rules, rules_version=rules_version, replace=replace
+        )
+        if changed:
+            self._forget()
+        return (await self._compile(stored)).listed, changed
+
+    async def keep_current(self) -> None:
+        """Forget what was found whenever any mapping changed; runs until it is cancelled."""
+        while True:
+            try:
+                revision = await self._store.revision()
+                if revision != self._revision:
+                    self._forget()
+                    self._revision = revision
+            except ContextGraphError as error:  # Postgres is away: what is known stays good
+                _log.debug("revision not read", extra={"error": str(error)})
+            await asyncio.sleep(POLL_S)
+
+    async def _look_up(self, principal: Principal, app_id: str, name: str) -> _Found:
+        scopes = _scopes(principal, app_id)
+        key = (principal.tenant_id, tuple(scopes), name)
+        if key not in self._found:
+            known = self._found
+            found = await self._read(principal, scopes, name)
+            if known is self._found:  # else something changed while we read: what was read may be old
+                known[key] = found
+                if len(known) > _KEPT_MAX:
+                    known.popitem(last=False)
+        else:
+            self._found.move_to_end(key)
+            found = self._found[key]
+        if found is None:
+            raise await self._not_found(principal, name)
+        return found
+
+    async def _read(self, principal: Principal, scopes: Sequence[str], name: str) -> _Found | None:
+        if built_in(name) is not None:  # nobody can register the name, so there is nothing to look for
+            return _built_in(name)
+        rows = await self._store.find(principal, name, scopes)
+        for scope in scopes:
+            if scope in rows:
+                return await self._compile(rows[scope])
+        return None
+
+    async def _compile(self, stored: StoredMapping) -> _Found:
+        mapping, problem = None, ""
+        try:
+            mapping = await self._in_thread(stored.rules)
+        except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
+            problem = error.message
+        listed = Listed(
+            app_id=stored.app_id,
+            name=stored.name,
+            rules=stored.rules,
+            rules_version=stored.rules_version,
+            version=stored.version,
+            error=problem,
+            created_at=stored.created_at,
+            updated_at=stored.updated_at,
+        )
+        return _Found(listed=listed, mapping=mapping)
+
+    async def _in_thread(self, rules: Rules) -> Mapping:
+        """Compile off the event loop: a mapping may have hundreds of expressions. One at a time."""
+        async with self._compiling:
+            return await asyncio.to_thread(compile_mapping, rules)
+
+    async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
+        apps = await self._store.apps(principal, name)
+        visible = [app for app in apps if not principal.app_ids or app in principal.app_ids or not app]
+        where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""
+        return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))
+
+    def _forget(self) -> None:
+        self._found = OrderedDict()
+
+
+def _scopes(principal: Principal, app_id: str) -> list[str]:
+    """Return where a name is looked up, in this order; a key that is bound to apps sees no others."""
+    if not app_id and len(principal.app_ids) == 1:
+        (app_id,) = principal.app_ids
+    if principal.app_ids and app_id not in principal.app_ids:
+        app_id = ""
+    return [app_id, ""] if app_id else [""]
+
+
+def _built_in(name: str) -> _Found:
+    mapping = built_in(name)
+    assert mapping is not None
+    return _Found(listed=Listed(app_id="", name=name, rules=mapping.rules), mapping=mapping)

@@ -1,0 +1,31 @@
+"""Background work of a server: runs beside the calls, ends with them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+_log = logging.getLogger("background")
+
+
+@asynccontextmanager
+async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run `work` for the block and cancel it at the end.
+
+    Work handles the errors that it expects; one that it does not ends it, and the log says so.
+    """
+    task = asyncio.create_task(work)
+    task.add_done_callback(_log_failure)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("background work ended", exc_info=task.exception(), extra={"work": repr(task.get_coro())})

@@ -1,0 +1,38 @@
+"""Asks another service of ours whether it is healthy: part of the readiness of a service that depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from contextgraph.address import Address
+from contextgraph.errors import Unavailable
+from service_runtime.server import CHECK_TIMEOUT_S, Check
+
+
+@asynccontextmanager
+async def health_check(address: Address, service: str) -> AsyncIterator[Check]:
+    """Yield a check that raises `Unavailable` unless `service` at `address` says that it serves."""
+    credentials = grpc.ssl_channel_credentials() if address.tls else None
+    channel = (
+        grpc.aio.secure_channel(address.target, credentials)
+        if credentials
+        else grpc.aio.insecure_channel(address.target)
+    )
+    async with channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+
+        async def check() -> None:
+            try:
+                answer = await stub.Check(
+                    health_pb2.HealthCheckRequest(service=service), timeout=CHECK_TIMEOUT_S, wait_for_ready=True
+                )
+            except grpc.RpcError as error:
+                raise Unavailable(f"{service} does not answer", dependency=service) from error
+            if answer.status != health_pb2.HealthCheckResponse.SERVING:
+                raise Unavailable(f"{service} is not ready", dependency=service)
+
+        yield check
