@@ -34,6 +34,7 @@ from service_runtime.calls import remaining_s
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = Any  # a named tuple of the statement's columns
 Connection = psycopg.AsyncConnection[Row]
+Configure = Callable[[Connection], Awaitable[None]]
 _T = TypeVar("_T")
 
 STATEMENT_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
@@ -66,7 +67,9 @@ class Database:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, *, connections_max: int, name: str) -> AsyncIterator[Database]:
+    async def open(
+        cls, url: str, *, connections_max: int, name: str, configure: Configure | None = None
+    ) -> AsyncIterator[Database]:
         """Open a pool, and close it on exit.
 
         Opening does not wait for Postgres: a server starts, says that it is not ready, and recovers by itself.
@@ -76,6 +79,7 @@ class Database:
             url: `postgresql://` URL of the service's role.
             connections_max: Connections at most.
             name: Shown in `pg_stat_activity`.
+            configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
 
         Raises:
             UnsafeRole: row-level security would not hold for the role.
@@ -83,6 +87,12 @@ class Database:
         with suppress(psycopg.OperationalError):
             async with await psycopg.AsyncConnection.connect(url, connect_timeout=CONNECT_TIMEOUT_S) as connection:
                 await _require_safe_role(connection)
+
+        async def prepare(connection: Connection) -> None:
+            await _require_safe_role(connection)
+            if configure is not None:
+                await configure(connection)
+
         pool = AsyncConnectionPool(
             url,
             connection_class=psycopg.AsyncConnection[Row],
@@ -90,7 +100,7 @@ class Database:
             max_size=connections_max,
             max_waiting=connections_max * 100,
             reconnect_timeout=2.0,
-            configure=_require_safe_role,
+            configure=prepare,
             check=_check_alive,
             open=False,
             kwargs={
