@@ -26,7 +26,7 @@ class Expression:
     paths: frozenset[tuple[str, ...]]
     _run: Run = field(repr=False)
     _cost: int = field(repr=False)
-    _locals: list[None] = field(repr=False)
+    _locals: tuple[None, ...] = field(repr=False)
     _result: str | None = field(repr=False)
 
     def evaluate(self, variables: Mapping[str, object], budget: CallBudget) -> object:
@@ -112,7 +112,7 @@ def _expression(source: str, compiler: Compiler, code: Code, result: str | None)
         paths=compiler.paths,
         _run=code.run,
         _cost=code.cost,
-        _locals=[None] * compiler.locals_count,
+        _locals=(None,) * compiler.locals_count,
         _result=result,
     )
 
