@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -81,6 +82,14 @@ def stack(folder: Path, *, context_port: int, entity_port: int, keep: bool = Tru
             postgres=postgres,
             processes=(entity, context),
         )
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on right now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def stay_up() -> None:
