@@ -7,6 +7,7 @@ request again (ids, times, versions), as JSON.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from contextgraph.errors import RequestIdReused
+from service_runtime.ids import parse_id
 from service_runtime.postgres import Row, Tenant, Transaction
 
 KEPT = timedelta(hours=24)
@@ -36,6 +38,28 @@ class RequestMessage(Protocol):
     request_id: str
 
     def SerializeToString(self, *, deterministic: bool) -> bytes: ...  # noqa: D102, N802
+
+
+def request_of(rpc: str, message: RequestMessage) -> Request | None:
+    """Return what makes the call of `message` happen once, or None if it carries no request id.
+
+    Raises:
+        InvalidArgument: the id is not a UUID.
+    """
+    if not message.request_id:
+        return None
+    request_id = parse_id(FIELD, message.request_id)
+    return Request(request_id=request_id, rpc=rpc, fingerprint=fingerprint(message))
+
+
+def fingerprint(message: RequestMessage) -> bytes:
+    """Return the sha256 of a message without its request id."""
+    request_id = message.request_id
+    message.request_id = ""  # and back: a copy of four megabytes costs more than the hash
+    try:
+        return hashlib.sha256(message.SerializeToString(deterministic=True)).digest()
+    finally:
+        message.request_id = request_id
 
 
 class Requests:
