@@ -7,19 +7,28 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from context_service.blobs.providers import open_storage
 from context_service.history.assembly import ContextAssembly
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
+from context_service.working_memory import records
+from context_service.working_memory.fields import FieldChecks
+from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.records import Records
+from context_service.working_memory.sweep import Sweeper
 from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from service_runtime import background, probe, server
 from service_runtime.auth import Authenticator, authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
+from service_runtime.requests import Requests
 from service_runtime.server import ServerOptions
 
 
@@ -39,6 +48,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     Raises:
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
+        ProviderNotConfigured: there is no place for blobs.
     """
     api_key = settings.api_key.get_secret_value()
     server.check_exposure(
@@ -48,7 +58,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     )
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(
-            Database.open(settings.database, connections_max=settings.database_pool_max, name="context-service")
+            Database.open(
+                settings.database,
+                connections_max=settings.database_pool_max,
+                name="context-service",
+                configure=records.configure,
+            )
         )
         options = ServerOptions(
             host=settings.context_service_host,
@@ -64,12 +79,28 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         entity_ready = await stack.enter_async_context(
             probe.health_check(entity_address, "contextgraph.entity.v1.EntityGraph")
         )
+        requests = Requests("context")
+        storage = await stack.enter_async_context(open_storage(settings))
+        memory = WorkingMemory(
+            database,
+            records=Records(),
+            requests=requests,
+            storage=storage,
+            checks=FieldChecks(
+                metadata_bytes_max=settings.metadata_bytes_max, content_bytes_max=settings.node_data_bytes_max
+            ),
+            upload_lease_s=settings.upload_lease_s,
+        )
+        sweeper = Sweeper(database, records=Records(), requests=requests, storage=storage)
+        await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         registry = MappingRegistry(MappingStore(database))
         await stack.enter_async_context(background.running(registry.keep_current()))
         history = ChatHistoryServicer(ContextAssembly(EntityGraph(entity_client), registry), registry)
         services = [
             server.Service(
-                full_name="contextgraph.context.v1.WorkingMemory", add=lambda _: None, checks=[database.ready]
+                full_name="contextgraph.context.v1.WorkingMemory",
+                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory)),
+                checks=[database.ready, storage.check],
             ),
             server.Service(
                 full_name="contextgraph.context.v1.ChatHistory",

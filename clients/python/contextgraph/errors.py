@@ -4,7 +4,7 @@
     ├── InvalidArgument      INVALID_ARGUMENT     InvalidPageToken, SizeMismatch, ChecksumMismatch
     ├── NotFound             NOT_FOUND            NodeNotFound, EdgeNotFound, RecordNotFound, BlobNotFound, ...
     ├── AlreadyExists        ALREADY_EXISTS       NodeExists, EdgeExists, ExternalIdTaken, RequestIdReused, ...
-    ├── Aborted              ABORTED              VersionConflict, StatusConflict
+    ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired
     ├── FailedPrecondition   FAILED_PRECONDITION  RecordArchived, ProviderNotConfigured, ...
     ├── OutOfRange           OUT_OF_RANGE         RangePastEnd
     ├── ResourceExhausted    RESOURCE_EXHAUSTED   LimitExceeded, AnswerTooLarge, NodeBudgetExceeded, ...
@@ -195,6 +195,12 @@ class StatusConflict(Aborted):
     """`expected_status` is not the current status: `status` in the metadata."""
 
     reason = "STATUS_CONFLICT"
+
+
+class UploadExpired(Aborted):
+    """The upload was silent for so long that it was given up. Nothing was stored."""
+
+    reason = "UPLOAD_EXPIRED"
 
 
 class FailedPrecondition(ContextGraphError):

@@ -1,0 +1,303 @@
+"""Blobs as files below one folder.
+
+A blob is written under a temporary name beside its own (`<name>.part`), synced, renamed, and the folder is synced:
+so a name without `.part` is a whole blob, also after a power cut. Whoever creates the temporary file owns the key;
+if the file is taken away meanwhile, the rename fails and there is no blob.
+
+File calls block, so they run in threads, one block a call. While a block is written the next one is received, and
+while one is sent the next one is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, check_key
+from context_service.settings import Settings
+from contextgraph.errors import BlobNotFound, ProviderNotConfigured, StorageFull, Unavailable
+from service_runtime.settings import state_folder
+
+_T = TypeVar("_T")
+
+THREADS_MAX = 8
+_PART = ".part"  # a key has no dot, so no blob is called like that
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[LocalBackend]:
+    """Open the backend for the block.
+
+    Raises:
+        ProviderNotConfigured: no folder is named in production, or it cannot be made.
+    """
+    root = settings.working_memory_storage_path
+    if root is None:
+        if settings.environment == "production":
+            raise ProviderNotConfigured(
+                "WORKING_MEMORY_STORAGE_PATH is required in production: the folder of the local provider",
+                provider="local",
+            )
+        root = state_folder() / "blobs"
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ProviderNotConfigured(
+            f"WORKING_MEMORY_STORAGE_PATH={root}: cannot make the folder: {error.strerror}", provider="local"
+        ) from error
+    with ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="blobs") as threads:
+        yield LocalBackend(root.absolute(), threads)
+
+
+class LocalBackend:
+    """A `BlobBackend` on a folder that exists. Its threads are the caller's."""
+
+    def __init__(self, root: Path, threads: ThreadPoolExecutor) -> None:
+        self._root = root
+        self._threads = threads
+        self._synced_folders: set[Path] = set()  # whose own names are on disk
+
+    async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
+        """Store the blocks under `key`, on disk when this returns."""
+        part = _Part(self._path(key))
+        pending: asyncio.Future[None] | None = None
+        try:
+            await self._run(part.create)
+            async for block in blocks:
+                if pending is not None:
+                    await pending
+                pending = self._run(part.write, block)
+            if pending is not None:
+                await pending
+            await self._run(part.publish)
+            await self._run(self._sync_folder, part.path.parent)
+        except BaseException:
+            # Behind a write that is under way, if one is; and done also if nobody waits for it any more.
+            await asyncio.shield(self._run(part.abort))
+            if pending is not None and not pending.cancelled():
+                pending.exception()  # taken, so that asyncio does not report it as overlooked
+            raise
+
+    async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of the blob."""
+        file = _Blob(self._path(key))
+        ahead: asyncio.Future[bytes] | None = None
+        try:
+            await self._run(file.open)
+            position = start_bytes
+            while position < end_bytes:
+                if ahead is None:
+                    ahead = self._run(file.read, position, min(end_bytes - position, BLOCK_BYTES))
+                block = await ahead
+                ahead = None
+                if not block:
+                    return
+                position += len(block)
+                if position < end_bytes:
+                    ahead = self._run(file.read, position, min(end_bytes - position, BLOCK_BYTES))
+                yield block
+        finally:
+            if ahead is not None:
+                ahead.cancel()
+            self._threads.submit(file.close)  # behind a read that is under way
+
+    async def delete(self, key: str) -> None:
+        """Remove the file, and the temporary one of a killed write."""
+        await self._run(self._delete, self._path(key))
+
+    async def list_page(self, prefix: str, *, after: str = "", count_max: int) -> Sequence[BlobStat]:
+        """Return a page of the blobs below `prefix`."""
+        return await self._run(self._list_page, prefix, after, count_max)
+
+    async def check(self) -> None:
+        """Look whether files could be made in the folder."""
+        await self._run(self._check)
+
+    def _path(self, key: str) -> Path:
+        check_key(key)
+        return self._root / key
+
+    def _run(self, call: Callable[..., _T], *arguments: object) -> asyncio.Future[_T]:
+        """Start a blocking call in a thread; its OS errors come out as ours."""
+
+        def translated() -> _T:
+            with _our_errors():
+                return call(*arguments)
+
+        return asyncio.get_running_loop().run_in_executor(self._threads, translated)
+
+    def _sync_folder(self, folder: Path) -> None:
+        """Put the names in `folder` on disk, and once a process those of the folders above it."""
+        _sync(folder)
+        while folder != self._root and folder not in self._synced_folders:
+            _sync(folder.parent)
+            self._synced_folders.add(folder)
+            folder = folder.parent
+
+    def _delete(self, path: Path) -> None:
+        for name in (path.with_name(path.name + _PART), path):
+            name.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            _sync(path.parent)
+
+    def _list_page(self, prefix: str, after: str, count_max: int) -> list[BlobStat]:
+        found: list[BlobStat] = []
+        for stat in self._walk(self._root, "", prefix, after):
+            if len(found) == count_max:
+                break
+            found.append(stat)
+        return found
+
+    def _walk(self, folder: Path, start: str, prefix: str, after: str) -> Iterator[BlobStat]:
+        """Yield what is below `folder`, whose keys start with `start`, in order of keys."""
+        try:
+            with os.scandir(folder) as entries:
+                # With the slash that their keys have: "a-b" comes before "a/b".
+                names = sorted(f"{e.name}/" if e.is_dir(follow_symlinks=False) else e.name for e in entries)
+        except FileNotFoundError:
+            return
+        for name in names:
+            key = start + name
+            if name.endswith("/"):
+                if (key.startswith(prefix) or prefix.startswith(key)) and (key > after or after.startswith(key)):
+                    yield from self._walk(folder / name, key, prefix, after)
+            elif key.startswith(prefix) and key > after and not name.endswith(_PART):
+                with suppress(FileNotFoundError):
+                    yield BlobStat(key=key, size_bytes=(folder / name).stat().st_size)
+
+    def _check(self) -> None:
+        # Also false on a file system that became read-only, where root passes every other test.
+        if not os.access(self._root, os.W_OK | os.X_OK):
+            raise Unavailable("the folder of the blobs cannot be written", dependency="local")
+
+
+class _Part:
+    """A blob that is being written. Its methods block, and wait for each other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._part = path.with_name(path.name + _PART)
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._made: list[Path] = []  # by us, and to be removed if the write fails
+        self._aborted = False
+
+    def create(self) -> None:
+        """Take the key.
+
+        Raises:
+            BlobExists: it is taken.
+        """
+        with self._lock:
+            if self._aborted:
+                return
+            self._part.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                self._file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                raise BlobExists("the blob key is being written") from None
+            self._made.append(self._part)
+            # Only the owner of the temporary file may make the blob, so nobody makes it behind this look.
+            if self.path.exists():
+                raise BlobExists("the blob key is taken")
+
+    def write(self, block: bytes) -> None:
+        """Append a block."""
+        with self._lock:
+            rest = memoryview(block)
+            while rest and self._file is not None:
+                rest = rest[os.write(self._file, rest) :]
+
+    def publish(self) -> None:
+        """Sync the bytes and give the file its name.
+
+        Raises:
+            Unavailable: the file was taken away.
+        """
+        with self._lock:
+            if self._file is None:
+                return
+            os.fsync(self._file)
+            self._close()
+            try:
+                self._part.rename(self.path)
+            except FileNotFoundError:
+                raise Unavailable("the upload was swept while it ran", dependency="local") from None
+            self._made.append(self.path)
+
+    def abort(self) -> None:
+        """Leave nothing of this write; harmless at any time."""
+        with self._lock:
+            self._aborted = True
+            self._close()
+            for path in self._made:
+                path.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class _Blob:
+    """A blob that is being read. Its methods block, and wait for each other."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._closed = False
+
+    def open(self) -> None:
+        """Open the file.
+
+        Raises:
+            BlobNotFound: there is none.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            try:
+                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            except (FileNotFoundError, NotADirectoryError):
+                raise BlobNotFound("there is no blob of this key") from None
+
+    def read(self, position: int, count: int) -> bytes:
+        """Return up to `count` bytes from `position`; none behind the end, and none when closed."""
+        with self._lock:
+            return b"" if self._file is None else os.pread(self._file, count, position)
+
+    def close(self) -> None:
+        """Close the file; it stays closed."""
+        with self._lock:
+            self._closed = True
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Turn an OS error into ours; paths stay in the cause, which is logged and never sent."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFull("the disk of the blobs has no room left", dependency="local") from error
+        raise Unavailable("the file system of the blobs does not answer", dependency="local") from error

@@ -1,0 +1,304 @@
+"""WorkingMemory: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from context_service.blobs.storage import BLOCK_BYTES, Declared
+from context_service.servicers import wire
+from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
+from context_service.working_memory.memory import PageRequest, RecordName, WorkingMemory
+from context_service.working_memory.records import Record
+from contextgraph.context.v1 import working_memory_pb2 as pb
+from contextgraph.context.v1 import working_memory_pb2_grpc
+from contextgraph.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.documents import check_text
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.requests import request_of
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BLOB_KEY_CHARS_MAX = 200
+
+
+class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
+    """Working memory over gRPC."""
+
+    def __init__(self, memory: WorkingMemory) -> None:
+        self._memory = memory
+
+    async def InsertWMRecord(self, request: pb.InsertWMRecordRequest, context: object) -> pb.InsertWMRecordResponse:
+        """Insert a record."""
+        record = await self._memory.insert(
+            _input("record", request.record),
+            principal=calls.principal(),
+            request=request_of("InsertWMRecord", request),
+        )
+        return pb.InsertWMRecordResponse(record=_record(record))
+
+    async def FetchWMRecord(self, request: pb.FetchWMRecordRequest, context: object) -> pb.FetchWMRecordResponse:
+        """Read a record."""
+        record = await self._memory.fetch(
+            parse_id("working_memory_id", request.working_memory_id),
+            principal=calls.principal(),
+            include_archived=request.include_archived,
+        )
+        return pb.FetchWMRecordResponse(record=_record(record))
+
+    async def UpdateWMRecord(self, request: pb.UpdateWMRecordRequest, context: object) -> pb.UpdateWMRecordResponse:
+        """Change fields of a record."""
+        names = tuple(dict.fromkeys(request.update_mask.paths))
+        record = await self._memory.update(
+            parse_id("record.working_memory_id", request.record.working_memory_id),
+            _input("record", _masked(request.record, names)),
+            names,
+            principal=calls.principal(),
+            expected_version=request.expected_version if request.HasField("expected_version") else None,
+            request=request_of("UpdateWMRecord", request),
+        )
+        return pb.UpdateWMRecordResponse(record=_record(record))
+
+    async def FetchWMRecordsByEntity(
+        self, request: pb.FetchWMRecordsByEntityRequest, context: object
+    ) -> pb.FetchWMRecordsByEntityResponse:
+        """List the records of an entity."""
+        records, next_page_token = await self._memory.list_records(
+            "FetchWMRecordsByEntity",
+            _filter(request),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+            with_content=request.with_content,
+        )
+        return pb.FetchWMRecordsByEntityResponse(records=map(_record, records), next_page_token=next_page_token)
+
+    async def UploadBlob(self, requests: AsyncIterator[pb.UploadBlobRequest], context: object) -> pb.UploadBlobResponse:
+        """Store a file."""
+        header = await _header(requests)
+        async with aclosing(_chunks(requests)) as chunks:
+            record = await self._memory.upload_blob(
+                _input("header.record", header.record),
+                chunks,
+                principal=calls.principal(),
+                declared=_declared(header),
+                request=request_of("UploadBlob", header),
+            )
+        return pb.UploadBlobResponse(
+            working_memory_id=str(record.id),
+            blob_key=record.blob_key,
+            size_bytes=record.size_bytes,
+            sha256=record.sha256.hex(),
+            record=_record(record),
+        )
+
+    async def GetBlob(self, request: pb.GetBlobRequest, context: object) -> AsyncIterator[pb.GetBlobResponse]:
+        """Stream a file: its record, then its bytes."""
+        record, chunks = await self._memory.open_blob(
+            _name(request),
+            principal=calls.principal(),
+            start_bytes=_not_negative("offset_bytes", request.offset_bytes),
+            length_bytes=_not_negative("length_bytes", request.length_bytes),
+            include_archived=request.include_archived,
+        )
+        async with aclosing(chunks):
+            yield pb.GetBlobResponse(record=_record(record))
+            async for chunk in chunks:
+                yield pb.GetBlobResponse(chunk=chunk)
+
+    async def GetContent(self, request: pb.GetContentRequest, context: object) -> pb.GetContentResponse:
+        """Read a whole content."""
+        record, content = await self._memory.content(
+            _name(request), principal=calls.principal(), include_archived=request.include_archived
+        )
+        return pb.GetContentResponse(record=_record(record), content=content)
+
+    async def DeleteBlob(self, request: pb.DeleteBlobRequest, context: object) -> pb.DeleteBlobResponse:
+        """Archive the record of a blob."""
+        record_id = await self._memory.delete_blob(_name(request), principal=calls.principal())
+        return pb.DeleteBlobResponse(working_memory_id=str(record_id))
+
+    async def ListBlobs(self, request: pb.ListBlobsRequest, context: object) -> pb.ListBlobsResponse:
+        """List the blobs of an entity."""
+        which = RecordFilter(
+            entity_node_id=parse_id("entity_node_id", request.entity_node_id),
+            include_archived=request.include_archived,
+            blobs_only=True,
+        )
+        records, next_page_token = await self._memory.list_records(
+            "ListBlobs",
+            which,
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+            with_content=False,
+        )
+        return pb.ListBlobsResponse(blobs=map(_entry, records), next_page_token=next_page_token)
+
+
+def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
+    """Return what a caller says of a record, parsed and not yet checked."""
+    embedding = None
+    if message.HasField("embedding"):
+        embedding = Embedding(values=tuple(message.embedding.values), model=message.embedding.model)
+    return RecordInput(
+        id=parse_optional_id(f"{path}.working_memory_id", message.working_memory_id),
+        entity_node_id=parse_optional_id(f"{path}.entity_node_id", message.entity_node_id),
+        memory_type=message.memory_type,
+        subtype=message.subtype,
+        semantic_purpose=message.semantic_purpose,
+        name=message.name,
+        description=message.description,
+        reasoning=message.reasoning,
+        content_type=message.content_type,
+        metadata_json=message.metadata_json,
+        content_json=message.content_json,
+        tags=tuple(message.tags),
+        graph_name=message.graph_name,
+        agent_bundle_id=message.agent_bundle_id,
+        app_id=message.app_id,
+        expires_at=_time(f"{path}.expires_at", message.expires_at) if message.HasField("expires_at") else None,
+        embedding=embedding,
+    )
+
+
+def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInput:
+    """Return the message with the named fields alone: what a mask leaves out is not even looked at."""
+    masked = pb.WMRecordInput()
+    masked.CopyFrom(message)
+    for field in message.DESCRIPTOR.fields:
+        if field.name not in names:
+            masked.ClearField(field.name)
+    return masked
+
+
+def _time(field: str, message: Timestamp) -> datetime:
+    try:
+        if not 0 <= message.nanos < 1_000_000_000:
+            raise ValueError("nanos")
+        return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    except (OverflowError, ValueError):
+        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None
+
+
+def _filter(request: pb.FetchWMRecordsByEntityRequest) -> RecordFilter:
+    return RecordFilter(
+        entity_node_id=parse_id("entity_node_id", request.entity_node_id),
+        memory_types=tuple(request.memory_types),
+        subtypes=tuple(request.subtypes),
+        semantic_purposes=tuple(request.semantic_purposes),
+        names=tuple(request.names),
+        name_prefix=request.name_prefix,
+        tags=tuple(request.tags),
+        metadata_contains_json=request.metadata_contains_json or "{}",
+        include_archived=request.include_archived,
+    )
+
+
+def _name(request: pb.GetBlobRequest | pb.GetContentRequest | pb.DeleteBlobRequest) -> RecordName:
+    return RecordName(
+        record_id=parse_optional_id("working_memory_id", request.working_memory_id),
+        blob_key=check_text("blob_key", request.blob_key, chars_max=_BLOB_KEY_CHARS_MAX),
+    )
+
+
+async def _header(requests: AsyncIterator[pb.UploadBlobRequest]) -> pb.UploadHeader:
+    """Return the first message of an upload.
+
+    Raises:
+        InvalidArgument: it is not a header.
+    """
+    first = await anext(requests, None)
+    if first is None or not first.HasField("header"):
+        raise InvalidArgument("the first message of an upload is its header", field="header")
+    return first.header
+
+
+async def _chunks(requests: AsyncIterator[pb.UploadBlobRequest]) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of the messages behind the header.
+
+    Raises:
+        InvalidArgument: one is not a chunk, or is too large.
+    """
+    async for request in requests:
+        if not request.HasField("chunk"):
+            raise InvalidArgument("behind the header of an upload come chunks", field="chunk")
+        chunk = request.chunk
+        if len(chunk) > BLOCK_BYTES:
+            raise InvalidArgument(f"a chunk has {len(chunk)} bytes; the limit is {BLOCK_BYTES}", field="chunk")
+        if chunk:
+            yield chunk
+
+
+def _declared(header: pb.UploadHeader) -> Declared:
+    sha256 = None
+    if header.sha256:
+        try:
+            sha256 = bytes.fromhex(header.sha256)
+        except ValueError:
+            sha256 = b""
+        if len(sha256) != 32 or len(header.sha256) != 64:  # `fromhex` skips spaces
+            raise InvalidArgument("sha256 is not 64 hexadecimal digits", field="header.sha256")
+    size_bytes = None
+    if header.HasField("size_bytes"):
+        size_bytes = _not_negative("header.size_bytes", header.size_bytes)
+    return Declared(size_bytes=size_bytes, sha256=sha256)
+
+
+def _not_negative(field: str, value: int) -> int:
+    if value < 0:
+        raise InvalidArgument(f"{field} is negative", field=field)
+    return value
+
+
+def _record(record: Record) -> pb.WMRecord:
+    return pb.WMRecord(
+        working_memory_id=str(record.id),
+        entity_node_id=_id(record.entity_node_id),
+        memory_type=record.memory_type,
+        subtype=record.subtype,
+        semantic_purpose=record.semantic_purpose,
+        name=record.name,
+        description=record.description,
+        reasoning=record.reasoning,
+        content_type=record.content_type,
+        metadata_json=record.metadata_json,
+        content_json=record.content_json or "",
+        provider=record.provider,
+        blob_key=record.blob_key,
+        size_bytes=record.size_bytes,
+        sha256=record.sha256.hex(),
+        status=pb.RECORD_STATUS_ARCHIVED if record.is_archived else pb.RECORD_STATUS_ACTIVE,
+        tags=record.tags,
+        graph_name=record.graph_name,
+        agent_bundle_id=record.agent_bundle_id,
+        app_id=record.app_id,
+        context_id=_id(record.context_id),
+        created_by=record.created_by,
+        owner_user_id=record.owner_user_id,
+        agent_id=record.agent_id,
+        expires_at=record.expires_at and wire.timestamp(record.expires_at),
+        created_at=wire.timestamp(record.created_at),
+        updated_at=wire.timestamp(record.updated_at),
+        version=record.version,
+        index_state=f"INDEX_STATE_{record.index_state}",
+    )
+
+
+def _entry(record: Record) -> pb.BlobEntry:
+    return pb.BlobEntry(
+        blob_key=record.blob_key,
+        working_memory_id=str(record.id),
+        name=record.name,
+        memory_type=record.memory_type,
+        content_type=record.content_type,
+        size_bytes=record.size_bytes,
+        sha256=record.sha256.hex(),
+        created_at=wire.timestamp(record.created_at),
+    )
+
+
+def _id(value: UUID | None) -> str:
+    return str(value) if value else ""

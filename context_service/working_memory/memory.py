@@ -1,0 +1,604 @@
+"""Working memory: the rules over records and blobs.
+
+A record promises its blob, so the order is always: a row that says that bytes are coming, the bytes, then one
+transaction that makes them live and inserts the record. Whatever happens in between, the row is there for the sweeper.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from contextvars import Context
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage, Declared, Digest, StoredBlob
+from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
+from context_service.working_memory.records import INLINE_PROVIDER, Record, Records, SameContent
+from contextgraph.errors import (
+    AnswerTooLarge,
+    BlobNotFound,
+    ContextGraphError,
+    InvalidArgument,
+    InvalidPageToken,
+    RecordArchived,
+    RecordExists,
+    RecordHasBlob,
+    RecordHasNoBlob,
+    RecordNotFound,
+    Unavailable,
+    UploadExpired,
+    VersionConflict,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+_log = logging.getLogger("working_memory")
+
+CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
+_PUBLISH_ATTEMPTS = 5
+_BLOB_KEY_PREFIX = "blob_"
+_UUIDS = ("id", "entity_node_id", "context_id")
+_TIMES = ("expires_at", "created_at", "updated_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordName:
+    """How a caller names a record: by its id or by the key of its blob, exactly one of them."""
+
+    record_id: UUID | None = None
+    blob_key: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.record_id is None) == (not self.blob_key):
+            raise InvalidArgument("name the blob by working_memory_id or by blob_key", field="working_memory_id")
+
+    def not_found(self) -> ContextGraphError:
+        """Return the error that says that nothing has this name."""
+        if self.record_id is None:
+            return BlobNotFound("there is no blob with this key")
+        return RecordNotFound(f"there is no record {self.record_id}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    """Which page of a list."""
+
+    size: int
+    token: str
+
+
+class WorkingMemory:
+    """Records and blobs of all tenants; each call acts for its principal.
+
+    Args:
+        database: Where the records are.
+        requests: The request ids of this service.
+        storage: Where the blobs are.
+        checks: Of what callers say.
+        upload_lease_s: How long an upload may be silent.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        records: Records,
+        requests: Requests,
+        storage: BlobStorage,
+        checks: FieldChecks,
+        upload_lease_s: float,
+    ) -> None:
+        self._database = database
+        self._records = records
+        self._requests = requests
+        self._storage = storage
+        self._checks = checks
+        self._upload_lease_s = upload_lease_s
+        self._clearing: set[asyncio.Task[None]] = set()
+
+    async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
+        """Insert a record with inline content, or with none.
+
+        Raises:
+            RecordExists: the id is taken.
+            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+        """
+        self._checks.check(said, path="record")
+        record = _with_content(_new_record(said, principal), said.content_json)
+
+        async def work(transaction: Transaction) -> Record:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return _record_of(answer)
+            inserted = await self._insert(transaction, record, said, principal=principal, request=request)
+            if request:
+                await self._requests.answer(transaction, request, _answer_of(inserted))
+            return inserted
+
+        stored = await self._tenant(principal).transaction(work)
+        return dataclasses.replace(stored, content_json=said.content_json or None)
+
+    async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
+        """Return a record with its inline content.
+
+        Raises:
+            RecordNotFound: there is none.
+            RecordArchived: it is archived or expired.
+        """
+        record, _ = await self._find(
+            RecordName(record_id=record_id),
+            principal=principal,
+            include_archived=include_archived,
+            with_content=True,
+        )
+        return record
+
+    async def update(
+        self,
+        record_id: UUID,
+        said: RecordInput,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        expected_version: int | None,
+        request: Request | None,
+    ) -> Record:
+        """Change the fields `names` of a record, and return it; with its content only if that is one of them.
+
+        Raises:
+            RecordNotFound: there is none.
+            RecordArchived: it is archived.
+            VersionConflict: it has another version than `expected_version`.
+            RecordHasBlob: inline content for a record whose content is a blob.
+            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+        """
+        _check_names(names)
+        self._checks.check(said, path="record", names=names)
+        content_changes = "content_json" in names
+
+        async def work(transaction: Transaction) -> Record:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return _record_of(answer)
+            record = await self._records.lock(transaction, record_id=record_id)
+            if record is None:
+                raise RecordName(record_id=record_id).not_found()
+            if record.is_archived:
+                raise _archived(record)
+            if expected_version not in (None, record.version):
+                raise VersionConflict(
+                    f"the record has version {record.version}, not {expected_version}", version=record.version
+                )
+            if content_changes and record.blob_key:
+                raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
+            updated = await self._records.update(
+                transaction, _changed(record, said, names), content_changes=content_changes
+            )
+            if "embedding" in names:
+                await self._records.put_embedding(transaction, record_id, said.embedding)
+            await self._records.append_action(
+                transaction,
+                record_id,
+                "updated",
+                principal=principal.subject,
+                request_id=request.request_id if request else None,
+                details={"fields": sorted(names), "version": updated.version},
+            )
+            if request:
+                await self._requests.answer(transaction, request, _answer_of(updated))
+            return updated
+
+        stored = await self._tenant(principal).transaction(work)
+        return dataclasses.replace(stored, content_json=said.content_json or None) if content_changes else stored
+
+    async def list_records(
+        self, rpc: str, which: RecordFilter, page: PageRequest, *, principal: Principal, with_content: bool
+    ) -> tuple[list[Record], str]:
+        """Return a page of an entity's records, newest first, and the token of the next one, empty at the end.
+
+        Args:
+            rpc: Name of the call, which a page token is bound to.
+            which: The filter.
+            page: Which page.
+            principal: Who asks.
+            with_content: Return inline contents too.
+
+        Raises:
+            InvalidPageToken: the token is of another query.
+            InvalidArgument, LimitExceeded: a filter is malformed.
+        """
+        self._checks.check_filter(which)
+        query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
+        found = await self._records.page(
+            self._tenant(principal),
+            which,
+            behind=_position(pages.decode_token(query, page.token, parts=2)),
+            count_max=pages.page_size(page.size),
+            bytes_max=pages.PAGE_BYTES_MAX,
+            with_content=with_content,
+        )
+        if not found.has_more:
+            return found.records, ""
+        last = found.records[-1]
+        return found.records, pages.encode_token(query, (last.created_at, last.seq))
+
+    async def upload_blob(
+        self,
+        said: RecordInput,
+        chunks: AsyncIterable[bytes],
+        *,
+        principal: Principal,
+        declared: Declared,
+        request: Request | None,
+    ) -> Record:
+        """Store a blob and insert its record.
+
+        Args:
+            said: The record.
+            chunks: The bytes; not read if the request was answered before.
+            declared: What they must add up to.
+            principal: Who uploads.
+            request: Makes it happen once.
+
+        Raises:
+            BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
+            RecordExists: the id is taken.
+            UploadExpired: no byte came for as long as the lease lasts.
+            RequestIdReused, InvalidArgument, LimitExceeded, StorageFull, Unavailable: see the contract.
+        """
+        self._checks.check(said, path="header.record")
+        if said.content_json:
+            raise InvalidArgument("an upload has no inline content", field="header.record.content_json")
+        tenant = self._tenant(principal)
+        if request and (answer := await self._requests.answered(tenant, request)):
+            return _record_of(answer)
+        self._storage.check_declared(declared)
+        if said.id and await self._records.exists(tenant, said.id):  # before the bytes, not only behind them
+            raise _taken(said.id)
+
+        blob_id, key = new_id(), self._storage.new_key(principal.tenant_id)
+        await self._records.start_blob(
+            tenant, blob_id, provider=self._storage.provider, key=key, lease_s=self._upload_lease_s
+        )
+        try:
+            async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
+                digest = await self._storage.write(key, leased, declared=declared)
+            return await self._publish(tenant, blob_id, digest, said, principal=principal, request=request)
+        except BaseException:
+            await self._clear(tenant, blob_id, self._storage.provider, key)
+            raise
+
+    async def open_blob(
+        self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
+    ) -> tuple[Record, AsyncGenerator[bytes, None]]:
+        """Return a record and a range of its blob, in checked chunks of up to 1 MiB.
+
+        Args:
+            name: Which.
+            principal: Who reads.
+            start_bytes: The first byte. An empty blob can be read from 0, any other from before its end.
+            length_bytes: 0, or more than there is, reads to the end.
+            include_archived: Archived and expired ones too.
+
+        Raises:
+            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
+            BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
+        """
+        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
+        if stored is None:
+            raise _no_blob(record)
+        end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
+        return record, self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
+
+    async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
+        """Return a record and its content, inline or blob; none if it has neither.
+
+        Raises:
+            AnswerTooLarge: the blob does not fit one answer.
+            RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: see above.
+        """
+        record, stored = await self._find(
+            name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
+        )
+        if stored is None:
+            return dataclasses.replace(record, content_json=None), (record.content_json or "").encode()
+        if stored.size_bytes > CONTENT_BYTES_MAX:
+            raise AnswerTooLarge(
+                f"the blob has {stored.size_bytes} bytes; an answer takes {CONTENT_BYTES_MAX}: use GetBlob",
+                use="GetBlob",
+                size_bytes=stored.size_bytes,
+                size_bytes_max=CONTENT_BYTES_MAX,
+            )
+        content = bytearray()
+        async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=stored.size_bytes)) as chunks:
+            async for chunk in chunks:
+                content += chunk
+        return record, bytes(content)
+
+    async def delete_blob(self, name: RecordName, *, principal: Principal) -> UUID:
+        """Archive the record that a blob belongs to, and return its id; again is harmless.
+
+        Raises:
+            RecordNotFound, BlobNotFound: nothing has this name.
+            RecordHasNoBlob: the record has none.
+        """
+
+        async def work(transaction: Transaction) -> UUID:
+            record = await self._records.lock(transaction, record_id=name.record_id, blob_key=name.blob_key)
+            if record is None:
+                raise name.not_found()
+            if not record.blob_key:
+                raise _no_blob(record)
+            if not record.is_archived:
+                await self._records.archive(transaction, record.id)
+                await self._records.append_action(transaction, record.id, "archived", principal=principal.subject)
+            return record.id
+
+        return await self._tenant(principal).transaction(work)
+
+    def _tenant(self, principal: Principal) -> Tenant:
+        return self._database.tenant(principal.tenant_id)
+
+    async def _find(
+        self,
+        name: RecordName,
+        *,
+        principal: Principal,
+        include_archived: bool,
+        with_content: bool = False,
+        with_blob: bool = False,
+    ) -> tuple[Record, StoredBlob | None]:
+        found = await self._records.find(
+            self._tenant(principal),
+            record_id=name.record_id,
+            blob_key=name.blob_key,
+            with_content=with_content,
+            with_blob=with_blob,
+        )
+        if found is None:
+            raise name.not_found()
+        if found[0].is_archived and not include_archived:
+            raise _archived(found[0])
+        return found
+
+    async def _insert(
+        self,
+        transaction: Transaction,
+        record: Record,
+        said: RecordInput,
+        *,
+        principal: Principal,
+        request: Request | None,
+        blob_id: UUID | None = None,
+    ) -> Record:
+        inserted = await self._records.insert(transaction, record, blob_id=blob_id)
+        if inserted is None:
+            raise _taken(record.id)
+        if said.embedding is not None:
+            await self._records.put_embedding(transaction, record.id, said.embedding)
+        await self._records.append_action(
+            transaction,
+            record.id,
+            "created",
+            principal=principal.subject,
+            request_id=request.request_id if request else None,
+        )
+        return inserted
+
+    async def _publish(
+        self,
+        tenant: Tenant,
+        blob_id: UUID,
+        digest: Digest,
+        said: RecordInput,
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Record:
+        """Make the written blob live and insert its record, in one transaction."""
+        provider = self._storage.provider
+        record = dataclasses.replace(
+            _new_record(said, principal),
+            content_type=content_type_of(said, otherwise="application/octet-stream"),
+            provider=provider,
+            blob_key=_BLOB_KEY_PREFIX + secrets.token_hex(16),
+            size_bytes=digest.size_bytes,
+            sha256=digest.sha256,
+        )
+
+        async def work(transaction: Transaction) -> Record:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                await self._records.give_up_blob(transaction, blob_id)  # a twin of this call was faster
+                return _record_of(answer)
+            live_id = await self._records.publish_blob(transaction, blob_id, provider=provider, digest=digest)
+            if live_id is None:
+                raise _expired()
+            inserted = await self._insert(
+                transaction, record, said, principal=principal, request=request, blob_id=live_id
+            )
+            if request:
+                await self._requests.answer(transaction, request, _answer_of(inserted))
+            return inserted
+
+        return await _again_for_same_content(lambda: tenant.transaction(work))
+
+    async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks, keeping the sweeper away while they come.
+
+        Raises:
+            UploadExpired: none came for the time of the lease, or the sweeper was here.
+        """
+        renew_at = time.monotonic() + self._upload_lease_s / 3
+        coming: AsyncIterator[bytes] = aiter(chunks)
+        chunk: bytes | None = b""
+        while chunk is not None:
+            try:
+                async with asyncio.timeout(self._upload_lease_s):
+                    chunk = await anext(coming, None)
+            except TimeoutError:
+                raise _expired() from None
+            # Also behind the last chunk: the file gets its name next.
+            if time.monotonic() >= renew_at:
+                if not await self._records.renew_blob(tenant, blob_id, lease_s=self._upload_lease_s):
+                    raise _expired()
+                renew_at = time.monotonic() + self._upload_lease_s / 3
+            if chunk:
+                yield chunk
+
+    async def _clear(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
+        """Hand what is left of a failed upload to the sweeper, also if the call is cancelled again meanwhile.
+
+        In a context of its own: the call may have no time left, but this must be done.
+        """
+        task = asyncio.create_task(self._hand_over(tenant, blob_id, provider, key), context=Context())
+        self._clearing.add(task)
+        task.add_done_callback(self._clearing.discard)
+        await asyncio.shield(task)
+
+    async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
+        try:
+            if await self._records.give_up_blob(tenant, blob_id) or await self._records.blob_is_live(tenant, blob_id):
+                return
+            # The sweeper has been here, and may have looked for the bytes before they had their name.
+            await self._storage.delete(provider, key)
+        except ContextGraphError as error:
+            # The row is still `writing`: the sweeper finds it when the lease is over.
+            _log.warning("failed upload not handed over", extra={"blob_id": blob_id, "error": str(error)})
+
+
+async def _again_for_same_content(publish: Callable[[], Awaitable[Record]]) -> Record:
+    """Run a transaction again while twins make the same content live before it."""
+    for _ in range(_PUBLISH_ATTEMPTS):
+        try:
+            return await publish()
+        except SameContent:
+            continue
+    raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
+
+
+def _new_record(said: RecordInput, principal: Principal) -> Record:
+    """Return the record that a caller describes; its times are the database's, and set when it is stored."""
+    return Record(
+        id=said.id or new_id(),
+        entity_node_id=said.entity_node_id,
+        memory_type=said.memory_type,
+        subtype=said.subtype,
+        semantic_purpose=said.semantic_purpose,
+        name=said.name,
+        description=said.description,
+        reasoning=said.reasoning,
+        content_type=content_type_of(said, otherwise="application/json" if said.content_json else ""),
+        metadata_json=said.metadata_json or "{}",
+        tags=said.tags,
+        graph_name=said.graph_name or "default",
+        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        app_id=said.app_id,
+        created_by=principal.subject,
+        owner_user_id=principal.user_id,
+        agent_id=principal.agent_id,
+        expires_at=said.expires_at,
+        created_at=datetime.min,
+        updated_at=datetime.min,
+    )
+
+
+def _with_content(record: Record, content_json: str) -> Record:
+    """Return the record with inline content, or without any."""
+    if not content_json:
+        return dataclasses.replace(record, content_json=None, provider="", size_bytes=0, sha256=b"")
+    content = content_json.encode()
+    return dataclasses.replace(
+        record,
+        content_json=content_json,
+        provider=INLINE_PROVIDER,
+        size_bytes=len(content),
+        sha256=hashlib.sha256(content).digest(),
+    )
+
+
+def _changed(record: Record, said: RecordInput, names: Sequence[str]) -> Record:
+    """Return the record with the named fields as the caller says them; empty ones get their defaults."""
+    values: dict[str, Any] = {name: getattr(said, name) for name in names if name not in ("content_json", "embedding")}
+    if "metadata_json" in values:
+        values["metadata_json"] = said.metadata_json or "{}"
+    if "graph_name" in values:
+        values["graph_name"] = said.graph_name or "default"
+    changed = dataclasses.replace(record, **values)
+    if "content_json" in names:
+        changed = _with_content(changed, said.content_json)
+    if "content_type" in names and not said.content_type:
+        named = dataclasses.replace(said, name=changed.name)
+        otherwise = {"": "", INLINE_PROVIDER: "application/json"}.get(changed.provider, "application/octet-stream")
+        changed = dataclasses.replace(changed, content_type=content_type_of(named, otherwise=otherwise))
+    return changed
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise InvalidArgument("update_mask names no field", field="update_mask")
+    for name in names:
+        if name not in CHANGEABLE:
+            raise InvalidArgument(f"update_mask names {name[:100]!r}, which cannot be changed", field="update_mask")
+
+
+def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
+    """Return `created_at` and `seq` of a page token's key: a caller may have made it up."""
+    if key is None:
+        return None
+    try:
+        created_at, seq = datetime.fromisoformat(key[0]), key[1]
+        if created_at.tzinfo is None or type(seq) is not int or not 0 <= seq < 2**63:
+            raise ValueError("not a position")
+    except (TypeError, ValueError):
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+    return created_at, seq
+
+
+def _answer_of(record: Record) -> dict[str, Any]:
+    """Return what a repeated request is answered with, as JSON: the record without its content."""
+    values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    del values["content_json"]
+    for name in _UUIDS:
+        values[name] = values[name] and str(values[name])
+    for name in _TIMES:
+        values[name] = values[name] and values[name].isoformat()
+    return {**values, "sha256": record.sha256.hex(), "tags": list(record.tags)}
+
+
+def _record_of(answer: dict[str, Any]) -> Record:
+    values = dict(answer)
+    for name in _UUIDS:
+        values[name] = values[name] and UUID(values[name])
+    for name in _TIMES:
+        values[name] = values[name] and datetime.fromisoformat(values[name])
+    return Record(**{**values, "sha256": bytes.fromhex(values["sha256"]), "tags": tuple(values["tags"])})
+
+
+def _taken(record_id: UUID) -> RecordExists:
+    return RecordExists(f"the id {record_id} is taken", working_memory_id=record_id)
+
+
+def _archived(record: Record) -> RecordArchived:
+    return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
+
+
+def _no_blob(record: Record) -> RecordHasNoBlob:
+    return RecordHasNoBlob(
+        f"record {record.id} has no blob; its content, if it has any, is inline: use GetContent",
+        working_memory_id=record.id,
+        use="GetContent",
+    )
+
+
+def _expired() -> UploadExpired:
+    return UploadExpired("the upload was silent for too long, and was given up; nothing was stored")

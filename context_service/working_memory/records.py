@@ -1,0 +1,567 @@
+"""The SQL of working memory: records, the rows of their blobs, their log.
+
+A record's inline content is `json`, not `jsonb`, so it comes back byte for byte. What changes several rows takes the
+caller's transaction; what is one statement takes the tenant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from pgvector import HalfVector
+from pgvector.psycopg import register_vector_async
+from psycopg.types.json import Jsonb
+
+from context_service.blobs.storage import Digest, StoredBlob
+from context_service.working_memory.fields import Embedding, RecordFilter
+from service_runtime.postgres import Connection, Database, Row, Tenant, Transaction
+
+INLINE_PROVIDER = "postgres"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One item of working memory, as it is stored."""
+
+    id: UUID
+    entity_node_id: UUID | None
+    context_id: UUID | None = None
+    memory_type: str
+    subtype: str
+    semantic_purpose: str
+    name: str
+    description: str
+    reasoning: str
+    content_type: str
+    metadata_json: str
+    content_json: str | None = None  # None: there is none, or it was not asked for
+    provider: str = ""
+    blob_key: str = ""  # the public one; empty without a blob
+    size_bytes: int = 0
+    sha256: bytes = b""
+    tags: tuple[str, ...]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    created_by: str
+    owner_user_id: str
+    agent_id: str
+    is_archived: bool = False  # archived, or past `expires_at`
+    expires_at: datetime | None
+    created_at: datetime  # aware, UTC
+    updated_at: datetime
+    version: int = 1
+    index_state: str = "NONE"
+    seq: int = 0  # order of writing among equal times
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPage:
+    """Records, newest first, and whether there are more behind them."""
+
+    records: list[Record]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueBlob:
+    """A blob whose bytes are to go; its row is leased to the sweeper that got it."""
+
+    id: UUID
+    provider: str
+    key: str
+    was_abandoned: bool  # an upload that nobody finished; else a blob that nobody needs
+
+
+# In a page, a row counts as its texts and this much for all the rest.
+_ROW_BYTES = 600
+
+_INSERT_RECORD = """
+INSERT INTO context.wm_record (
+    tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type, subtype,
+    semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id, created_by,
+    owner_user_id, agent_id, tags, metadata, content
+)
+VALUES (
+    %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
+    %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
+    %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
+    %(owner_user_id)s, %(agent_id)s, %(tags)s, %(metadata_json)s, %(content_json)s
+)
+ON CONFLICT (tenant_id, id) DO NOTHING
+RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, coalesce(expires_at <= now(), false) AS is_archived,
+    expires_at, created_at, updated_at, version, index_state, seq
+"""
+
+# Named by its id or by the key of its blob; the other one is null.
+_FIND_RECORD = """
+SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
+    r.reasoning, r.content_type, r.metadata::text AS metadata_json,
+    CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
+    r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
+    r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at, r.created_at,
+    r.updated_at, r.version, r.index_state, r.seq,
+    b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
+FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+WHERE r.tenant_id = %(tenant_id)s AND r.id = coalesce(
+    %(id)s::uuid,
+    (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
+)
+"""
+
+# Locks the record until the transaction ends.
+_LOCK_RECORD = """
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, archived_at IS NOT NULL AS is_archived, expires_at,
+    created_at, updated_at, version, index_state, seq
+FROM context.wm_record
+WHERE tenant_id = %(tenant_id)s AND id = coalesce(
+    %(id)s::uuid,
+    (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
+)
+FOR NO KEY UPDATE
+"""
+
+# The content is left alone unless it changes: a megabyte that stays is not written again.
+_UPDATE_RECORD = """
+UPDATE context.wm_record SET
+    entity_node_id = %(entity_node_id)s, expires_at = %(expires_at)s, size_bytes = %(size_bytes)s,
+    provider = %(provider)s, sha256 = %(sha256)s, memory_type = %(memory_type)s, subtype = %(subtype)s,
+    semantic_purpose = %(semantic_purpose)s, name = %(name)s, description = %(description)s,
+    reasoning = %(reasoning)s, content_type = %(content_type)s, graph_name = %(graph_name)s,
+    agent_bundle_id = %(agent_bundle_id)s, app_id = %(app_id)s, tags = %(tags)s, metadata = %(metadata_json)s,
+    content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
+    updated_at = now(), version = version + 1
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s
+RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, coalesce(expires_at <= now(), false) AS is_archived,
+    expires_at, created_at, updated_at, version, index_state, seq
+"""
+
+_ARCHIVE_RECORD = """
+UPDATE context.wm_record SET archived_at = now(), updated_at = now(), version = version + 1
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
+"""
+
+# A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
+# at a number of bytes, behind one row at least, so that a page of large documents never leaves the database.
+_LIST_RECORDS = """
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
+    provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id,
+    agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq, found
+FROM (
+    SELECT w.*, count(*) OVER () AS found, row_number() OVER newest AS place, sum(w.bytes) OVER newest AS bytes_so_far
+    FROM (
+        SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
+            r.description, r.reasoning, r.content_type, r.metadata, r.content, r.provider, r.blob_key, r.size_bytes,
+            r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
+            r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
+            r.created_at, r.updated_at, r.version, r.index_state, r.seq,
+            %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
+                + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
+                + octet_length(r.app_id) + octet_length(array_to_string(r.tags, ''))
+                + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
+        FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
+            AND (%(created_at)s::timestamptz IS NULL OR (r.created_at, r.seq) < (%(created_at)s, %(seq)s::bigint))
+            AND (%(include_archived)s OR (r.archived_at IS NULL AND coalesce(r.expires_at > now(), true)))
+            AND (NOT %(blobs_only)s OR r.blob_id IS NOT NULL)
+            AND (%(memory_types)s::text[] = '{}' OR r.memory_type = ANY (%(memory_types)s::text[]))
+            AND (%(subtypes)s::text[] = '{}' OR r.subtype = ANY (%(subtypes)s::text[]))
+            AND (%(semantic_purposes)s::text[] = '{}' OR r.semantic_purpose = ANY (%(semantic_purposes)s::text[]))
+            AND (%(names)s::text[] = '{}' OR r.name = ANY (%(names)s::text[]))
+            AND starts_with(r.name, %(name_prefix)s)
+            AND r.tags @> %(tags)s::text[]
+            AND (%(metadata_contains_json)s::jsonb = '{}' OR r.metadata @> %(metadata_contains_json)s::jsonb)
+        ORDER BY r.created_at DESC, r.seq DESC
+        LIMIT %(count_max)s + 1
+    ) w
+    WINDOW newest AS (ORDER BY w.created_at DESC, w.seq DESC ROWS UNBOUNDED PRECEDING)
+) page
+WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
+ORDER BY created_at DESC, seq DESC
+"""
+
+_RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
+
+_APPEND_ACTION = """
+INSERT INTO context.action (tenant_id, record_id, request_id, kind, principal, details)
+VALUES (%s, %s, %s, %s, %s, %s)
+"""
+
+_PUT_EMBEDDING = """
+INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
+VALUES (%(tenant_id)s, 'record', %(owner_id)s, %(dimension)s, %(model)s, %(vector)s)
+ON CONFLICT (tenant_id, owner_kind, owner_id, name) DO UPDATE
+    SET dimension = excluded.dimension, model = excluded.model, vector = excluded.vector, text_sha256 = NULL,
+        created_at = now()
+"""
+
+_DELETE_EMBEDDING = """
+DELETE FROM context.embedding WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = ''
+"""
+
+_START_BLOB = """
+INSERT INTO context.blob (tenant_id, id, provider, key, due_at) VALUES (%s, %s, %s, %s, now() + %s)
+"""
+
+_RENEW_BLOB = """
+UPDATE context.blob SET due_at = now() + %s WHERE tenant_id = %s AND id = %s AND state = 'writing' RETURNING id
+"""
+
+# The lock keeps a sweeper from taking the blob until the record that needs it is committed.
+_HOLD_SAME_CONTENT = """
+SELECT id FROM context.blob
+WHERE tenant_id = %(tenant_id)s AND provider = %(provider)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s
+    AND state = 'live'
+FOR KEY SHARE
+"""
+
+# A blob that a sweeper has taken is not `writing` any more: then nothing becomes live.
+_PUBLISH_BLOB = """
+UPDATE context.blob SET state = 'live', due_at = NULL, size_bytes = %(size_bytes)s, sha256 = %(sha256)s,
+    crc32c = %(crc32c)s
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND state = 'writing'
+RETURNING id
+"""
+
+_GIVE_UP_BLOB = """
+UPDATE context.blob SET state = 'deleting', due_at = now()
+WHERE tenant_id = %s AND id = %s AND state = 'writing'
+RETURNING id
+"""
+
+_BLOB_IS_LIVE = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live'"
+
+# FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
+# what was committed while this one waited.
+_LOCK_BLOB = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live' FOR UPDATE"
+
+_RELEASE_BLOB = """
+UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
+WHERE b.tenant_id = %(tenant_id)s AND b.id = %(id)s AND b.state = 'live'
+    AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
+RETURNING b.id
+"""
+
+# Rows that another sweeper, or an upload that is just being committed, has locked are left to it.
+_CLAIM_DUE_BLOBS = """
+WITH due AS (
+    SELECT b.id, b.state FROM context.blob b
+    WHERE b.tenant_id = %(tenant_id)s AND b.state <> 'live' AND b.due_at <= now()
+    ORDER BY b.due_at LIMIT %(count_max)s
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE context.blob b SET state = 'deleting', due_at = now() + %(lease)s
+FROM due
+WHERE b.tenant_id = %(tenant_id)s AND b.id = due.id
+RETURNING b.id, b.provider, b.key, due.state = 'writing' AS was_abandoned
+"""
+
+_FORGET_BLOB = "DELETE FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'deleting'"
+
+_TENANTS = "SELECT id FROM access.tenant ORDER BY id"
+
+
+async def configure(connection: Connection) -> None:
+    """Teach a new connection the types of pgvector."""
+    await register_vector_async(connection)
+
+
+class Records:
+    """The tables `wm_record`, `blob`, `embedding` and `action`."""
+
+    async def find(
+        self,
+        tenant: Tenant,
+        *,
+        record_id: UUID | None = None,
+        blob_key: str = "",
+        with_content: bool = False,
+        with_blob: bool = False,
+    ) -> tuple[Record, StoredBlob | None] | None:
+        """Return a record, named by its id or by its blob's key, and where its blob is; None if there is none.
+
+        Args:
+            tenant: Whose.
+            record_id: The one name.
+            blob_key: The other name.
+            with_content: Read the inline content too.
+            with_blob: Read the checksums of the blob too.
+        """
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "id": record_id,
+            "blob_key": blob_key,
+            "with_content": with_content,
+            "with_blob": with_blob,
+        }
+        for row in await tenant.query(_FIND_RECORD, parameters):
+            stored = None
+            if row.stored_key is not None:
+                stored = StoredBlob(
+                    provider=row.stored_provider,
+                    key=row.stored_key,
+                    size_bytes=row.size_bytes,
+                    crc32c=bytes(row.stored_crc32c or b""),
+                )
+            return _record(row, content_json=row.content_json), stored
+        return None
+
+    async def exists(self, tenant: Tenant, record_id: UUID) -> bool:
+        """Tell whether a record has this id."""
+        return bool(await tenant.query(_RECORD_EXISTS, (tenant.tenant_id, record_id)))
+
+    async def page(
+        self,
+        tenant: Tenant,
+        which: RecordFilter,
+        *,
+        behind: tuple[datetime, int] | None,
+        count_max: int,
+        bytes_max: int,
+        with_content: bool = False,
+    ) -> RecordPage:
+        """Return a page of an entity's records, newest first.
+
+        Args:
+            tenant: Whose.
+            which: The filter.
+            behind: `created_at` and `seq` of the record before the page; None for the first page.
+            count_max: Records at most.
+            bytes_max: The page ends here; a single record may be larger.
+            with_content: Read the inline contents too.
+        """
+        created_at, seq = behind or (None, None)
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "entity_node_id": which.entity_node_id,
+            "memory_types": list(which.memory_types),
+            "subtypes": list(which.subtypes),
+            "semantic_purposes": list(which.semantic_purposes),
+            "names": list(which.names),
+            "name_prefix": which.name_prefix,
+            "tags": list(which.tags),
+            "metadata_contains_json": which.metadata_contains_json,
+            "include_archived": which.include_archived,
+            "blobs_only": which.blobs_only,
+            "created_at": created_at,
+            "seq": seq,
+            "count_max": count_max,
+            "bytes_max": bytes_max,
+            "row_bytes": _ROW_BYTES,
+            "with_content": with_content,
+        }
+        rows = await tenant.query(_LIST_RECORDS, parameters)
+        return RecordPage(
+            records=[_record(row, content_json=row.content_json) for row in rows],
+            has_more=bool(rows) and rows[0].found > len(rows),
+        )
+
+    async def insert(self, transaction: Transaction, record: Record, *, blob_id: UUID | None = None) -> Record | None:
+        """Insert a record and return it as it is stored, without its content; None if its id is taken.
+
+        Times, version and order come from the database, whatever `record` says.
+        """
+        parameters = {**_parameters(transaction, record), "blob_id": blob_id}
+        for row in await transaction.query(_INSERT_RECORD, parameters):
+            return _record(row)
+        return None
+
+    async def lock(
+        self, transaction: Transaction, *, record_id: UUID | None = None, blob_key: str = ""
+    ) -> Record | None:
+        """Return a record without its content, locked until the transaction ends; None if there is none.
+
+        `is_archived` does not look at `expires_at` here: an expired record may be given more time.
+        """
+        parameters = {"tenant_id": transaction.tenant_id, "id": record_id, "blob_key": blob_key}
+        for row in await transaction.query(_LOCK_RECORD, parameters):
+            return _record(row)
+        return None
+
+    async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
+        """Store the fields of a locked record and return it, a version later, without its content."""
+        parameters = {**_parameters(transaction, record), "content_changes": content_changes}
+        (row,) = await transaction.query(_UPDATE_RECORD, parameters)
+        return _record(row)
+
+    async def archive(self, transaction: Transaction, record_id: UUID) -> None:
+        """Archive a locked record; again is harmless."""
+        await transaction.query(_ARCHIVE_RECORD, {"tenant_id": transaction.tenant_id, "id": record_id})
+
+    async def append_action(
+        self,
+        transaction: Transaction,
+        record_id: UUID,
+        kind: str,
+        *,
+        principal: str,
+        request_id: UUID | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        """Append to a record's log."""
+        await transaction.query(
+            _APPEND_ACTION, (transaction.tenant_id, record_id, request_id, kind, principal, Jsonb(details or {}))
+        )
+
+    async def put_embedding(self, transaction: Transaction, record_id: UUID, embedding: Embedding | None) -> None:
+        """Store the vector of a record instead of the one it has, or take it away."""
+        if embedding is None:
+            await transaction.query(_DELETE_EMBEDDING, (transaction.tenant_id, record_id))
+            return
+        parameters = {
+            "tenant_id": transaction.tenant_id,
+            "owner_id": record_id,
+            "dimension": len(embedding.values),
+            "model": embedding.model,
+            "vector": HalfVector(list(embedding.values)),
+        }
+        await transaction.query(_PUT_EMBEDDING, parameters)
+
+    async def start_blob(self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
+        """Write down that a blob is being written, before its first byte is."""
+        await tenant.query(_START_BLOB, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
+
+    async def renew_blob(self, tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
+        """Say that an upload is alive; False if a sweeper has taken it already."""
+        return bool(await tenant.query(_RENEW_BLOB, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
+
+    async def publish_blob(
+        self, transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest
+    ) -> UUID | None:
+        """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
+
+        The blob that was not needed is due for the sweeper.
+
+        Returns:
+            None if a sweeper took the blob, because its upload had been silent for too long.
+
+        Raises:
+            SameContent: the same content was made live at this moment; the transaction is to be run again.
+        """
+        content = {
+            "tenant_id": transaction.tenant_id,
+            "id": blob_id,
+            "provider": provider,
+            "sha256": digest.sha256,
+            "size_bytes": digest.size_bytes,
+            "crc32c": digest.crc32c,
+        }
+        for row in await transaction.query(_HOLD_SAME_CONTENT, content):
+            await self.give_up_blob(transaction, blob_id)
+            same_id: UUID = row.id
+            return same_id
+        try:
+            published = await transaction.query(_PUBLISH_BLOB, content)
+        except psycopg.errors.UniqueViolation as error:
+            raise SameContent from error
+        return blob_id if published else None
+
+    async def give_up_blob(self, door: Tenant | Transaction, blob_id: UUID) -> bool:
+        """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
+        return bool(await door.query(_GIVE_UP_BLOB, (door.tenant_id, blob_id)))
+
+    async def blob_is_live(self, tenant: Tenant, blob_id: UUID) -> bool:
+        """Tell whether records may point to the blob."""
+        return bool(await tenant.query(_BLOB_IS_LIVE, (tenant.tenant_id, blob_id)))
+
+    async def release_blob(self, transaction: Transaction, blob_id: UUID, *, grace_s: float) -> bool:
+        """Let a live blob go after `grace_s`, if no record points to it; say whether it goes."""
+        await transaction.query(_LOCK_BLOB, (transaction.tenant_id, blob_id))
+        parameters = {"tenant_id": transaction.tenant_id, "id": blob_id, "grace": timedelta(seconds=grace_s)}
+        return bool(await transaction.query(_RELEASE_BLOB, parameters))
+
+    async def claim_due_blobs(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
+        """Take blobs whose time is up; nobody else gets them for `lease_s`."""
+        parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
+        return [
+            DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
+            for row in await tenant.query(_CLAIM_DUE_BLOBS, parameters)
+        ]
+
+    async def forget_blob(self, tenant: Tenant, blob_id: UUID) -> None:
+        """Remove the row of a blob whose bytes are gone."""
+        await tenant.query(_FORGET_BLOB, (tenant.tenant_id, blob_id))
+
+
+class SameContent(Exception):
+    """The same content was made live at the same moment, by another upload."""
+
+
+async def tenant_ids(database: Database) -> list[UUID]:
+    """Return all tenants, for work in the background."""
+    return [row.id for row in await database.untenanted(_TENANTS)]
+
+
+def _parameters(transaction: Transaction, record: Record) -> dict[str, Any]:
+    return {
+        "tenant_id": transaction.tenant_id,
+        "id": record.id,
+        "entity_node_id": record.entity_node_id,
+        "memory_type": record.memory_type,
+        "subtype": record.subtype,
+        "semantic_purpose": record.semantic_purpose,
+        "name": record.name,
+        "description": record.description,
+        "reasoning": record.reasoning,
+        "content_type": record.content_type,
+        "metadata_json": record.metadata_json,
+        "content_json": record.content_json,
+        "provider": record.provider,
+        "blob_key": record.blob_key or None,
+        "size_bytes": record.size_bytes,
+        "sha256": record.sha256 or None,
+        "tags": list(record.tags),
+        "graph_name": record.graph_name,
+        "agent_bundle_id": record.agent_bundle_id,
+        "app_id": record.app_id,
+        "created_by": record.created_by,
+        "owner_user_id": record.owner_user_id,
+        "agent_id": record.agent_id,
+        "expires_at": record.expires_at,
+    }
+
+
+def _record(row: Row, *, content_json: str | None = None) -> Record:
+    return Record(
+        id=row.id,
+        entity_node_id=row.entity_node_id,
+        context_id=row.context_id,
+        memory_type=row.memory_type,
+        subtype=row.subtype,
+        semantic_purpose=row.semantic_purpose,
+        name=row.name,
+        description=row.description,
+        reasoning=row.reasoning,
+        content_type=row.content_type,
+        metadata_json=row.metadata_json,
+        content_json=content_json,
+        provider=row.provider,
+        blob_key=row.blob_key or "",
+        size_bytes=row.size_bytes,
+        sha256=bytes(row.sha256 or b""),
+        tags=tuple(row.tags),
+        graph_name=row.graph_name,
+        agent_bundle_id=row.agent_bundle_id,
+        app_id=row.app_id,
+        created_by=row.created_by,
+        owner_user_id=row.owner_user_id,
+        agent_id=row.agent_id,
+        is_archived=row.is_archived,
+        expires_at=row.expires_at and row.expires_at.astimezone(UTC),
+        created_at=row.created_at.astimezone(UTC),
+        updated_at=row.updated_at.astimezone(UTC),
+        version=row.version,
+        index_state=row.index_state,
+        seq=row.seq,
+    )

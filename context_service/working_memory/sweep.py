@@ -1,0 +1,104 @@
+"""The sweeper: removes the bytes that nobody may read, and request ids that are too old.
+
+It works from rows alone, so one pass is enough and any number of replicas may sweep at once: a row is claimed, the
+bytes go, then the row. If a sweeper dies in between, another takes the row when its lease is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from dataclasses import dataclass
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage
+from context_service.working_memory.records import DueBlob, Records, tenant_ids
+from contextgraph.errors import ContextGraphError
+from service_runtime.postgres import Database
+from service_runtime.requests import Requests
+
+_log = logging.getLogger("sweep")
+
+LEASE_S = 300.0  # of a claimed row; bytes of many GiB go in less
+_BATCH = 100
+_DELETES_MAX = 8  # at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swept:
+    """What a pass did."""
+
+    blobs_removed: int = 0
+    uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
+    blobs_failed: int = 0  # bytes that could not be removed; they are tried again
+
+    def __add__(self, other: Swept) -> Swept:
+        return Swept(
+            blobs_removed=self.blobs_removed + other.blobs_removed,
+            uploads_abandoned=self.uploads_abandoned + other.uploads_abandoned,
+            blobs_failed=self.blobs_failed + other.blobs_failed,
+        )
+
+
+class Sweeper:
+    """Sweeps all tenants, one at a time."""
+
+    def __init__(self, database: Database, *, records: Records, requests: Requests, storage: BlobStorage) -> None:
+        self._database = database
+        self._records = records
+        self._requests = requests
+        self._storage = storage
+
+    async def sweep(self) -> Swept:
+        """Do one pass.
+
+        Raises:
+            Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
+        """
+        swept = Swept()
+        for tenant_id in await tenant_ids(self._database):
+            swept += await self._sweep_tenant(tenant_id)
+        if swept != Swept():
+            _log.info(
+                "swept",
+                extra={
+                    "blobs_removed": swept.blobs_removed,
+                    "uploads_abandoned": swept.uploads_abandoned,
+                    "blobs_failed": swept.blobs_failed,
+                },
+            )
+        return swept
+
+    async def keep_sweeping(self, interval_s: float) -> None:
+        """Sweep until cancelled; replicas that start together drift apart."""
+        while True:
+            await asyncio.sleep(interval_s * random.uniform(0.5, 1.0))  # noqa: S311
+            try:
+                await self.sweep()
+            except ContextGraphError as error:
+                _log.warning("sweep failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("sweep failed")  # the next one may do better
+
+    async def _sweep_tenant(self, tenant_id: UUID) -> Swept:
+        tenant = self._database.tenant(tenant_id)
+        await self._requests.sweep(tenant)
+        swept = Swept()
+        while True:
+            due = await self._records.claim_due_blobs(tenant, count_max=_BATCH, lease_s=LEASE_S)
+            at_once = asyncio.Semaphore(_DELETES_MAX)
+            for one in await asyncio.gather(*(self._remove(tenant_id, blob, at_once) for blob in due)):
+                swept += one
+            if len(due) < _BATCH:
+                return swept
+
+    async def _remove(self, tenant_id: UUID, blob: DueBlob, at_once: asyncio.Semaphore) -> Swept:
+        try:
+            async with at_once:
+                await self._storage.delete(blob.provider, blob.key)
+                await self._records.forget_blob(self._database.tenant(tenant_id), blob.id)
+        except ContextGraphError as error:
+            _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
+            return Swept(blobs_failed=1)
+        return Swept(blobs_removed=1, uploads_abandoned=int(blob.was_abandoned))

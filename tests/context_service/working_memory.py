@@ -1,0 +1,99 @@
+"""What the tests of working memory share: a stub that carries a key, and the three steps of a blob."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import grpc
+
+from contextgraph.context.v1 import working_memory_pb2 as pb
+from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextgraph.errors import ContextGraphError
+from service_runtime.ids import new_id
+from tests.conftest import KEY
+from tests.errors import raised
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+class Caller:
+    """Calls the generated stub with one key; failed calls raise what they mean."""
+
+    def __init__(self, channel: grpc.aio.Channel, key: str = KEY) -> None:
+        self.stub = WorkingMemoryStub(channel)
+        self.metadata = (("authorization", f"Bearer {key}"),)
+
+    async def call(self, name: str, request: Any) -> Any:
+        try:
+            return await getattr(self.stub, name)(request, metadata=self.metadata, timeout=30)
+        except grpc.aio.AioRpcError as error:
+            raise raised(error) from None
+
+    async def insert(self, request_id: str = "", **fields: Any) -> pb.WMRecord:
+        record = record_input(**fields)
+        return (
+            await self.call("InsertWMRecord", pb.InsertWMRecordRequest(record=record, request_id=request_id))
+        ).record
+
+    async def fetch(self, working_memory_id: str, **options: Any) -> pb.WMRecord:
+        request = pb.FetchWMRecordRequest(working_memory_id=working_memory_id, **options)
+        return (await self.call("FetchWMRecord", request)).record
+
+    async def update(self, working_memory_id: str, *paths: str, **values: Any) -> pb.WMRecord:
+        options = {name: values.pop(name) for name in ("expected_version", "request_id") if name in values}
+        request = pb.UpdateWMRecordRequest(
+            record=pb.WMRecordInput(working_memory_id=working_memory_id, **values), **options
+        )
+        request.update_mask.paths.extend(paths or values)
+        return (await self.call("UpdateWMRecord", request)).record
+
+    async def upload(
+        self, content: bytes | Iterable[bytes] = b"", *, header: dict[str, Any] | None = None, **fields: Any
+    ) -> pb.UploadBlobResponse:
+        """Upload; bytes are cut into chunks of 1 MiB, anything else is sent as it is."""
+        chunks = cut(content) if isinstance(content, bytes) else content
+        first = pb.UploadHeader(record=record_input(**fields), **(header or {}))
+        return await self.send(
+            [pb.UploadBlobRequest(header=first), *(pb.UploadBlobRequest(chunk=chunk) for chunk in chunks)]
+        )
+
+    async def send(self, messages: Iterable[pb.UploadBlobRequest] | AsyncIterator[pb.UploadBlobRequest]) -> Any:
+        return await self.call("UploadBlob", messages if hasattr(messages, "__aiter__") else iter(messages))
+
+    async def download(self, **request: Any) -> tuple[pb.WMRecord, bytes]:
+        record, content = pb.WMRecord(), b""
+        try:
+            async for answer in self.stub.GetBlob(pb.GetBlobRequest(**request), metadata=self.metadata, timeout=30):
+                if answer.HasField("record"):
+                    record = answer.record
+                content += answer.chunk
+        except grpc.aio.AioRpcError as error:
+            raise raised(error) from None
+        return record, content
+
+    async def error(self, name: str, request: Any) -> ContextGraphError:
+        try:
+            await self.call(name, request)
+        except ContextGraphError as error:
+            return error
+        raise AssertionError(f"{name} did not fail")
+
+
+def record_input(**fields: Any) -> pb.WMRecordInput:
+    return pb.WMRecordInput(**{"memory_type": "file", "name": "notes.txt", **fields})
+
+
+def cut(content: bytes) -> list[bytes]:
+    return [content[start : start + MIB] for start in range(0, len(content), MIB)]
+
+
+def noise(size_bytes: int) -> bytes:
+    """Return bytes that no two blocks of share, the same ones each time."""
+    return hashlib.shake_128(b"noise").digest(size_bytes)
+
+
+def an_id() -> str:
+    return str(new_id())
