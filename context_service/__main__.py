@@ -1,8 +1,10 @@
-"""Command line of the Context Service: `context-service serve | migrate | dev`."""
+"""Command line of the Context Service: `context-service serve | migrate | dev | storage`."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import logging
 import sys
 
@@ -11,7 +13,7 @@ from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
 from service_runtime import logs, process, server
-from service_runtime.commands import add_migrate, add_serve, run_migrations
+from service_runtime.commands import Subparsers, add_migrate, add_serve, run_migrations
 from service_runtime.settings import load
 
 _log = logging.getLogger("context_service")
@@ -26,6 +28,7 @@ def main() -> None:
     add_serve(commands)
     add_migrate(commands)
     commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
+    _add_storage(commands)
     arguments = parser.parse_args()
     if arguments.command == "dev":
         stay_up()
@@ -34,6 +37,9 @@ def main() -> None:
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:
+        if arguments.command == "storage":
+            _sweep(settings, as_json=arguments.json)
+            return
         if arguments.command == "migrate" or arguments.migrate:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
@@ -41,6 +47,28 @@ def main() -> None:
             process.run(_serve(settings))
     except ContextGraphError as error:
         sys.exit(f"context-service: {error.message}")
+
+
+def _add_storage(commands: Subparsers) -> None:
+    storage = commands.add_parser("storage", help="look after the blobs")
+    storage_commands = storage.add_subparsers(dest="storage_command", required=True)
+    sweep = storage_commands.add_parser("sweep", help="remove what abandoned uploads and deleted blobs left, once")
+    sweep.add_argument("--json", action="store_true", help="print what was removed as JSON")
+
+
+def _sweep(settings: Settings, *, as_json: bool) -> None:
+    """Sweep all tenants once and say what that did; exit with 1 if bytes could not be removed."""
+    swept = process.run(app.sweep(settings))
+    if as_json:
+        print(json.dumps(dataclasses.asdict(swept)))
+    else:
+        print(
+            f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them uploads that were never finished; "
+            f"{swept.blobs_failed} could not be removed",
+            file=sys.stderr,
+        )
+    if swept.blobs_failed:
+        sys.exit(1)
 
 
 async def _serve(settings: Settings) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from context_service.working_memory import records
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.records import Records
-from context_service.working_memory.sweep import Sweeper
+from context_service.working_memory.sweep import Sweeper, Swept
 from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
@@ -57,14 +57,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(
-            Database.open(
-                settings.database,
-                connections_max=settings.database_pool_max,
-                name="context-service",
-                configure=records.configure,
-            )
-        )
+        database = await stack.enter_async_context(_database(settings))
         options = ServerOptions(
             host=settings.context_service_host,
             port=settings.context_service_port,
@@ -109,3 +102,24 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ),
         ]
         yield await stack.enter_async_context(server.running(services, callers or authenticator(api_key), options))
+
+
+async def sweep(settings: Settings) -> Swept:
+    """Do one pass of the sweeper, for an operator: the running services do it by themselves.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+        UnsafeRole, ProviderNotConfigured: as `running`.
+    """
+    async with _database(settings) as database, open_storage(settings) as storage:
+        sweeper = Sweeper(database, records=Records(), requests=Requests("context"), storage=storage)
+        return await sweeper.sweep()
+
+
+def _database(settings: Settings) -> AbstractAsyncContextManager[Database]:
+    return Database.open(
+        settings.database,
+        connections_max=settings.database_pool_max,
+        name="context-service",
+        configure=records.configure,
+    )
