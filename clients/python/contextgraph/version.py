@@ -1,3 +1,3 @@
 """The version of this distribution; a test holds it to pyproject.toml."""
 
-VERSION = "0.1.0"
+__version__ = "0.1.0"

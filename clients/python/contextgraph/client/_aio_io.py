@@ -7,14 +7,26 @@ a message, or a source with the next bytes, does not count.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import Any
+import os
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 import grpc
 
 from contextgraph.address import Address
 from contextgraph.client._base import CHANNEL_OPTIONS, Metadata, error_from, silence
-from contextgraph.errors import Cancelled, ContextGraphError
+from contextgraph.client._files import OpenFile, PartFile, size_of
+from contextgraph.client._transfer import CHUNK_BYTES, Source
+from contextgraph.errors import Cancelled, ContextGraphError, InvalidArgument
+
+_T = TypeVar("_T")
+
+# What can be uploaded. A text is a path. An iterator that is not async is run in the event loop: it must not block.
+UploadSource = (
+    bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | AsyncIterable[bytes] | Iterable[bytes]
+)
 
 sleep = asyncio.sleep
 
@@ -138,3 +150,98 @@ class Connection:
         task = asyncio.current_task()
         if self._closed and task is not None and not task.cancelling():
             raise Cancelled("the client was closed while the call was under way") from None
+
+
+async def source_of(source: UploadSource) -> Source:
+    """Return what an upload reads.
+
+    Raises:
+        InvalidArgument: it is none of the kinds that can be read.
+        OSError: the path cannot be read.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        view = memoryview(source).cast("B")
+        return Source(name="", size_bytes=len(view), replayable=True, open=lambda: _once(view))
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        size_bytes = await _in_thread(size_of, path)
+        return Source(
+            name=path.name, size_bytes=size_bytes, replayable=size_bytes is not None, open=lambda: _path_pieces(path)
+        )
+    if hasattr(source, "read"):
+        file = OpenFile(source)
+        size_bytes = await _in_thread(file.size)
+        return Source(name=file.name, size_bytes=size_bytes, replayable=file.seekable, open=lambda: _file_pieces(file))
+    if isinstance(source, AsyncIterable | Iterable):
+        iterable: AsyncIterable[bytes] | Iterable[bytes] = source  # type: ignore[assignment] # a file has `read`
+        return Source(name="", size_bytes=None, replayable=False, open=lambda: _pieces(iterable))
+    raise InvalidArgument(
+        f"a {type(source).__name__} cannot be uploaded; give bytes, a path, a binary file or an iterator of bytes",
+        field="source",
+    )
+
+
+class Target:
+    """A file that a download writes: complete under its name after `commit`, else gone after the block."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._file = PartFile(path)
+
+    async def __aenter__(self) -> Target:
+        await _in_thread(self._file.open)
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await _in_thread(self._file.discard)
+
+    async def write(self, chunk: bytes) -> None:
+        """Append bytes."""
+        await _in_thread(self._file.write, chunk)
+
+    async def commit(self) -> None:
+        """Give the file its name."""
+        await _in_thread(self._file.commit)
+
+
+async def _once(view: memoryview) -> AsyncGenerator[memoryview, None]:
+    yield view
+
+
+async def _pieces(source: AsyncIterable[bytes] | Iterable[bytes]) -> AsyncGenerator[bytes, None]:
+    if isinstance(source, AsyncIterable):
+        async for piece in source:
+            yield piece
+    else:
+        for piece in source:
+            yield piece
+
+
+async def _path_pieces(path: Path) -> AsyncGenerator[bytes, None]:
+    file = await _in_thread(lambda: path.open("rb"))
+    try:
+        while piece := await _in_thread(file.read, CHUNK_BYTES):
+            yield piece
+    finally:
+        await _in_thread(file.close)
+
+
+async def _file_pieces(file: OpenFile) -> AsyncGenerator[bytes, None]:
+    await _in_thread(file.rewind)
+    while piece := await _in_thread(file.read):
+        yield piece
+
+
+async def _in_thread(function: Callable[..., _T], *args: Any) -> _T:
+    """Return what a blocking function returns; when cancelled, wait for it first.
+
+    So that no file is closed under a read or write that still runs.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(function, *args))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        while not running.done():
+            with suppress(asyncio.CancelledError):  # cancelled again: the answer is the same
+                await asyncio.wait([running])
+        running.cancelled() or running.exception()  # it is nobody's any more, and no reason to log
+        raise

@@ -11,7 +11,7 @@ import grpc
 from contextgraph.address import Address, parse_address
 from contextgraph.errors import ContextGraphError, DeadlineExceeded, InvalidArgument, Unavailable
 from contextgraph.status import DETAILS_KEY, error_of
-from contextgraph.version import VERSION
+from contextgraph.version import __version__
 
 CONTEXT_ADDRESS_VARIABLE = "CONTEXT_SERVICE_ADDRESS"
 CONTEXT_ADDRESS_DEFAULT = "127.0.0.1:50051"
@@ -27,7 +27,7 @@ RETRIES = 3
 Metadata = tuple[tuple[str, str], ...]
 
 CHANNEL_OPTIONS: list[tuple[str, Any]] = [
-    ("grpc.primary_user_agent", f"contextgraph-python/{VERSION}"),
+    ("grpc.primary_user_agent", f"contextgraph-python/{__version__}"),
     # One layer retries, and it is ours: it knows which calls are safe.
     ("grpc.enable_retries", 0),
     # A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.

@@ -40,22 +40,29 @@ ON_EXISTING: dict[str, graph_pb.OnExisting] = {
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
 
+class BlobNameFields(TypedDict, total=False):
+    """The fields of a request that name a blob: one of them."""
+
+    working_memory_id: str
+    blob_key: str
+
+
 class RecordFields(TypedDict, total=False):
     """What may be said of a working memory record beside its content, its name and its memory type."""
 
-    entity_node_id: Id  # need not exist yet
+    entity_node_id: Id | None  # need not exist yet
     subtype: str
     semantic_purpose: str
     description: str
     reasoning: str
     content_type: str  # empty: guessed from the name
-    metadata: Mapping[str, Any]  # up to 64 KiB of JSON
+    metadata: Mapping[str, Any] | None  # up to 64 KiB of JSON
     tags: Sequence[str]
     graph_name: str  # empty: "default"
     agent_bundle_id: str
     app_id: str  # not given: the client's
     expires_at: datetime | None  # aware
-    embedding: Sequence[float]  # 1,536 values, made by the caller from the record's text
+    embedding: Sequence[float] | None  # 1,536 values, made by the caller from the record's text
     embedding_model: str
 
 
@@ -172,6 +179,17 @@ def texts(field: str, values: Iterable[str]) -> list[str]:
     return [str(value) for value in values]
 
 
+def ids(field: str, values: Iterable[Id]) -> list[str]:
+    """Return a list of ids as texts.
+
+    Raises:
+        InvalidArgument: it is a single id.
+    """
+    if isinstance(values, str | uuid.UUID):
+        raise InvalidArgument(f"{field} is one id; a list of ids is wanted", field=field)
+    return [str(value) for value in values]
+
+
 def traverse_request(
     start: Id | Iterable[Id],
     *,
@@ -264,7 +282,7 @@ def record_mask(changes: Iterable[str]) -> list[str]:
     return sorted({paths.get(change, change) for change in changes})
 
 
-def blob_name(blob: BlobName) -> dict[str, str]:
+def blob_name(blob: BlobName) -> BlobNameFields:
     """Return the fields of a request that name a blob. Keys are never UUIDs, so a text says itself what it is."""
     if isinstance(blob, Record | BlobEntry):
         return {"working_memory_id": blob.working_memory_id}

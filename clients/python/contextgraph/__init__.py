@@ -1,0 +1,153 @@
+"""Context Service from Python: working memory, the entity graph, and chat history read off it.
+
+    from contextgraph import ContextClient, EntityClient
+
+    with EntityClient() as graph, ContextClient() as context:
+        session = graph.create_node("Session", name="support")
+        turn = graph.create_node("Turn", data={"user_input": "Where is my file?", "assistant_output": "Here."})
+        graph.create_edge(session.id, turn.id, "Contains")
+        for message in context.chat_history(session.id):
+            print(message)
+
+Public is what is exported here, every class of `contextgraph.errors`, and the generated messages and stubs in
+`contextgraph.context.v1` and `contextgraph.entity.v1`. What comes from the clients is imported when it is first asked
+for: the servers import this package too, for its errors and stubs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from contextgraph.address import Address, parse_address
+from contextgraph.errors import (
+    Aborted,
+    AlreadyExists,
+    Cancelled,
+    ContextGraphError,
+    DataLoss,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FieldViolation,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    OutOfRange,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+)
+from contextgraph.ids import new_id
+from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.memory_types import MemoryType
+from contextgraph.version import __version__
+
+if TYPE_CHECKING:
+    from contextgraph.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
+    from contextgraph.client.sync import BlobReader, ContextClient, EntityClient
+    from contextgraph.values import (
+        BlobEntry,
+        ChatHistory,
+        ChatMessage,
+        Edge,
+        NamedNode,
+        Node,
+        NodeBatch,
+        Part,
+        ReachedBy,
+        Record,
+        ToolCall,
+        ToolResult,
+        TraversedNode,
+        WrittenGraph,
+        WrittenRow,
+    )
+
+_MODULE_OF = {
+    "AsyncBlobReader": "contextgraph.client.aio",
+    "AsyncContextClient": "contextgraph.client.aio",
+    "AsyncEntityClient": "contextgraph.client.aio",
+    "BlobReader": "contextgraph.client.sync",
+    "ContextClient": "contextgraph.client.sync",
+    "EntityClient": "contextgraph.client.sync",
+    "BlobEntry": "contextgraph.values",
+    "ChatHistory": "contextgraph.values",
+    "ChatMessage": "contextgraph.values",
+    "Edge": "contextgraph.values",
+    "NamedNode": "contextgraph.values",
+    "Node": "contextgraph.values",
+    "NodeBatch": "contextgraph.values",
+    "Part": "contextgraph.values",
+    "ReachedBy": "contextgraph.values",
+    "Record": "contextgraph.values",
+    "ToolCall": "contextgraph.values",
+    "ToolResult": "contextgraph.values",
+    "TraversedNode": "contextgraph.values",
+    "WrittenGraph": "contextgraph.values",
+    "WrittenRow": "contextgraph.values",
+}
+
+__all__ = [
+    "Aborted",
+    "Address",
+    "AlreadyExists",
+    "AsyncBlobReader",
+    "AsyncContextClient",
+    "AsyncEntityClient",
+    "BlobEntry",
+    "BlobReader",
+    "Cancelled",
+    "ChatHistory",
+    "ChatMessage",
+    "ContextClient",
+    "ContextGraphError",
+    "DataLoss",
+    "DeadlineExceeded",
+    "Edge",
+    "EdgeInput",
+    "EntityClient",
+    "FailedPrecondition",
+    "FieldViolation",
+    "Internal",
+    "InvalidArgument",
+    "MemoryType",
+    "NamedNode",
+    "Node",
+    "NodeBatch",
+    "NodeInput",
+    "NotFound",
+    "OutOfRange",
+    "Part",
+    "PermissionDenied",
+    "ReachedBy",
+    "Record",
+    "ResourceExhausted",
+    "ToolCall",
+    "ToolResult",
+    "TraversedNode",
+    "Unauthenticated",
+    "Unavailable",
+    "Unimplemented",
+    "WrittenGraph",
+    "WrittenRow",
+    "__version__",
+    "new_id",
+    "parse_address",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for the first time."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return __all__

@@ -1,0 +1,132 @@
+"""Bytes on their way: cut into chunks, counted, hashed, compared. No I/O here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from contextgraph.context.v1 import working_memory_pb2 as memory_pb
+from contextgraph.errors import BlobCorrupted, InvalidArgument
+from contextgraph.values import Record
+
+CHUNK_BYTES = 1024 * 1024  # the largest that a message may carry, and the fastest
+
+# Called with the bytes so far and, where known, the bytes of the whole.
+OnProgress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where the bytes of an upload come from."""
+
+    name: str  # of the file; empty: it has none
+    size_bytes: int | None  # None: known only when it ends
+    replayable: bool  # `open` may be called again, and yields the same from the start
+    open: Callable[[], Any]  # returns a generator of bytes-like pieces of any size, async in the async client
+
+
+class Chunks:
+    """Cuts the pieces of a source, large or tiny, into chunks of `CHUNK_BYTES`; the last may be shorter."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, piece: bytes | bytearray | memoryview) -> Iterator[bytes]:
+        """Yield the chunks that `piece` completes.
+
+        Raises:
+            InvalidArgument: it is not bytes.
+        """
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise InvalidArgument(f"the source gave a {type(piece).__name__}, not bytes", field="chunk")
+        view = memoryview(piece).cast("B")
+        start = 0
+        if self._held:
+            start = min(CHUNK_BYTES - len(self._held), len(view))
+            self._held += view[:start]
+            if len(self._held) < CHUNK_BYTES:
+                return
+            yield bytes(self._held)
+            self._held.clear()
+        while len(view) - start >= CHUNK_BYTES:
+            yield bytes(view[start : start + CHUNK_BYTES])
+            start += CHUNK_BYTES
+        self._held += view[start:]
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield the last chunk, unless nothing is left."""
+        if self._held:
+            yield bytes(self._held)
+
+
+class Tally:
+    """Counts and hashes the bytes of a transfer, and tells `on_progress`.
+
+    Args:
+        total_bytes: What they should add up to, where known.
+        on_progress: Called by `report`; what it raises ends the transfer.
+    """
+
+    def __init__(self, total_bytes: int | None, on_progress: OnProgress | None) -> None:
+        self.size_bytes = 0
+        self._total_bytes = total_bytes
+        self._on_progress = on_progress
+        self._hash = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        """Return the checksum so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def add(self, chunk: bytes) -> None:
+        """Count and hash a chunk."""
+        self._hash.update(chunk)
+        self.size_bytes += len(chunk)
+
+    def report(self) -> None:
+        """Tell the caller how far it is."""
+        if self._on_progress is not None:
+            self._on_progress(self.size_bytes, self._total_bytes)
+
+
+def check_upload(answer: memory_pb.UploadBlobResponse, tally: Tally) -> None:
+    """Compare what the service stored with what was sent.
+
+    Raises:
+        BlobCorrupted: they differ.
+    """
+    if (answer.size_bytes, answer.sha256.lower()) != (tally.size_bytes, tally.sha256):
+        raise BlobCorrupted(
+            "the service stored other bytes than were sent; delete the record and send them again",
+            working_memory_id=answer.working_memory_id,
+            size_bytes=answer.size_bytes,
+            size_bytes_sent=tally.size_bytes,
+            sha256=answer.sha256,
+            sha256_sent=tally.sha256,
+        )
+
+
+def range_bytes(record: Record, *, offset_bytes: int, length_bytes: int) -> int:
+    """Return how many bytes a read of this range gives; a length of 0 reads to the end."""
+    to_end = max(0, record.size_bytes - offset_bytes)
+    return min(length_bytes, to_end) if length_bytes else to_end
+
+
+def check_download(record: Record, tally: Tally, *, expected_bytes: int) -> None:
+    """Compare what arrived with what the record promises: the number of bytes, and for a whole blob their sha256.
+
+    Raises:
+        BlobCorrupted: they differ. What arrived is to be thrown away.
+    """
+    whole = expected_bytes == record.size_bytes
+    if tally.size_bytes != expected_bytes or (whole and tally.sha256 != record.sha256.lower()):
+        raise BlobCorrupted(
+            "the bytes that arrived are not those of the blob; throw them away and read again",
+            working_memory_id=record.working_memory_id,
+            size_bytes=expected_bytes,
+            size_bytes_received=tally.size_bytes,
+            sha256=record.sha256,
+            sha256_received=tally.sha256,
+        )

@@ -1,0 +1,1152 @@
+# Generated from aio.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""The clients: what `aio.py` has for async callers, for everybody else.
+
+An RPC is one method. Each makes its request (`_messages`), calls, and returns values; `call` and `stream` underneath
+are there for callers who want the generated messages themselves.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from datetime import datetime
+from typing import Any, Self, TypeVar, Unpack
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from contextgraph.client import _base as base
+from contextgraph.client import _messages as messages
+from contextgraph.client import _sync_io as io
+from contextgraph.client._messages import BlobName, Direction, Id, OnExisting, RecordChanges, RecordFields
+from contextgraph.client._retry import Attempts, RetryBudget
+from contextgraph.client._transfer import (
+    Chunks,
+    OnProgress,
+    Source,
+    Tally,
+    check_download,
+    check_upload,
+    range_bytes,
+)
+from contextgraph.context.v1 import chat_history_pb2 as history_pb
+from contextgraph.context.v1 import working_memory_pb2 as memory_pb
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextgraph.errors import Internal, InvalidArgument, Unavailable
+from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.memory_types import MemoryType
+from contextgraph.values import (
+    BlobEntry,
+    ChatHistory,
+    ChatMessage,
+    Edge,
+    NamedNode,
+    Node,
+    NodeBatch,
+    Record,
+    TraversedNode,
+    WrittenGraph,
+    WrittenRow,
+)
+
+_T = TypeVar("_T")
+
+
+class _Client:
+    """What the clients share: one channel, who calls, how long, how often."""
+
+    def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
+        self._connection = connection
+        self._options = options
+        self._metadata = options.metadata
+        self._budget = RetryBudget()
+
+    def with_credential(self, credential: str) -> Self:
+        """Return a view of this client that calls with another key or token.
+
+        For services that act for their callers. The view shares the channel, so it costs next to nothing and closing
+        either closes both. An empty credential sends none.
+        """
+        view = copy.copy(self)
+        view._options = dataclasses.replace(self._options, credential=credential)
+        view._metadata = view._options.metadata
+        return view
+
+    def call(self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True) -> Any:
+        """Return the answer of a unary RPC: generated messages in and out.
+
+        Args:
+            rpc: Its name in the proto, e.g. "GetNode".
+            request: Its request message.
+            timeout_s: Deadline of the call with its retries; None: the client's.
+            may_repeat: It is safe to send the request twice: a read, or a write with a request id.
+
+        Raises:
+            ContextGraphError: the class of the status.
+        """
+        attempts = self._attempts(self._options.timeout_s if timeout_s is None else timeout_s, may_repeat=may_repeat)
+
+        def attempt() -> Any:
+            return self._connection.unary(rpc, request, timeout_s=attempts.remaining_s(), metadata=self._metadata)
+
+        return self._repeated(attempts, attempt)
+
+    def stream(
+        self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True
+    ) -> Generator[Any, None, None]:
+        """Yield the answers of a server-streaming RPC: generated messages in and out.
+
+        It is tried again only until the first answer is there.
+
+        Args:
+            rpc: Its name in the proto, e.g. "Traverse".
+            request: Its request message.
+            timeout_s: Deadline of the whole stream; None: none, but it may not be silent for `idle_timeout_s`.
+            may_repeat: It is safe to send the request twice.
+
+        Raises:
+            ContextGraphError: the class of the status.
+        """
+        attempts = self._attempts(timeout_s, may_repeat=may_repeat)
+        while True:
+            begun = False
+            answers = self._connection.stream(
+                rpc,
+                request,
+                timeout_s=attempts.remaining_s(),
+                idle_timeout_s=self._options.idle_timeout_s,
+                metadata=self._metadata,
+            )
+            try:
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        yield answer
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if begun or delay_s is None:
+                    raise
+            else:
+                attempts.succeeded()
+                return
+            io.sleep(delay_s)
+
+    def close(self) -> None:
+        """Close the channel. Calls under way end with `Cancelled`."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._connection.address)!r})"  # never the key
+
+    def _attempts(self, timeout_s: float | None, *, may_repeat: bool = True) -> Attempts:
+        return Attempts(self._budget, retries=self._options.retries if may_repeat else 0, timeout_s=timeout_s)
+
+    def _repeated(self, attempts: Attempts, attempt: Callable[[], _T]) -> _T:
+        """Return what `attempt` returns, trying again as long as `attempts` has some."""
+        while True:
+            try:
+                result = attempt()
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                attempts.succeeded()
+                return result
+            io.sleep(delay_s)
+
+
+class EntityClient(_Client):
+    """The entity graph: nodes and typed edges.
+
+    The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
+    event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
+
+    Args:
+        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `ENTITY_SERVICE_ADDRESS`, else
+            127.0.0.1:50052.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        timeout_s: Deadline of a unary call, its retries included.
+        idle_timeout_s: How long nothing may move on a stream.
+        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
+        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+
+    Raises:
+        InvalidArgument: the address, the key or a number is malformed.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = base.TIMEOUT_S,
+        idle_timeout_s: float = base.IDLE_TIMEOUT_S,
+        retries: int = base.RETRIES,
+        root_certificates: bytes | None = None,
+    ) -> None:
+        connection = io.Connection(
+            base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
+            service="entity-service",
+            stubs=[EntityGraphStub],
+            root_certificates=root_certificates,
+        )
+        options = base.options_of(
+            api_key=api_key, app_id=None, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+        )
+        super().__init__(connection, options)
+
+    def create_node(
+        self,
+        general_type_name: str,
+        *,
+        name: str = "",
+        data: Mapping[str, Any] | None = None,
+        external_id: str = "",
+        graph_name: str = "",
+        status: str = "",
+        specific_type_name: str = "",
+        agent_bundle_id: str = "",
+        id: Id | None = None,
+        created_at: datetime | None = None,
+        get_existing: bool = False,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Node:
+        """Write one node and return it.
+
+        Args:
+            general_type_name: What it is, e.g. "Session" or "Turn".
+            name: A label.
+            data: Its JSON object, up to 1 MiB.
+            external_id: Your own id of it, unique in the graph; up to 512 bytes.
+            graph_name: The partition. Empty: "default".
+            status: Empty: "Created".
+            specific_type_name: Empty: the general type name.
+            agent_bundle_id: The bundle that it belongs to.
+            id: A UUID. None: the server makes one.
+            created_at: Aware; for imports and replays. None: the server's time.
+            get_existing: Return the node that has this external id already, unchanged, instead of failing.
+            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ExternalIdTaken: another node has the external id: `node_id` in the metadata.
+            NodeExists: the id is taken.
+            LimitExceeded: the data or a text is too long.
+        """
+        node = NodeInput(
+            general_type_name,
+            id=messages.to_id(id),
+            external_id=external_id,
+            graph_name=graph_name,
+            agent_bundle_id=agent_bundle_id,
+            specific_type_name=specific_type_name,
+            name=name,
+            status=status,
+            data=data,
+            created_at=created_at,
+        )
+        request = graph_pb.CreateNodeRequest(
+            node=messages.node_input(node),
+            get_existing=get_existing,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: graph_pb.CreateNodeResponse = self.call("CreateNode", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    def create_edge(
+        self,
+        from_node_id: Id,
+        to_node_id: Id,
+        edge_type: str,
+        *,
+        data: Mapping[str, Any] | None = None,
+        graph_name: str = "",
+        id: Id | None = None,
+        created_at: datetime | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Write one edge between two nodes of its graph and return it.
+
+        Args:
+            from_node_id: Where it starts.
+            to_node_id: Where it ends.
+            edge_type: E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
+            data: Its JSON object.
+            graph_name: The graph of both nodes. Empty: "default".
+            id: A UUID. None: the server makes one.
+            created_at: Aware; for imports and replays. None: the server's time.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: an end is missing.
+            EdgeExists: there is an edge of that type between the two: `edge_id` in the metadata.
+        """
+        edge = EdgeInput(
+            messages.to_id(from_node_id),
+            messages.to_id(to_node_id),
+            edge_type,
+            id=messages.to_id(id),
+            graph_name=graph_name,
+            data=data,
+            created_at=created_at,
+        )
+        request = graph_pb.CreateEdgeRequest(
+            edge=messages.edge_input(edge), request_id=messages.new_request_id(request_id)
+        )
+        response: graph_pb.CreateEdgeResponse = self.call("CreateEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    def write_graph(
+        self,
+        nodes: Iterable[NodeInput] = (),
+        edges: Iterable[EdgeInput] = (),
+        *,
+        on_existing: OnExisting = "fail",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> WrittenGraph:
+        """Write nodes and edges in one transaction: all of them or none. Edges may join nodes of the same call.
+
+        Args:
+            nodes: With the edges up to 2,000 rows and 4 MiB.
+            edges: Each end is a node of this call or one that exists.
+            on_existing: "skip" leaves rows that exist as they are and answers them as `existed`.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextGraphError: those of `create_node` and `create_edge`; the field names the row.
+        """
+        request = graph_pb.WriteGraphRequest(
+            nodes=[messages.node_input(node, field=f"nodes[{row}]") for row, node in enumerate(nodes)],
+            edges=[messages.edge_input(edge, field=f"edges[{row}]") for row, edge in enumerate(edges)],
+            on_existing=messages.choice("on_existing", on_existing, messages.ON_EXISTING),
+            request_id=messages.new_request_id(request_id),
+        )
+        response: graph_pb.WriteGraphResponse = self.call("WriteGraph", request, timeout_s=timeout_s)
+        return WrittenGraph(
+            nodes=[WrittenRow.from_proto(row) for row in response.nodes],
+            edges=[WrittenRow.from_proto(row) for row in response.edges],
+        )
+
+    def get_node(self, node_id: Id, *, timeout_s: float | None = None) -> Node:
+        """Return one node.
+
+        Raises:
+            NodeNotFound: there is none, or it is another tenant's.
+        """
+        request = graph_pb.GetNodeRequest(node_id=messages.to_id(node_id))
+        response: graph_pb.GetNodeResponse = self.call("GetNode", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    def batch_get_nodes(self, node_ids: Iterable[Id], *, timeout_s: float | None = None) -> NodeBatch:
+        """Return up to 1,000 nodes in the order of their ids, and the ids that have none.
+
+        Raises:
+            AnswerTooLarge: they are over 4 MiB together; ask for fewer.
+        """
+        request = graph_pb.BatchGetNodesRequest(node_ids=messages.ids("node_ids", node_ids))
+        response: graph_pb.BatchGetNodesResponse = self.call("BatchGetNodes", request, timeout_s=timeout_s)
+        return NodeBatch(
+            nodes=[Node.from_proto(node) for node in response.nodes], missing_ids=list(response.missing_ids)
+        )
+
+    def get_node_by_external_id(
+        self, external_id: str, *, graph_name: str = "", timeout_s: float | None = None
+    ) -> Node:
+        """Return the node with your own id.
+
+        Raises:
+            NodeNotFound: there is none in the graph.
+        """
+        request = graph_pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
+        response: graph_pb.GetNodeByExternalIdResponse = self.call("GetNodeByExternalId", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    def get_node_by_name(self, name: str, *, graph_name: str = "", timeout_s: float | None = None) -> NamedNode:
+        """Return the newest node of that name that is not archived, and how many share the name.
+
+        Raises:
+            NodeNotFound: there is none in the graph.
+        """
+        request = graph_pb.GetNodeByNameRequest(name=name, graph_name=graph_name)
+        response: graph_pb.GetNodeByNameResponse = self.call("GetNodeByName", request, timeout_s=timeout_s)
+        return NamedNode(node=Node.from_proto(response.node), matches=response.matches)
+
+    def update_node_data(
+        self,
+        node_id: Id,
+        data: Mapping[str, Any],
+        *,
+        replace: bool = False,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Node:
+        """Change a node's data and return the node.
+
+        Args:
+            node_id: Which.
+            data: A JSON merge patch (RFC 7396): its keys are set, those that are None are removed, others stay.
+            replace: `data` is the new data as it is.
+            expected_version: Change only this version.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+            VersionConflict: it has another version: `version` in the metadata.
+        """
+        request = graph_pb.UpdateNodeDataRequest(
+            node_id=messages.to_id(node_id),
+            data_json=messages.to_object("data_json", data),
+            update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: graph_pb.UpdateNodeDataResponse = self.call("UpdateNodeData", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    def update_node_status(
+        self,
+        node_id: Id,
+        status: str,
+        *,
+        expected_status: str | None = None,
+        expected_version: int | None = None,
+        message: str = "",
+        timeout_s: float | None = None,
+    ) -> Node:
+        """Change a node's status, note it in the node's timeline, and return the node.
+
+        A node that has the status already is returned unchanged, whatever was expected.
+
+        Args:
+            node_id: Which.
+            status: "Created", "Running", "Completed", "Failed", "Cancelled", or your own.
+            expected_status: Change only a node that has this status.
+            expected_version: Change only this version.
+            message: Goes into the timeline.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+            StatusConflict: it has another status: `status` in the metadata.
+            VersionConflict: it has another version: `version` in the metadata.
+        """
+        request = graph_pb.UpdateNodeStatusRequest(
+            node_id=messages.to_id(node_id),
+            status=status,
+            expected_status=expected_status,
+            expected_version=expected_version,
+            message=message,
+        )
+        response: graph_pb.UpdateNodeStatusResponse = self.call("UpdateNodeStatus", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    def archive_node(
+        self,
+        node_id: Id,
+        *,
+        restore: bool = False,
+        expected_version: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Node:
+        """Archive a node, or bring it back with `restore`, and return it. Archived nodes stay readable by id.
+
+        Raises:
+            NodeNotFound: there is none.
+            VersionConflict: it has not `expected_version`.
+        """
+        request = graph_pb.ArchiveNodeRequest(
+            node_id=messages.to_id(node_id), restore=restore, expected_version=expected_version
+        )
+        # With a version, a repeat of a call that was done but not answered would meet its own change.
+        response: graph_pb.ArchiveNodeResponse = self.call(
+            "ArchiveNode", request, timeout_s=timeout_s, may_repeat=expected_version is None
+        )
+        return Node.from_proto(response.node)
+
+    def list_edges(
+        self,
+        node_id: Id,
+        *,
+        direction: Direction = "out",
+        edge_types: Iterable[str] = (),
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[Edge, None, None]:
+        """Yield the edges of a node, oldest first, following the pages.
+
+        Args:
+            node_id: Which.
+            direction: Seen from the node.
+            edge_types: Empty: all.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+        """
+        request = graph_pb.ListEdgesRequest(
+            node_id=messages.to_id(node_id),
+            direction=messages.choice("direction", direction, messages.DIRECTIONS),
+            edge_types=messages.texts("edge_types", edge_types),
+            page_size=page_size,
+        )
+        while True:
+            page: graph_pb.ListEdgesResponse = self.call("ListEdges", request, timeout_s=timeout_s)
+            for edge in page.edges:
+                yield Edge.from_proto(edge)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def traverse(
+        self,
+        start: Id | Iterable[Id],
+        *,
+        edge_types: Iterable[str] = (),
+        direction: Direction = "out",
+        depth_max: int = 0,
+        node_types: Iterable[str] = (),
+        include_archived: bool = False,
+        include_start: bool = False,
+        order_path: str = "",
+        descending: bool = False,
+        limit: int = 0,
+        node_budget: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[TraversedNode, None, None]:
+        """Walk the graph from `start` and yield what is reached: each node once, in a total and stable order.
+
+        Args:
+            start: One node id, or up to 1,000 of one graph.
+            edge_types: Empty: all.
+            direction: Which way edges are followed.
+            depth_max: 1 to 100; 0: 3.
+            node_types: Nodes of other types are passed through, not yielded. Empty: all.
+            include_archived: Yield archived nodes too, which else are passed through.
+            include_start: Yield the start nodes too, with depth 0.
+            order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
+            descending: The other way round.
+            limit: Nodes to yield at most; 0: all.
+            node_budget: Nodes to visit at most; 0: 100,000.
+            timeout_s: Deadline of the whole walk; None: none.
+
+        Raises:
+            NodeNotFound: a start node is not there.
+            NodeBudgetExceeded: the walk is too large.
+        """
+        pages = self.traverse_pages(
+            start,
+            edge_types=edge_types,
+            direction=direction,
+            depth_max=depth_max,
+            node_types=node_types,
+            include_archived=include_archived,
+            include_start=include_start,
+            order_path=order_path,
+            descending=descending,
+            limit=limit,
+            node_budget=node_budget,
+            timeout_s=timeout_s,
+        )
+        with closing(pages):
+            for page in pages:
+                for reached in page.nodes:
+                    yield TraversedNode.from_proto(reached)
+
+    def traverse_pages(
+        self,
+        start: Id | Iterable[Id],
+        *,
+        edge_types: Iterable[str] = (),
+        direction: Direction = "out",
+        depth_max: int = 0,
+        node_types: Iterable[str] = (),
+        include_archived: bool = False,
+        include_start: bool = False,
+        order_path: str = "",
+        descending: bool = False,
+        limit: int = 0,
+        page_token: str = "",
+        node_budget: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[graph_pb.TraverseResponse, None, None]:
+        """Walk as `traverse` does and yield the generated messages: up to 1,000 nodes each, no object per node.
+
+        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message.
+
+        Raises:
+            InvalidPageToken: the token is malformed or of another walk; and as `traverse`.
+        """
+        request = messages.traverse_request(
+            start,
+            edge_types=edge_types,
+            direction=direction,
+            depth_max=depth_max,
+            node_types=node_types,
+            include_archived=include_archived,
+            include_start=include_start,
+            order_path=order_path,
+            descending=descending,
+            limit=limit,
+            page_token=page_token,
+            node_budget=node_budget,
+        )
+        pages = self.stream("Traverse", request, timeout_s=timeout_s)
+        with closing(pages):
+            yield from pages
+
+
+class ContextClient(_Client):
+    """Working memory and chat history.
+
+    The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
+    event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
+
+    Args:
+        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `CONTEXT_SERVICE_ADDRESS`, else
+            127.0.0.1:50051.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        app_id: The app that records are written for and mappings looked up in. None: `CONTEXT_SERVICE_APP_ID`.
+        timeout_s: Deadline of a unary call, its retries included.
+        idle_timeout_s: How long nothing may move on a stream.
+        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
+        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+
+    Raises:
+        InvalidArgument: the address, the key or a number is malformed.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        api_key: str | None = None,
+        app_id: str | None = None,
+        timeout_s: float = base.TIMEOUT_S,
+        idle_timeout_s: float = base.IDLE_TIMEOUT_S,
+        retries: int = base.RETRIES,
+        root_certificates: bytes | None = None,
+    ) -> None:
+        connection = io.Connection(
+            base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
+            service="context-service",
+            stubs=[WorkingMemoryStub, ChatHistoryStub],
+            root_certificates=root_certificates,
+        )
+        options = base.options_of(
+            api_key=api_key, app_id=app_id, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+        )
+        super().__init__(connection, options)
+
+    def insert_wm_record(
+        self,
+        memory_type: str,
+        name: str,
+        *,
+        content: Any = None,
+        content_json: str = "",
+        working_memory_id: Id | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+        **fields: Unpack[RecordFields],
+    ) -> Record:
+        """Write a record with inline JSON content, or with none, and return it.
+
+        Args:
+            memory_type: A `MemoryType`, or your own text.
+            name: A label.
+            content: Any JSON value, up to 1 MiB.
+            content_json: The same as text, kept byte for byte.
+            working_memory_id: A UUID. None: the server makes one.
+            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+            **fields: What else there is to say: `RecordFields`.
+
+        Raises:
+            RecordExists: the id is taken.
+            LimitExceeded: the content, the metadata or a text is too long.
+        """
+        record = messages.record_input(
+            memory_type=memory_type,
+            name=name,
+            content=content,
+            content_json=content_json,
+            working_memory_id=working_memory_id,
+            **self._with_app(fields),
+        )
+        request = memory_pb.InsertWMRecordRequest(record=record, request_id=messages.new_request_id(request_id))
+        response: memory_pb.InsertWMRecordResponse = self.call("InsertWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(response.record)
+
+    def fetch_wm_record(
+        self, working_memory_id: Id, *, include_archived: bool = False, timeout_s: float | None = None
+    ) -> Record:
+        """Return one record with its inline content.
+
+        Raises:
+            RecordNotFound: there is none, or it is another tenant's.
+            RecordArchived: it is archived, and `include_archived` is not set.
+        """
+        request = memory_pb.FetchWMRecordRequest(
+            working_memory_id=messages.to_id(working_memory_id), include_archived=include_archived
+        )
+        response: memory_pb.FetchWMRecordResponse = self.call("FetchWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(response.record)
+
+    def update_wm_record(
+        self,
+        working_memory_id: Id,
+        *,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+        **changes: Unpack[RecordChanges],
+    ) -> Record:
+        """Change the given fields of a record and return it. Metadata is replaced, not merged.
+
+        Args:
+            working_memory_id: Which.
+            expected_version: Change only this version.
+            request_id: As in `insert_wm_record`.
+            timeout_s: Deadline; None: the client's.
+            **changes: The fields of `RecordChanges` and their new values. None empties a field.
+
+        Raises:
+            RecordNotFound: there is none.
+            RecordArchived: it is archived.
+            RecordHasBlob: new content for a record whose content is a blob.
+            VersionConflict: it has another version: `version` in the metadata.
+        """
+        request = memory_pb.UpdateWMRecordRequest(
+            record=messages.record_input(working_memory_id=working_memory_id, **changes),
+            update_mask=FieldMask(paths=messages.record_mask(changes)),
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: memory_pb.UpdateWMRecordResponse = self.call("UpdateWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(response.record)
+
+    def fetch_wm_records_by_entity(
+        self,
+        entity_node_id: Id,
+        *,
+        memory_types: Iterable[str] = (),
+        subtypes: Iterable[str] = (),
+        semantic_purposes: Iterable[str] = (),
+        names: Iterable[str] = (),
+        name_prefix: str = "",
+        tags: Iterable[str] = (),
+        metadata_contains: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        with_content: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[Record, None, None]:
+        """Yield the records of an entity, newest first, following the pages.
+
+        Args:
+            entity_node_id: Which.
+            memory_types: One of these. Empty: any; so of the next three.
+            subtypes: One of these.
+            semantic_purposes: One of these.
+            names: One of these, exactly.
+            name_prefix: The name begins with it.
+            tags: All of these.
+            metadata_contains: A JSON object that the metadata must contain.
+            include_archived: Archived ones too.
+            with_content: Inline content too, which lists else leave out.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = memory_pb.FetchWMRecordsByEntityRequest(
+            entity_node_id=messages.to_id(entity_node_id),
+            memory_types=messages.texts("memory_types", memory_types),
+            subtypes=messages.texts("subtypes", subtypes),
+            semantic_purposes=messages.texts("semantic_purposes", semantic_purposes),
+            names=messages.texts("names", names),
+            name_prefix=name_prefix,
+            tags=messages.texts("tags", tags),
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            include_archived=include_archived,
+            with_content=with_content,
+            page_size=page_size,
+        )
+        while True:
+            page: memory_pb.FetchWMRecordsByEntityResponse = self.call(
+                "FetchWMRecordsByEntity", request, timeout_s=timeout_s
+            )
+            for record in page.records:
+                yield Record.from_proto(record)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def upload_blob(
+        self,
+        source: io.UploadSource,
+        *,
+        name: str = "",
+        memory_type: str = MemoryType.FILE,
+        working_memory_id: Id | None = None,
+        sha256: str = "",
+        request_id: Id | None = None,
+        on_progress: OnProgress | None = None,
+        **fields: Unpack[RecordFields],
+    ) -> Record:
+        """Store a file and return its record. When it returns, the bytes are durable; until then nothing is visible.
+
+        The bytes are streamed, never held at once, and hashed on the way: the answer is compared with what was sent.
+        An upload that failed with `Unavailable` is repeated only if the source can be read again: bytes, the path of
+        a file, a seekable file.
+
+        Args:
+            source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
+            name: A label. Empty: the file's name, where the source has one.
+            memory_type: A `MemoryType`, or your own text.
+            working_memory_id: A UUID. None: the server makes one.
+            sha256: In hexadecimal, where you know it: the service then refuses other bytes.
+            request_id: As in `insert_wm_record`.
+            on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
+            **fields: What else there is to say: `RecordFields`.
+
+        Raises:
+            InvalidArgument: the source has no name and none is given.
+            BlobTooLarge: the limit was passed. Nothing was stored.
+            ChecksumMismatch: the bytes have not the `sha256`. Nothing was stored.
+            BlobCorrupted: the service stored something else than was sent.
+            OSError: the source cannot be read.
+        """
+        opened = io.source_of(source)
+        name = name or opened.name
+        if not name:
+            raise InvalidArgument("the source has no name of its own: give one", field="record.name")
+        record = messages.record_input(
+            memory_type=memory_type, name=name, working_memory_id=working_memory_id, **self._with_app(fields)
+        )
+        header = memory_pb.UploadHeader(
+            record=record,
+            size_bytes=opened.size_bytes,
+            sha256=sha256,
+            request_id=messages.new_request_id(request_id),
+        )
+
+        def attempt() -> Record:
+            tally = Tally(opened.size_bytes, on_progress)
+            outgoing = _upload_messages(header, opened, tally)
+            with closing(outgoing):
+                answer: memory_pb.UploadBlobResponse = self._connection.upload(
+                    "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=self._metadata
+                )
+                for _ in outgoing:
+                    pass  # a repeated request is answered before it is read; its bytes must be the same
+            check_upload(answer, tally)
+            return Record.from_proto(answer.record)
+
+        return self._repeated(self._attempts(None, may_repeat=opened.replayable), attempt)
+
+    def get_blob(
+        self,
+        blob: BlobName,
+        *,
+        offset_bytes: int = 0,
+        length_bytes: int = 0,
+        include_archived: bool = False,
+    ) -> BlobReader:
+        """Open a blob, or a range of it, for reading: its record, then its bytes as they arrive.
+
+        Args:
+            blob: A record, a record's id, or a blob key.
+            offset_bytes: The first byte.
+            length_bytes: 0, or more than there is: to the end.
+            include_archived: Read it although its record is archived.
+
+        Raises:
+            RecordNotFound: there is none.
+            BlobNotFound: there is none of that key.
+            RecordArchived: it is archived, and `include_archived` is not set.
+            RecordHasNoBlob: its content is inline: see `get_content`.
+            RangePastEnd: it starts past the end.
+        """
+        request = memory_pb.GetBlobRequest(
+            **messages.blob_name(blob),
+            offset_bytes=offset_bytes,
+            length_bytes=length_bytes,
+            include_archived=include_archived,
+        )
+        return self._opened(request)
+
+    def download_blob(
+        self,
+        blob: BlobName,
+        path: str | os.PathLike[str],
+        *,
+        include_archived: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> Record:
+        """Write a blob to a file and return its record.
+
+        The bytes go into a temporary file beside `path`, are checked against the record's sha256, and get their name
+        last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was.
+
+        Args:
+            blob: A record, a record's id, or a blob key.
+            path: The file. Its folder must exist.
+            include_archived: Read it although its record is archived.
+            on_progress: Called with the bytes written and all bytes. It starts again if the download does.
+
+        Raises:
+            BlobCorrupted: the bytes that arrived are not those of the blob.
+            OSError: the file cannot be written.
+            ContextGraphError: those of `get_blob`.
+        """
+        request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
+
+        def attempt() -> Record:
+            with io.Target(path) as target:
+                reader = self._opened(request, may_repeat=False)  # all of this is repeated
+                with reader:
+                    written_bytes = 0
+                    for chunk in reader:
+                        target.write(chunk)
+                        written_bytes += len(chunk)
+                        if on_progress is not None:
+                            on_progress(written_bytes, reader.size_bytes)
+                target.commit()
+                return reader.record
+
+        return self._repeated(self._attempts(None), attempt)
+
+    def get_content(self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None) -> bytes:
+        """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
+
+        Raises:
+            AnswerTooLarge: it is larger: use `get_blob`.
+            ContextGraphError: those of `get_blob`.
+        """
+        request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
+        response: memory_pb.GetContentResponse = self.call("GetContent", request, timeout_s=timeout_s)
+        return response.content
+
+    def delete_blob(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
+        """Archive the record that a blob belongs to and return its id. Again is harmless.
+
+        Raises:
+            RecordNotFound: there is none.
+            BlobNotFound: there is none of that key.
+            RecordHasNoBlob: its content is inline.
+        """
+        request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
+        response: memory_pb.DeleteBlobResponse = self.call("DeleteBlob", request, timeout_s=timeout_s)
+        return response.working_memory_id
+
+    def list_blobs(
+        self,
+        entity_node_id: Id,
+        *,
+        include_archived: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[BlobEntry, None, None]:
+        """Yield the blobs of an entity, newest first, following the pages.
+
+        Args:
+            entity_node_id: Which.
+            include_archived: Those of archived records too.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = memory_pb.ListBlobsRequest(
+            entity_node_id=messages.to_id(entity_node_id), include_archived=include_archived, page_size=page_size
+        )
+        while True:
+            page: memory_pb.ListBlobsResponse = self.call("ListBlobs", request, timeout_s=timeout_s)
+            for blob in page.blobs:
+                yield BlobEntry.from_proto(blob)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def get_chat_history(
+        self,
+        node_id: Id,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+    ) -> ChatHistory:
+        """Return the messages of a conversation that fit one answer; `chat_history` has no such limit.
+
+        Args:
+            node_id: The conversation's node.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AnswerTooLarge: it is over 4 MiB.
+            ContextGraphError: those of `chat_history`.
+        """
+        request = history_pb.GetChatHistoryRequest(
+            node_id=messages.to_id(node_id),
+            mapping_name=mapping_name,
+            app_id=self._options.app_id if app_id is None else app_id,
+            max_messages=max_messages,
+            strict=strict,
+        )
+        response: history_pb.GetChatHistoryResponse = self.call("GetChatHistory", request, timeout_s=timeout_s)
+        return ChatHistory(
+            messages=tuple(map(ChatMessage.from_proto, response.messages)),
+            nodes_failed=response.nodes_failed,
+            roles_unknown=response.roles_unknown,
+        )
+
+    def chat_history(
+        self,
+        node_id: Id,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+    ) -> ChatHistory:
+        """Return the messages of a conversation, oldest first, however many they are.
+
+        Args:
+            node_id: The conversation's node.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline of the whole; None: none, but it may not be silent for `idle_timeout_s`.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
+            MappingFailed: `strict`, and a rule failed: `node_id` and `rule` in the metadata.
+        """
+        request = history_pb.StreamChatHistoryRequest(
+            node_id=messages.to_id(node_id),
+            mapping_name=mapping_name,
+            app_id=self._options.app_id if app_id is None else app_id,
+            max_messages=max_messages,
+            strict=strict,
+        )
+        attempts = self._attempts(timeout_s)
+
+        def attempt() -> ChatHistory:
+            found: list[ChatMessage] = []
+            nodes_failed = roles_unknown = 0
+            answers = self._connection.stream(
+                "StreamChatHistory",
+                request,
+                timeout_s=attempts.remaining_s(),
+                idle_timeout_s=self._options.idle_timeout_s,
+                metadata=self._metadata,
+            )
+            with closing(answers):
+                for answer in answers:
+                    found.extend(map(ChatMessage.from_proto, answer.messages))
+                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
+            return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
+
+        return self._repeated(attempts, attempt)
+
+    def _opened(self, request: memory_pb.GetBlobRequest, *, may_repeat: bool = True) -> BlobReader:
+        answers = self.stream("GetBlob", request, may_repeat=may_repeat)
+        first: memory_pb.GetBlobResponse | None = next(answers, None)
+        if first is None or not first.HasField("record"):
+            answers.close()
+            raise Internal("the service sent no record before the bytes of a blob")
+        record = Record.from_proto(first.record)
+        expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
+        return BlobReader(record, expected_bytes, answers)
+
+    def _with_app(self, fields: RecordFields) -> RecordFields:
+        return {"app_id": self._options.app_id, **fields}
+
+
+class BlobReader:
+    """The bytes of a blob as they arrive; made by `get_blob`.
+
+    Iterate it once. At the end the number of bytes is checked, and of a whole blob the sha256: if that raises
+    `BlobCorrupted`, what came before is to be thrown away. Close it, or use it in a `with` block, where you may leave
+    early.
+    """
+
+    def __init__(
+        self, record: Record, size_bytes: int, answers: Generator[memory_pb.GetBlobResponse, None, None]
+    ) -> None:
+        self.record = record
+        self.size_bytes = size_bytes  # of this read: the blob's, or the range's
+        self._answers = answers
+        self._chunks = self._checked()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+    def close(self) -> None:
+        """Cancel what has not arrived."""
+        self._chunks.close()
+        self._answers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _checked(self) -> Generator[bytes, None, None]:
+        tally = Tally(self.size_bytes, None)
+        with closing(self._answers):
+            for answer in self._answers:
+                tally.add(answer.chunk)
+                yield answer.chunk
+        check_download(self.record, tally, expected_bytes=self.size_bytes)
+
+
+def _upload_messages(
+    header: memory_pb.UploadHeader, source: Source, tally: Tally
+) -> Generator[memory_pb.UploadBlobRequest, None, None]:
+    """Yield the messages of an upload; progress is told when a chunk was taken."""
+    yield memory_pb.UploadBlobRequest(header=header)
+    cut = _cut(source)
+    with closing(cut):
+        for chunk in cut:
+            tally.add(chunk)
+            yield memory_pb.UploadBlobRequest(chunk=chunk)
+            tally.report()
+
+
+def _cut(source: Source) -> Generator[bytes, None, None]:
+    chunks = Chunks()
+    pieces = source.open()
+    with closing(pieces):
+        for piece in pieces:
+            for chunk in chunks.feed(piece):
+                yield chunk
+    for chunk in chunks.rest():
+        yield chunk
