@@ -6,7 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
+from entity_service.model import Limits
+from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
+from entity_service.store import GraphStore
+from entity_service.traversal import Traversal
+from entity_service.writes import GraphWrites
 from service_runtime import server
 from service_runtime.auth import Authenticator, authenticator
 from service_runtime.migrate import Migration, access_migrations, load
@@ -17,6 +23,20 @@ from service_runtime.server import ServerOptions
 def migrations() -> list[Migration]:
     """Return everything that this service needs in the database."""
     return [*access_migrations(), *load("entity", Path(__file__).parent / "migrations")]
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what the settings say of one call's size."""
+    return Limits(
+        document_bytes_max=settings.node_data_bytes_max,
+        external_id_bytes_max=settings.external_id_bytes_max,
+        name_chars_max=settings.name_chars_max,
+        type_chars_max=settings.type_chars_max,
+        write_rows_max=settings.write_rows_max,
+        write_bytes_max=settings.write_bytes_max,
+        depth_max=settings.traverse_depth_max,
+        walk_nodes_max=settings.traverse_nodes_max,
+    )
 
 
 @asynccontextmanager
@@ -47,7 +67,15 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
         )
+        limits = limits_of(settings)
+        servicer = EntityGraphServicer(
+            writes=GraphWrites(database), store=GraphStore(database), traversal=Traversal(database), limits=limits
+        )
         services = [
-            server.Service(full_name="contextgraph.entity.v1.EntityGraph", add=lambda _: None, checks=[database.ready])
+            server.Service(
+                full_name="contextgraph.entity.v1.EntityGraph",
+                add=lambda to: add_EntityGraphServicer_to_server(servicer, to),  # type: ignore[no-untyped-call]
+                checks=[database.ready],
+            )
         ]
         yield await stack.enter_async_context(server.running(services, callers or authenticator(api_key), options))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+
+import grpc
+import pytest
 
 from contextgraph.errors import ContextGraphError
 from contextgraph.status import DETAILS_KEY, error_of
@@ -12,3 +17,13 @@ def raised(error: Any) -> ContextGraphError:
     """Return the error that a `grpc.RpcError` stands for."""
     details = next((value for key, value in error.trailing_metadata() or () if key == DETAILS_KEY), None)
     return error_of(error.code(), error.details() or "", details)
+
+
+@asynccontextmanager
+async def refused(error_class: type[ContextGraphError], **metadata: object) -> AsyncIterator[None]:
+    """Expect the call in the block to fail with exactly this class, and with these values in its metadata."""
+    with pytest.raises(grpc.RpcError) as failure:
+        yield
+    error = raised(failure.value)
+    assert type(error) is error_class, repr(error)
+    assert {key: error.metadata.get(key) for key in metadata} == {key: str(value) for key, value in metadata.items()}

@@ -1,0 +1,560 @@
+"""Walks through the graph: bounded, free of cycles, streamed in pages.
+
+An indexed walk reads the children of one node off an index, in their order, page by page. Any other walk visits
+first, level by level and ids only, sorts what it found, and then reads the documents page by page. A page is one
+statement in either, so that no connection and no snapshot waits for a slow reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from decimal import Context, DecimalException
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
+
+from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
+from entity_service.model import iso
+from service_runtime.auth import Principal
+from service_runtime.pages import decode_token, encode_token
+from service_runtime.postgres import Database, Tenant
+
+PAGE_ROWS_MAX = 1000
+PAGE_BYTES_MAX = 1024 * 1024
+
+_NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
+_DIGITS = Context(prec=40)
+_TEXT_CHARS_MAX = 256
+
+# One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
+# index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
+# so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too; TOAST may have
+# compressed them, so that is an estimate. Children that a filter hides come as their key alone: the next page
+# starts behind them.
+_CHILDREN = """
+WITH RECURSIVE start AS MATERIALIZED (
+    SELECT context_id FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(start_id)s
+), present (edge_type) AS (
+    -- Without edge types: hop from each type in the index to the next.
+    (
+        SELECT e.edge_type FROM entity.edge e
+        WHERE %(all_edge_types)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s
+        ORDER BY e.edge_type LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT e.edge_type FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type > p.edge_type
+        ORDER BY e.edge_type LIMIT 1
+    )
+    FROM present p WHERE p.edge_type IS NOT NULL
+), wanted (edge_type) AS (
+    SELECT unnest(%(edge_types)s::text[])
+    UNION ALL
+    SELECT edge_type FROM present WHERE edge_type IS NOT NULL
+), child AS (
+    SELECT DISTINCT ON (e.child_created_at, e.child_seq)
+        e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.data
+    FROM wanted w
+    CROSS JOIN LATERAL (
+        SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type = w.edge_type
+            AND (e.child_created_at, e.child_seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+            AND e.to_node_id <> %(start_id)s
+        ORDER BY e.child_created_at ASC, e.child_seq ASC
+        LIMIT %(rows)s
+    ) e
+    ORDER BY e.child_created_at ASC, e.child_seq ASC, e.created_at, e.id
+    LIMIT %(rows)s
+), page AS (
+    SELECT
+        c.id AS edge_id, c.edge_type, c.data AS edge_data, c.child_created_at, c.child_seq,
+        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
+        n.context_id, count(*) OVER () AS scanned,
+        sum(pg_column_size(n.data) + pg_column_size(c.data)) OVER (
+            ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM child c
+    LEFT JOIN entity.node n
+        ON n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
+        AND (%(include_archived)s OR NOT n.is_archived)
+        AND (
+            %(all_node_types)s
+            OR n.general_type_name = ANY (%(node_types)s::text[])
+            OR n.specific_type_name = ANY (%(node_types)s::text[])
+        )
+        AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
+)
+SELECT
+    p.scanned, 1 AS depth, p.edge_id::text, p.edge_type, %(start_id)s::text, p.edge_data::text,
+    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
+    p.status, p.data::text, p.is_archived, p.child_seq, (extract(epoch FROM p.child_created_at) * 1000000)::bigint,
+    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
+    p.context_id::text
+FROM page p
+WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
+ORDER BY p.child_created_at ASC, p.child_seq ASC
+"""
+# The same page from the other end.
+_CHILDREN_DESCENDING = _CHILDREN.replace(" ASC", " DESC").replace("child_seq) > (", "child_seq) < (")
+
+# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it.
+_LEVEL = """
+SELECT
+    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    (%(include_archived)s OR NOT n.is_archived) AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    ),
+    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
+    reached.edge_id::text, reached.near_id::text
+FROM (
+    SELECT DISTINCT ON (e.far_id) e.far_id, e.edge_id, near.id AS near_id
+    FROM unnest(%(near_ids)s::uuid[]) AS near (id)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at
+        FROM entity.edge e
+        WHERE %(outward)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = near.id
+            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+        UNION ALL
+        SELECT e.from_node_id, e.id, e.created_at
+        FROM entity.edge e
+        WHERE %(inward)s AND e.tenant_id = %(tenant_id)s AND e.to_node_id = near.id
+            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+    ) e
+    ORDER BY e.far_id, e.created_at, e.edge_id
+    LIMIT %(rows)s
+) reached
+JOIN entity.node n ON n.tenant_id = %(tenant_id)s AND n.id = reached.far_id
+WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
+"""
+
+# The nodes that a walk starts from: the columns of `_LEVEL`, without an edge.
+_STARTS = """
+SELECT
+    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    (%(include_archived)s OR NOT n.is_archived) AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    ),
+    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
+    n.graph_name, n.context_id::text
+FROM entity.node n
+WHERE n.tenant_id = %(tenant_id)s AND n.id = ANY (%(start_ids)s::uuid[])
+"""
+
+# The documents of nodes that were visited, in the order given: the columns of `_CHILDREN`.
+_DOCUMENTS = """
+SELECT
+    p.position, p.depth, p.edge_id::text, p.edge_type, p.near_id::text, p.edge_data::text,
+    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
+    p.status, p.data::text, p.is_archived, p.seq, (extract(epoch FROM p.created_at) * 1000000)::bigint,
+    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
+    p.context_id::text
+FROM (
+    SELECT
+        v.position, v.depth, v.edge_id, v.near_id, e.edge_type, e.data AS edge_data, n.*,
+        sum(pg_column_size(n.data) + coalesce(pg_column_size(e.data), 0)) OVER (
+            ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
+        WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
+    JOIN entity.node n ON n.tenant_id = %(tenant_id)s AND n.id = v.id
+    LEFT JOIN entity.edge e ON e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
+) p
+WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
+ORDER BY p.position
+"""
+
+
+class Direction(Enum):
+    """Which way edges are followed."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """What a caller wants to walk."""
+
+    start_ids: Sequence[str]
+    edge_types: Sequence[str]  # empty: all
+    direction: Direction
+    depth_max: int
+    node_types: Sequence[str]  # empty: all
+    include_archived: bool
+    include_start: bool
+    order_path: Sequence[str]  # empty: `created_at`
+    descending: bool
+    limit: int  # 0: all
+    page_token: str
+    node_budget: int
+
+    @property
+    def indexed(self) -> bool:
+        """Whether an index has the answer in its order."""
+        return (
+            len(self.start_ids) == 1 and self.direction is Direction.OUT and self.depth_max == 1 and not self.order_path
+        )
+
+
+class Reached(NamedTuple):
+    """A row of a walk: how a node was reached, then the columns of `Node`, starting at `NODE`."""
+
+    scanned: int
+    depth: int
+    edge_id: str | None
+    edge_type: str | None
+    near_id: str | None
+    edge_data_json: str | None
+
+
+NODE = len(Reached._fields)
+SEQ = NODE + 10
+CREATED_AT = NODE + 11
+
+
+class WalkPage(NamedTuple):
+    """Some rows of a walk, as tuples of `Reached` and `Node` together."""
+
+    rows: Sequence[Any]
+    next_page_token: str = ""  # on the last page, if the limit cut the walk
+
+
+class Traversal:
+    """Walks through the graphs of one database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def walk(self, principal: Principal, walk: Walk) -> AsyncGenerator[WalkPage, None]:
+        """Yield the pages of a walk, at least one; the next is read while the caller is busy with the last.
+
+        Raises:
+            NodeNotFound: a start node is missing.
+            InvalidArgument: the start nodes are of several graphs or contexts.
+            NodeBudgetExceeded: there is more to visit than the caller wants; an indexed walk has yielded until then.
+            InvalidPageToken: the token is of another walk.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        pages = self._children(tenant, walk) if walk.indexed else self._visited(tenant, walk)
+        async with aclosing(_ahead(pages)) as ready:
+            async for page in ready:
+                yield page
+
+    async def _children(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
+        """Read the index, page by page."""
+        key = _decode(tenant, walk)
+        after_at, after_seq = _after(walk, key)
+        start = await self._start_row(tenant, walk, key) if walk.include_start else None
+        statement = _CHILDREN_DESCENDING if walk.descending else _CHILDREN
+        parameters = _filters(tenant, walk) | {"start_id": walk.start_ids[0], "bytes_max": PAGE_BYTES_MAX}
+        remaining, visited, first = walk.limit, 1, True
+        # One more than wanted says whether the limit cut anything.
+        rows_max = min(walk.limit + 1, PAGE_ROWS_MAX) if walk.limit else PAGE_ROWS_MAX
+        while True:
+            rows = await tenant.query(
+                statement, parameters | {"after_at": after_at, "after_seq": after_seq, "rows": rows_max}, named=False
+            )
+            if not rows and first:
+                await self._starts(tenant, walk)  # no children, or no such node: only then it is worth asking
+            first = False
+            complete = not rows or len(rows) == rows[0][0] < rows_max
+            shown = [row for row in rows if row[NODE] is not None]
+            if start is not None and (complete or not _before(walk, _key(rows[-1]), _key(start))):
+                shown = sorted([*shown, start], key=_key, reverse=walk.descending)
+                start = None
+            cut = walk.limit and len(shown) > remaining
+            if cut:
+                shown = shown[:remaining]
+                rows = [row for row in rows if not _before(walk, _key(shown[-1]), _key(row))]
+            visited += len(rows)
+            if visited > walk.node_budget:
+                raise _too_many(walk)
+            if cut:
+                yield WalkPage(shown, _encode(tenant, walk, _key(shown[-1])))
+                return
+            if complete:
+                yield WalkPage(shown)
+                return
+            if shown:
+                yield WalkPage(shown)
+            remaining -= len(shown)
+            after_at, after_seq = _position(_key(rows[-1]))
+            # A filter that hides most children makes for ever larger pages instead of ever more of them.
+            rows_max = min(rows_max * 2, PAGE_ROWS_MAX)
+
+    async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
+        """Visit, sort, read."""
+        key = _decode(tenant, walk)
+        hits = _sorted(walk, await self._visit(tenant, walk))
+        if key is not None:
+            hits = _behind(walk, hits, key)
+        token = ""
+        if walk.limit and len(hits) > walk.limit:
+            hits = hits[: walk.limit]
+            token = _encode(tenant, walk, _hit_key(walk, hits[-1]))
+        done = 0
+        while True:
+            page = hits[done : done + PAGE_ROWS_MAX]
+            rows = await self._documents(tenant, page) if page else []
+            # What is missing between two rows was deleted since; what is missing at the end may be the page's border.
+            done += rows[-1][0] if rows else len(page)
+            if done >= len(hits):
+                yield WalkPage(rows, token)
+                return
+            if rows:
+                yield WalkPage(rows)
+
+    async def _visit(self, tenant: Tenant, walk: Walk) -> list[_Hit]:
+        """Return every node that the walk returns, in the order of visiting."""
+        starts = await self._starts(tenant, walk)
+        parameters = _filters(tenant, walk) | {
+            "order_path": list(walk.order_path) or None,
+            "outward": walk.direction is not Direction.IN,
+            "inward": walk.direction is not Direction.OUT,
+            "context_id": starts[0][7],
+            "rows": walk.node_budget + 1,
+        }
+        hits = [_hit(row, depth=0, edge_id=None, near_id=None) for row in starts if row[3] and walk.include_start]
+        visited = {row[0] for row in starts}
+        frontier = list(visited)
+        for depth in range(1, walk.depth_max + 1):
+            if len(visited) > walk.node_budget:
+                raise _too_many(walk)
+            if not frontier:
+                break
+            rows = await tenant.query(_LEVEL, parameters | {"near_ids": frontier}, named=False)
+            new = [row for row in rows if row[0] not in visited]
+            frontier = [row[0] for row in new]
+            visited.update(frontier)
+            hits += [_hit(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
+        if len(visited) > walk.node_budget:
+            raise _too_many(walk)
+        return hits
+
+    async def _starts(self, tenant: Tenant, walk: Walk) -> list[Any]:
+        """Return the start nodes.
+
+        Raises:
+            NodeNotFound: one is missing.
+            InvalidArgument: they are of several graphs or contexts.
+        """
+        rows = await tenant.query(
+            _STARTS,
+            _filters(tenant, walk) | {"start_ids": list(walk.start_ids), "order_path": list(walk.order_path) or None},
+            named=False,
+        )
+        found = {row[0] for row in rows}
+        for start_id in walk.start_ids:
+            if start_id not in found:
+                raise NodeNotFound("no node has the id of a start node", node_id=start_id, field="start_node_ids")
+        if len({(row[6], row[7]) for row in rows}) > 1:
+            raise InvalidArgument("the start nodes are of several graphs or contexts", field="start_node_ids")
+        return rows
+
+    async def _start_row(self, tenant: Tenant, walk: Walk, key: Sequence[Any] | None) -> Any:
+        """Return the row of the start node, or None if the walk does not return it behind `key`."""
+        (start,) = await self._starts(tenant, walk)
+        hit = _hit(start, depth=0, edge_id=None, near_id=None)
+        if not start[3] or (key is not None and not _before(walk, tuple(key), (hit.created_at, hit.seq))):
+            return None
+        rows = await self._documents(tenant, [hit])
+        return rows[0] if rows else None
+
+    async def _documents(self, tenant: Tenant, hits: Sequence[_Hit]) -> list[Any]:
+        return await tenant.query(
+            _DOCUMENTS,
+            {
+                "tenant_id": tenant.tenant_id,
+                "ids": [hit.id for hit in hits],
+                "depths": [hit.depth for hit in hits],
+                "edge_ids": [hit.edge_id for hit in hits],
+                "near_ids": [hit.near_id for hit in hits],
+                "bytes_max": PAGE_BYTES_MAX,
+            },
+            named=False,
+        )
+
+
+class _Hit(NamedTuple):
+    """A visited node that the walk returns: first what it is sorted by."""
+
+    kind: int  # of the order value: number, text, other, none
+    value: Any  # Decimal, str, or 0
+    created_at: int
+    seq: int
+    id: str
+    depth: int
+    edge_id: str | None
+    near_id: str | None
+
+
+def _hit(row: Any, *, depth: int, edge_id: str | None, near_id: str | None) -> _Hit:
+    kind, value = _order_value(row[4], row[5])
+    return _Hit(kind, value, row[1], row[2], row[0], depth, edge_id, near_id)
+
+
+def _order_value(json_type: str | None, text: str | None) -> tuple[int, Any]:
+    """Return the kind and the comparable value of what a node is ordered by.
+
+    Numbers compare by their first 40 digits and texts by their first 256 characters, so that a page token can hold
+    them.
+    """
+    if json_type is None or text is None:  # JSON null has no text
+        return _NONE, 0
+    if json_type == "number":
+        return _NUMBER, _DIGITS.create_decimal(text)
+    if json_type == "string":
+        return _TEXT, text[:_TEXT_CHARS_MAX]
+    return _OTHER, 0
+
+
+def _sorted(walk: Walk, hits: list[_Hit]) -> list[_Hit]:
+    """Return the hits in the order of the walk: descending turns values and ties around, never the kinds."""
+    if not walk.order_path:
+        return sorted(hits, key=_hit_at, reverse=walk.descending)
+    kinds: list[list[_Hit]] = [[], [], [], []]
+    for hit in hits:
+        kinds[hit.kind].append(hit)
+    return [hit for kind in kinds for hit in sorted(kind, key=_hit_value, reverse=walk.descending)]
+
+
+def _behind(walk: Walk, hits: list[_Hit], key: Sequence[Any]) -> list[_Hit]:
+    """Return the hits that come behind a key."""
+    if not walk.order_path:
+        return [hit for hit in hits if _before(walk, tuple(key), _hit_at(hit))]
+    kind, value = key[:2]
+    return [
+        hit
+        for hit in hits
+        if hit.kind > kind or (hit.kind == kind and _before(walk, (value, *key[2:]), _hit_value(hit)))
+    ]
+
+
+def _hit_at(hit: _Hit) -> tuple[int, int]:
+    return hit.created_at, hit.seq
+
+
+def _hit_value(hit: _Hit) -> tuple[Any, int, int]:
+    return hit.value, hit.created_at, hit.seq
+
+
+def _hit_key(walk: Walk, hit: _Hit) -> tuple[Any, ...]:
+    if not walk.order_path:
+        return _hit_at(hit)
+    value = str(hit.value) if hit.kind == _NUMBER else hit.value
+    return hit.kind, value, hit.created_at, hit.seq
+
+
+def _key(row: Any) -> tuple[int, int]:
+    return row[CREATED_AT], row[SEQ]
+
+
+def _before(walk: Walk, key: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Say whether a key comes before another in the direction of the walk."""
+    return other < key if walk.descending else key < other
+
+
+def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant.tenant_id,
+        "edge_types": list(walk.edge_types),
+        "all_edge_types": not walk.edge_types,
+        "node_types": list(walk.node_types),
+        "all_node_types": not walk.node_types,
+        "include_archived": walk.include_archived,
+    }
+
+
+def _too_many(walk: Walk) -> NodeBudgetExceeded:
+    return NodeBudgetExceeded(
+        f"the walk visits more than {walk.node_budget} nodes; narrow it, or raise node_budget",
+        node_budget=walk.node_budget,
+    )
+
+
+def _query(tenant: Tenant, walk: Walk) -> tuple[object, ...]:
+    """Return what a page token of the walk is bound to."""
+    return (
+        "Traverse",
+        tenant.tenant_id,
+        walk.start_ids,
+        walk.edge_types,
+        walk.direction.value,
+        walk.depth_max,
+        walk.node_types,
+        walk.include_archived,
+        walk.include_start,
+        walk.order_path,
+        walk.descending,
+    )
+
+
+def _encode(tenant: Tenant, walk: Walk, key: Sequence[Any]) -> str:
+    return encode_token(_query(tenant, walk), key)
+
+
+def _decode(tenant: Tenant, walk: Walk) -> Sequence[Any] | None:
+    """Return the key of the walk's page token: (created_at, seq), behind kind and value if it has an order path.
+
+    Raises:
+        InvalidPageToken: it is malformed, or of another walk.
+    """
+    key = decode_token(_query(tenant, walk), walk.page_token, parts=4 if walk.order_path else 2)
+    if key is None:
+        return None
+    try:
+        for number in key[-2:]:
+            if type(number) is not int or abs(number) >= 2**63:
+                raise ValueError("not a bigint")
+        iso(key[-2])
+        if walk.order_path:
+            kind, value = key[:2]
+            if type(kind) is not int or not isinstance(value, str if kind in (_NUMBER, _TEXT) else int):
+                raise ValueError("not an order value")
+            if kind == _NUMBER:
+                key[1] = _DIGITS.create_decimal(value)
+                if not key[1].is_finite():
+                    raise ValueError("not a number")
+    except (ValueError, OverflowError, DecimalException):
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
+    return key
+
+
+def _after(walk: Walk, key: Sequence[Any] | None) -> tuple[str, int]:
+    if key is None:
+        return ("infinity" if walk.descending else "-infinity"), 0
+    return _position((key[0], key[1]))
+
+
+def _position(key: tuple[int, int]) -> tuple[str, int]:
+    return iso(key[0]), key[1]
+
+
+_T = TypeVar("_T")
+
+
+async def _ahead(items: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
+    """Yield the items; while the caller is busy with one, the next is made."""
+
+    async def make() -> _T | None:
+        return await anext(items, None)
+
+    making = asyncio.create_task(make())
+    try:
+        while (item := await making) is not None:
+            making = asyncio.create_task(make())
+            yield item
+    finally:
+        making.cancel()
+        await asyncio.gather(making, return_exceptions=True)
+        await items.aclose()

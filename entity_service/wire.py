@@ -1,0 +1,373 @@
+"""Between messages and values. What comes in is checked here, and an error names the field by its path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextgraph.errors import InvalidArgument, LimitExceeded
+from entity_service.model import (
+    GRAPH_DEFAULT,
+    STATUS_DEFAULT,
+    Edge,
+    GraphWrite,
+    Limits,
+    NewEdge,
+    NewNode,
+    Node,
+    Written,
+    made_id,
+)
+from entity_service.traversal import NODE, Direction, Walk, WalkPage
+from service_runtime.documents import check_size, check_text, parse_object
+from service_runtime.ids import new_id, parse_id
+
+_CANONICAL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
+
+_SECONDS_MIN = -62_135_596_800  # 0001-01-01, where google.protobuf.Timestamp begins
+_SECONDS_MAX = 253_402_300_799  # 9999-12-31
+_NANOS = 1_000_000_000
+
+DEPTH_DEFAULT = 3
+MESSAGE_BYTES_MAX = 1024 * 1024
+ROW_BYTES = 400  # what a row of a walk takes besides its documents, about
+DATA = Node._fields.index("data_json")
+
+
+def id_of(field: str, text: str) -> str:
+    """Return an id in its canonical spelling.
+
+    Raises:
+        InvalidArgument: it is not a UUID.
+    """
+    return text if _CANONICAL_ID(text) else str(parse_id(field, text))
+
+
+def ids_of(field: str, texts: Sequence[str], *, count_max: int) -> list[str]:
+    """Return some ids in their canonical spelling, at least one, each once, in their order.
+
+    Raises:
+        InvalidArgument: there is none, or one is not a UUID.
+        LimitExceeded: they are too many.
+    """
+    if not texts:
+        raise InvalidArgument(f"{field} is empty", field=field)
+    check_count(field, len(texts), count_max=count_max)
+    return list(dict.fromkeys(id_of(f"{field}[{position}]", text) for position, text in enumerate(texts)))
+
+
+def check_count(field: str, count: int, *, count_max: int) -> None:
+    """Refuse a list of more than `count_max`.
+
+    Raises:
+        LimitExceeded: it is longer.
+    """
+    if count > count_max:
+        raise LimitExceeded(
+            f"{field} has {count} entries; the limit is {count_max}", limit=field, limit_max=count_max, value=count
+        )
+
+
+def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) -> NewNode:
+    """Return a node to write.
+
+    Args:
+        path: Of the message in its request.
+        message: What the caller says of it.
+        limits: What a write may hold.
+        made_id: Its id, if the caller gave none.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long.
+    """
+    chars_max = limits.type_chars_max
+    general = check_text(f"{path}.general_type_name", message.general_type_name, chars_max=chars_max, required=True)
+    external_id = message.external_id
+    if external_id:
+        check_external_id(f"{path}.external_id", external_id, limits)
+    data_json = message.data_json
+    if data_json:
+        parse_object(f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max)
+    return NewNode(
+        id_of(f"{path}.id", message.id) if message.id else made_id,
+        external_id or None,
+        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or GRAPH_DEFAULT,
+        check_text(f"{path}.agent_bundle_id", message.agent_bundle_id, chars_max=limits.name_chars_max),
+        general,
+        check_text(f"{path}.specific_type_name", message.specific_type_name, chars_max=chars_max) or general,
+        check_text(f"{path}.name", message.name, chars_max=limits.name_chars_max),
+        check_text(f"{path}.status", message.status, chars_max=chars_max) or STATUS_DEFAULT,
+        data_json or "{}",
+        _micros(f"{path}.created_at", message.created_at) if message.HasField("created_at") else None,
+    )
+
+
+def new_edge(path: str, message: pb.EdgeInput, limits: Limits, *, made_id: str) -> NewEdge:
+    """Return an edge to write; arguments and errors as of `new_node`."""
+    data_json = message.data_json
+    if data_json:
+        parse_object(f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max)
+    chars_max = limits.type_chars_max
+    return NewEdge(
+        id_of(f"{path}.id", message.id) if message.id else made_id,
+        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or GRAPH_DEFAULT,
+        id_of(f"{path}.from_node_id", message.from_node_id),
+        id_of(f"{path}.to_node_id", message.to_node_id),
+        check_text(f"{path}.edge_type", message.edge_type, chars_max=chars_max, required=True),
+        data_json or "{}",
+        _micros(f"{path}.created_at", message.created_at) if message.HasField("created_at") else None,
+    )
+
+
+def single_node(message: pb.CreateNodeRequest, limits: Limits) -> GraphWrite:
+    """Return the write of CreateNode."""
+    first = str(new_id())
+    node = new_node("node", message.node, limits, made_id=made_id(first, 0))
+    return GraphWrite(nodes=[node], first_made_id=None if message.node.id else first, single=True)
+
+
+def single_edge(message: pb.CreateEdgeRequest, limits: Limits) -> GraphWrite:
+    """Return the write of CreateEdge."""
+    first = str(new_id())
+    edge = new_edge("edge", message.edge, limits, made_id=made_id(first, 0))
+    return GraphWrite(edges=[edge], first_made_id=None if message.edge.id else first, single=True)
+
+
+def graph_write(message: pb.WriteGraphRequest, limits: Limits) -> GraphWrite:
+    """Return the write of WriteGraph.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+        LimitExceeded: a field is too long, or the whole is.
+    """
+    nodes_count = len(message.nodes)
+    check_count("rows", nodes_count + len(message.edges), count_max=limits.write_rows_max)
+    size_bytes = message.ByteSize()
+    if size_bytes > limits.write_bytes_max:
+        raise LimitExceeded(
+            f"the request has {size_bytes} bytes; the limit is {limits.write_bytes_max}",
+            limit="bytes",
+            limit_max=limits.write_bytes_max,
+            value=size_bytes,
+        )
+    first = str(new_id())
+    nodes = [
+        new_node(f"nodes[{position}]", node, limits, made_id=made_id(first, position))
+        for position, node in enumerate(message.nodes)
+    ]
+    edges = [
+        new_edge(f"edges[{position}]", edge, limits, made_id=made_id(first, nodes_count + position))
+        for position, edge in enumerate(message.edges)
+    ]
+    made = any(not row.id for row in message.nodes) or any(not row.id for row in message.edges)
+    return GraphWrite(nodes=nodes, edges=edges, first_made_id=first if made else None)
+
+
+def written(outcome: Written) -> pb.WriteGraphResponse:
+    """Return the answer to WriteGraph."""
+    response = pb.WriteGraphResponse()
+    for rows, add in ((outcome.nodes, response.nodes.add), (outcome.edges, response.edges.add)):
+        for row in rows:
+            message = add(id=row.id, seq=row.seq, existed=row.existed)
+            message.created_at.seconds, micros = divmod(row.created_at, 1_000_000)
+            message.created_at.nanos = micros * 1000
+    return response
+
+
+def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
+    """Return the walk that a caller wants.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+        LimitExceeded: it wants more than a walk may.
+    """
+    for name in ("depth_max", "limit", "node_budget"):
+        if getattr(message, name) < 0:
+            raise InvalidArgument(f"{name} is negative", field=name)
+    check_at_most("depth_max", message.depth_max, limits.depth_max)
+    check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
+    return Walk(
+        start_ids=ids_of("start_node_ids", message.start_node_ids, count_max=limits.list_max),
+        edge_types=_types("edge_types", message.edge_types, limits),
+        direction=direction(message.direction),
+        depth_max=message.depth_max or DEPTH_DEFAULT,
+        node_types=_types("node_types", message.node_types, limits),
+        include_archived=message.include_archived,
+        include_start=message.include_start,
+        order_path=_path("order_path", message.order_path, limits),
+        descending=message.descending,
+        limit=message.limit,
+        page_token=message.page_token,
+        node_budget=message.node_budget or limits.walk_nodes_max,
+    )
+
+
+def direction(value: int) -> Direction:
+    """Return which way edges are followed.
+
+    Raises:
+        InvalidArgument: a newer client names a way that this server does not know.
+    """
+    match value:
+        case pb.DIRECTION_UNSPECIFIED | pb.DIRECTION_OUT:
+            return Direction.OUT
+        case pb.DIRECTION_IN:
+            return Direction.IN
+        case pb.DIRECTION_BOTH:
+            return Direction.BOTH
+    raise InvalidArgument(f"direction {value} is unknown", field="direction")
+
+
+def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.TraverseResponse]:
+    """Yield a page of a walk as messages of up to 1 MiB, one at least."""
+    response = pb.TraverseResponse(indexed=first and indexed)
+    size_bytes = 0
+    add = response.nodes.add
+    for row in page.rows:
+        row_bytes = len(row[NODE + DATA]) + ROW_BYTES
+        if size_bytes and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
+            yield response
+            response = pb.TraverseResponse()
+            add = response.nodes.add
+            size_bytes = 0
+        size_bytes += row_bytes
+        reached = add()
+        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
+        if depth:
+            reached.depth = depth
+        if edge_id:
+            reached_by = reached.reached_by
+            reached_by.edge_id = edge_id
+            reached_by.edge_type = edge_type or ""
+            reached_by.node_id = near_id
+            reached_by.data_json = edge_data_json or ""
+            size_bytes += len(reached_by.data_json)
+        fill_node(reached.node, row[NODE:])
+    response.next_page_token = page.next_page_token
+    yield response
+
+
+def node(row: Node) -> pb.Node:
+    """Return the message of a node."""
+    message = pb.Node()
+    fill_node(message, row)
+    return message
+
+
+def fill_node(message: pb.Node, row: Sequence[Any]) -> None:
+    """Set the fields of a message from a row in the order of `Node`.
+
+    Assigned field by field where there is a value: a walk does this ten thousand times, and fields that are left
+    alone cost nothing here, on the wire, or at the reader.
+    """
+    (
+        message.id,
+        external_id,
+        message.graph_name,
+        agent_bundle_id,
+        message.general_type_name,
+        message.specific_type_name,
+        name,
+        message.status,
+        message.data_json,
+        is_archived,
+        message.seq,
+        created_at,
+        modified_at,
+        message.version,
+        message.created_by,
+        owner_user_id,
+        agent_id,
+        context_id,
+    ) = row
+    if external_id:
+        message.external_id = external_id
+    if agent_bundle_id:
+        message.agent_bundle_id = agent_bundle_id
+    if name:
+        message.name = name
+    if is_archived:
+        message.is_archived = True
+    if owner_user_id:
+        message.owner_user_id = owner_user_id
+    if agent_id:
+        message.agent_id = agent_id
+    if context_id:
+        message.context_id = context_id
+    fill_time(message.created_at, created_at)
+    fill_time(message.modified_at, modified_at)
+
+
+def fill_edge(message: pb.Edge, edge: Edge) -> None:
+    """Set the fields of a message from an edge."""
+    message.id = edge.id
+    message.graph_name = edge.graph_name
+    message.from_node_id = edge.from_node_id
+    message.to_node_id = edge.to_node_id
+    message.edge_type = edge.edge_type
+    message.data_json = edge.data_json
+    message.version = edge.version
+    message.context_id = edge.context_id or ""
+    fill_time(message.created_at, edge.created_at)
+
+
+def fill_time(message: Timestamp, time_micros: int) -> None:
+    """Set a time."""
+    message.seconds, micros = divmod(time_micros, 1_000_000)
+    message.nanos = micros * 1000
+
+
+def check_at_most(field: str, value: int, value_max: int) -> None:
+    """Refuse a number over its limit.
+
+    Raises:
+        LimitExceeded: it is larger.
+    """
+    if value > value_max:
+        raise LimitExceeded(
+            f"{field} is {value}; the limit is {value_max}", limit=field, limit_max=value_max, value=value
+        )
+
+
+def _types(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
+    """Return some type names, each once."""
+    check_count(field, len(texts), count_max=limits.list_max)
+    for position, text in enumerate(texts):
+        check_text(f"{field}[{position}]", text, chars_max=limits.type_chars_max, required=True)
+    return list(dict.fromkeys(texts))
+
+
+def _path(field: str, text: str, limits: Limits) -> list[str]:
+    """Return the members of a path such as "turn.index"; a number also counts into a list."""
+    check_text(field, text, chars_max=limits.name_chars_max)
+    members = text.split(".") if text else []
+    if "" in members:
+        raise InvalidArgument(f"{field} has an empty member", field=field)
+    return members
+
+
+def _micros(field: str, message: Timestamp) -> int:
+    """Return a caller's time; what is finer than a microsecond is cut off.
+
+    Raises:
+        InvalidArgument: it is outside of what a Timestamp may hold.
+    """
+    if not (_SECONDS_MIN <= message.seconds <= _SECONDS_MAX and 0 <= message.nanos < _NANOS):
+        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field)
+    return message.seconds * 1_000_000 + message.nanos // 1000
+
+
+def check_external_id(field: str, text: str, limits: Limits) -> str:
+    """Return a caller's own id.
+
+    Raises:
+        InvalidArgument: it is empty, or holds a NUL.
+        LimitExceeded: it is too long.
+    """
+    check_size(field, text, size_bytes_max=limits.external_id_bytes_max)
+    return check_text(field, text, chars_max=limits.external_id_bytes_max, required=True)
