@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from contextgraph.values import (
         BlobEntry,
         ChatHistory,
+        ChatMapping,
         ChatMessage,
         Edge,
         NamedNode,
@@ -73,6 +74,7 @@ _MODULE_OF = {
     "EntityClient": "contextgraph.client.sync",
     "BlobEntry": "contextgraph.values",
     "ChatHistory": "contextgraph.values",
+    "ChatMapping": "contextgraph.values",
     "ChatMessage": "contextgraph.values",
     "Edge": "contextgraph.values",
     "NamedNode": "contextgraph.values",
@@ -99,6 +101,7 @@ __all__ = [
     "BlobReader",
     "Cancelled",
     "ChatHistory",
+    "ChatMapping",
     "ChatMessage",
     "ContextClient",
     "ContextGraphError",

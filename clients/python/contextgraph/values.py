@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, NamedTuple, overload
 
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import message_pb2 as message_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
@@ -502,6 +504,48 @@ class ChatHistory(Sequence[ChatMessage]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChatMapping(_Value):
+    """A named rule set that makes messages of nodes, registered or built in."""
+
+    app_id: str = ""  # empty: the tenant's shared scope
+    mapping_name: str
+    rules_json: str = "{}"
+    rules_version: int = 0  # the author's own number; 0: none was given
+    version: int = 0  # counts the changes; 0 for a built-in one
+    built_in: bool = False
+    error: str = ""  # why the rules no longer compile, after an upgrade; empty: they do
+    created_at: datetime | None = None  # None for a built-in one
+    updated_at: datetime | None = None
+    _rules: Any = _cached()
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """Return the rules as they were registered, without the fields that are at their defaults."""
+        if self._rules is None:
+            object.__setattr__(self, "_rules", json.loads(self.rules_json))
+        rules: dict[str, Any] = self._rules
+        return rules
+
+    def __str__(self) -> str:
+        return f"{self.app_id}/{self.mapping_name}" if self.app_id else self.mapping_name
+
+    @classmethod
+    def from_proto(cls, mapping: history_pb.Mapping) -> ChatMapping:
+        """Return the value of a message."""
+        return cls(
+            app_id=mapping.app_id,
+            mapping_name=mapping.mapping_name,
+            rules_json=json.dumps(MessageToDict(mapping.rules, preserving_proto_field_name=True), ensure_ascii=False),
+            rules_version=mapping.rules_version,
+            version=mapping.version,
+            built_in=mapping.built_in,
+            error=mapping.error,
+            created_at=_time(mapping.created_at) if mapping.HasField("created_at") else None,
+            updated_at=_time(mapping.updated_at) if mapping.HasField("updated_at") else None,
+        )
 
 
 def _time(timestamp: Timestamp) -> datetime:

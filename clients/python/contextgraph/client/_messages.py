@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
+from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
@@ -280,6 +282,18 @@ def record_mask(changes: Iterable[str]) -> list[str]:
     """Return the paths of an update mask for the given fields of `RecordChanges`."""
     paths = {"metadata": "metadata_json", "content": "content_json", "embedding_model": "embedding"}
     return sorted({paths.get(change, change) for change in changes})
+
+
+def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
+    """Return the message of a mapping's rules.
+
+    Raises:
+        InvalidArgument: a rule has no such field, or a value of another type.
+    """
+    try:
+        return ParseDict(dict(rules), history_pb.MappingRules())
+    except (ParseError, TypeError, ValueError) as error:
+        raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
 
 
 def blob_name(blob: BlobName) -> BlobNameFields:

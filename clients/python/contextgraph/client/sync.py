@@ -43,6 +43,7 @@ from contextgraph.memory_types import MemoryType
 from contextgraph.values import (
     BlobEntry,
     ChatHistory,
+    ChatMapping,
     ChatMessage,
     Edge,
     NamedNode,
@@ -1074,6 +1075,75 @@ class ContextClient(_Client):
             return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
 
         return self._repeated(attempts, attempt)
+
+    def register_mapping(
+        self,
+        mapping_name: str,
+        rules: Mapping[str, Any],
+        *,
+        app_id: str | None = None,
+        rules_version: int = 0,
+        replace: bool = False,
+        timeout_s: float | None = None,
+    ) -> ChatMapping:
+        """Register rules under a name and return the mapping that the name has now.
+
+        The same rules again are free, so an app registers at every start.
+
+        Args:
+            mapping_name: The name.
+            rules: The fields of `MappingRules` in the proto, as a dict; docs/mappings.md has them by example.
+            app_id: The app that the name belongs to. None: the client's.
+            rules_version: A number that grows with the rules: a higher one replaces, a lower one changes nothing.
+            replace: Replace other rules of that name.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: a rule does not compile: `rule`, `line` and `column` in the metadata.
+            MappingExists: other rules have the name, or it is built in.
+        """
+        request = history_pb.RegisterMappingRequest(
+            app_id=self._options.app_id if app_id is None else app_id,
+            mapping_name=mapping_name,
+            rules=messages.mapping_rules(rules),
+            rules_version=rules_version,
+            replace=replace,
+        )
+        response: history_pb.RegisterMappingResponse = self.call("RegisterMapping", request, timeout_s=timeout_s)
+        return ChatMapping.from_proto(response.mapping)
+
+    def get_mapping(
+        self, mapping_name: str = "", *, app_id: str | None = None, timeout_s: float | None = None
+    ) -> ChatMapping:
+        """Return the mapping that `chat_history` would use.
+
+        Raises:
+            MappingNotFound: there is none: `apps` in the metadata names where the name is.
+        """
+        request = history_pb.GetMappingRequest(
+            app_id=self._options.app_id if app_id is None else app_id, mapping_name=mapping_name
+        )
+        response: history_pb.GetMappingResponse = self.call("GetMapping", request, timeout_s=timeout_s)
+        return ChatMapping.from_proto(response.mapping)
+
+    def list_mappings(
+        self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[ChatMapping, None, None]:
+        """Yield the mappings that the caller sees, by app and name, then the built-in ones, following the pages.
+
+        Args:
+            app_id: Of one app. Empty: of all, and the shared scope.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = history_pb.ListMappingsRequest(app_id=app_id, page_size=page_size)
+        while True:
+            page: history_pb.ListMappingsResponse = self.call("ListMappings", request, timeout_s=timeout_s)
+            for mapping in page.mappings:
+                yield ChatMapping.from_proto(mapping)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     def _opened(self, request: memory_pb.GetBlobRequest, *, may_repeat: bool = True) -> BlobReader:
         answers = self.stream("GetBlob", request, may_repeat=may_repeat)
