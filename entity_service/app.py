@@ -7,16 +7,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
+from entity_service.changes import NodeChanges
 from entity_service.model import Limits
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
 from entity_service.store import GraphStore
+from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime import server
 from service_runtime.auth import Authenticator, authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
+from service_runtime.requests import Requests
 from service_runtime.server import ServerOptions
 
 
@@ -32,6 +35,7 @@ def limits_of(settings: Settings) -> Limits:
         external_id_bytes_max=settings.external_id_bytes_max,
         name_chars_max=settings.name_chars_max,
         type_chars_max=settings.type_chars_max,
+        message_bytes_max=settings.message_bytes_max,
         write_rows_max=settings.write_rows_max,
         write_bytes_max=settings.write_bytes_max,
         depth_max=settings.traverse_depth_max,
@@ -69,8 +73,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         )
         limits = limits_of(settings)
         servicer = EntityGraphServicer(
-            writes=GraphWrites(database), store=GraphStore(database), traversal=Traversal(database), limits=limits
+            writes=GraphWrites(database),
+            changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
+            store=GraphStore(database),
+            traversal=Traversal(database),
+            limits=limits,
         )
+        await stack.enter_async_context(RequestSweep(database, Requests("entity")).running())
         services = [
             server.Service(
                 full_name="contextgraph.entity.v1.EntityGraph",

@@ -9,15 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import NamedTuple, NotRequired, TypedDict
 
-from service_runtime.settings import MIB
+from service_runtime.settings import KIB, MIB
 
 GRAPH_DEFAULT = "default"
 STATUS_DEFAULT = "Created"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MADE_PREFIX_CHARS = 32  # of 36: what the ids of one write have in common
+
+
+class Direction(Enum):
+    """Which way edges are followed."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
 
 
 class Node(NamedTuple):
@@ -70,6 +79,7 @@ class Limits:
     type_chars_max: int = 128  # types, graph names, statuses
     write_rows_max: int = 2000
     write_bytes_max: int = 4 * MIB
+    message_bytes_max: int = 64 * KIB  # of a status change
     list_max: int = 1000  # ids or types of one call
     depth_max: int = 100
     walk_nodes_max: int = 100_000

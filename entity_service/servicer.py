@@ -9,6 +9,7 @@ from typing import Any
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
 from entity_service import wire
+from entity_service.changes import NodeChanges
 from entity_service.model import Limits
 from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
@@ -22,21 +23,87 @@ Context = Any  # grpc.aio.ServicerContext
 class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     """Answers the RPCs of `EntityGraph`."""
 
-    def __init__(self, *, writes: GraphWrites, store: GraphStore, traversal: Traversal, limits: Limits) -> None:
+    def __init__(
+        self, *, writes: GraphWrites, changes: NodeChanges, store: GraphStore, traversal: Traversal, limits: Limits
+    ) -> None:
         self._writes = writes
+        self._changes = changes
         self._store = store
         self._traversal = traversal
         self._limits = limits
 
+    async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
+        """Write a node."""
+        write = wire.single_node(request, self._limits)
+        once = request_of("CreateNode", request)
+        if request.get_existing and write.nodes[0].external_id is not None:
+            node, existed = await self._writes.create_node_unless_there(principal(), write, once)
+            return pb.CreateNodeResponse(node=wire.node(node), existed=existed)
+        return pb.CreateNodeResponse(node=wire.node(await self._writes.create_node(principal(), write, once)))
+
+    async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
+        """Write an edge."""
+        write = wire.single_edge(request, self._limits)
+        edge = await self._writes.create_edge(principal(), write, request_of("CreateEdge", request))
+        return pb.CreateEdgeResponse(edge=wire.edge(edge))
+
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
         write = wire.graph_write(request, self._limits)
-        return wire.written(await self._writes.write(principal(), write, request_of("WriteGraph", request)))
+        save = self._writes.write_missing if wire.on_existing_skip(request.on_existing) else self._writes.write
+        return wire.written(await save(principal(), write, request_of("WriteGraph", request)))
 
     async def GetNode(self, request: pb.GetNodeRequest, context: Context) -> pb.GetNodeResponse:
         """Read a node."""
         node = await self._store.node(principal(), wire.id_of("node_id", request.node_id))
         return pb.GetNodeResponse(node=wire.node(node))
+
+    async def BatchGetNodes(self, request: pb.BatchGetNodesRequest, context: Context) -> pb.BatchGetNodesResponse:
+        """Read some nodes."""
+        node_ids = wire.batch_ids(request)
+        return wire.batch(node_ids, await self._store.nodes(principal(), node_ids))
+
+    async def GetNodeByExternalId(
+        self, request: pb.GetNodeByExternalIdRequest, context: Context
+    ) -> pb.GetNodeByExternalIdResponse:
+        """Read the node with the caller's own id."""
+        node = await self._store.node_by_external_id(
+            principal(),
+            graph_name=wire.graph_name(request.graph_name, self._limits),
+            external_id=wire.external_id(request, self._limits),
+        )
+        return pb.GetNodeByExternalIdResponse(node=wire.node(node))
+
+    async def GetNodeByName(self, request: pb.GetNodeByNameRequest, context: Context) -> pb.GetNodeByNameResponse:
+        """Read the newest node of a name."""
+        node, matches = await self._store.newest_of_name(
+            principal(),
+            graph_name=wire.graph_name(request.graph_name, self._limits),
+            name=wire.name(request.name, self._limits),
+        )
+        return pb.GetNodeByNameResponse(node=wire.node(node), matches=matches)
+
+    async def UpdateNodeData(self, request: pb.UpdateNodeDataRequest, context: Context) -> pb.UpdateNodeDataResponse:
+        """Change a node's data."""
+        change = wire.data_change(request, self._limits)
+        node = await self._changes.update_data(principal(), change, request_of("UpdateNodeData", request))
+        return pb.UpdateNodeDataResponse(node=wire.node(node))
+
+    async def UpdateNodeStatus(
+        self, request: pb.UpdateNodeStatusRequest, context: Context
+    ) -> pb.UpdateNodeStatusResponse:
+        """Change a node's status."""
+        node = await self._changes.update_status(principal(), wire.status_change(request, self._limits))
+        return pb.UpdateNodeStatusResponse(node=wire.node(node))
+
+    async def ArchiveNode(self, request: pb.ArchiveNodeRequest, context: Context) -> pb.ArchiveNodeResponse:
+        """Archive a node, or bring it back."""
+        node = await self._changes.archive(principal(), wire.archive_change(request))
+        return pb.ArchiveNodeResponse(node=wire.node(node))
+
+    async def ListEdges(self, request: pb.ListEdgesRequest, context: Context) -> pb.ListEdgesResponse:
+        """List the edges of a node."""
+        return wire.edge_page(await self._store.edges(principal(), wire.edge_query(request, self._limits)))
 
     async def Traverse(self, request: pb.TraverseRequest, context: Context) -> AsyncIterator[pb.TraverseResponse]:
         """Walk the graph."""

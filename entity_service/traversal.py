@@ -12,11 +12,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Context, DecimalException
-from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
-from entity_service.model import iso
+from entity_service.model import Direction, iso
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
@@ -171,14 +170,6 @@ FROM (
 WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
 ORDER BY p.position
 """
-
-
-class Direction(Enum):
-    """Which way edges are followed."""
-
-    OUT = "out"
-    IN = "in"
-    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

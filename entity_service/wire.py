@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import InvalidArgument, LimitExceeded
+from entity_service.changes import ArchiveChange, DataChange, StatusChange
 from entity_service.model import (
     GRAPH_DEFAULT,
     STATUS_DEFAULT,
+    Direction,
     Edge,
     GraphWrite,
     Limits,
@@ -22,9 +24,11 @@ from entity_service.model import (
     Written,
     made_id,
 )
-from entity_service.traversal import NODE, Direction, Walk, WalkPage
+from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
+from entity_service.traversal import NODE, Walk, WalkPage
 from service_runtime.documents import check_size, check_text, parse_object
 from service_runtime.ids import new_id, parse_id
+from service_runtime.pages import page_size
 
 _CANONICAL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 
@@ -207,6 +211,113 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
     )
 
 
+def data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
+    """Return the change of UpdateNodeData.
+
+    Raises:
+        InvalidArgument: a field is malformed.
+        LimitExceeded: the document is too long.
+    """
+    if message.update not in (pb.DATA_UPDATE_UNSPECIFIED, pb.DATA_UPDATE_MERGE_PATCH, pb.DATA_UPDATE_REPLACE):
+        raise InvalidArgument(f"update {message.update} is unknown", field="update")
+    node_id = id_of("node_id", message.node_id)
+    parse_object("data_json", message.data_json, size_bytes_max=limits.document_bytes_max)
+    return DataChange(
+        node_id=node_id,
+        data_json=message.data_json or "{}",
+        replace=message.update == pb.DATA_UPDATE_REPLACE,
+        expected_version=message.expected_version if message.HasField("expected_version") else None,
+    )
+
+
+def status_change(message: pb.UpdateNodeStatusRequest, limits: Limits) -> StatusChange:
+    """Return the change of UpdateNodeStatus; errors as of `data_change`."""
+    check_size("message", message.message, size_bytes_max=limits.message_bytes_max)
+    return StatusChange(
+        node_id=id_of("node_id", message.node_id),
+        status=check_text("status", message.status, chars_max=limits.type_chars_max, required=True),
+        expected_status=message.expected_status if message.HasField("expected_status") else None,
+        expected_version=message.expected_version if message.HasField("expected_version") else None,
+        message=check_text("message", message.message, chars_max=limits.message_bytes_max),
+    )
+
+
+def archive_change(message: pb.ArchiveNodeRequest) -> ArchiveChange:
+    """Return the change of ArchiveNode; errors as of `data_change`."""
+    return ArchiveChange(
+        node_id=id_of("node_id", message.node_id),
+        is_archived=not message.restore,
+        expected_version=message.expected_version if message.HasField("expected_version") else None,
+    )
+
+
+def on_existing_skip(value: int) -> bool:
+    """Return whether rows that exist are left as they are.
+
+    Raises:
+        InvalidArgument: a newer client names a way that this server does not know.
+    """
+    if value not in (pb.ON_EXISTING_UNSPECIFIED, pb.ON_EXISTING_FAIL, pb.ON_EXISTING_SKIP):
+        raise InvalidArgument(f"on_existing {value} is unknown", field="on_existing")
+    return value == pb.ON_EXISTING_SKIP
+
+
+def external_id(message: pb.GetNodeByExternalIdRequest, limits: Limits) -> str:
+    """Return the caller's own id of a node; errors as of `data_change`."""
+    return check_external_id("external_id", message.external_id, limits)
+
+
+def graph_name(text: str, limits: Limits) -> str:
+    """Return the name of a graph; errors as of `data_change`."""
+    return check_text("graph_name", text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
+
+
+def name(text: str, limits: Limits) -> str:
+    """Return the name of a node to look for; errors as of `data_change`."""
+    return check_text("name", text, chars_max=limits.name_chars_max, required=True)
+
+
+def edge_query(message: pb.ListEdgesRequest, limits: Limits) -> EdgeQuery:
+    """Return which edges a caller wants; errors as of `data_change`."""
+    return EdgeQuery(
+        node_id=id_of("node_id", message.node_id),
+        direction=direction(message.direction),
+        edge_types=_types("edge_types", message.edge_types, limits),
+        page_size=page_size(message.page_size),
+        page_token=message.page_token,
+    )
+
+
+def edge_page(page: EdgePage) -> pb.ListEdgesResponse:
+    """Return the answer to ListEdges."""
+    response = pb.ListEdgesResponse(next_page_token=page.next_page_token)
+    for row in page.edges:
+        fill_edge(response.edges.add(), row)
+    return response
+
+
+def batch_ids(message: pb.BatchGetNodesRequest) -> list[str]:
+    """Return the ids that are asked for, each once; errors as of `data_change`."""
+    return ids_of("node_ids", message.node_ids, count_max=BATCH_MAX)
+
+
+def batch(node_ids: Sequence[str], nodes: Mapping[str, Node]) -> pb.BatchGetNodesResponse:
+    """Return the answer to BatchGetNodes.
+
+    Raises:
+        AnswerTooLarge: it does not fit one message.
+    """
+    response = pb.BatchGetNodesResponse()
+    for node_id in node_ids:
+        if node_id in nodes:
+            fill_node(response.nodes.add(), nodes[node_id])
+        else:
+            response.missing_ids.append(node_id)
+    if response.ByteSize() > ANSWER_BYTES_MAX:
+        raise too_large()
+    return response
+
+
 def direction(value: int) -> Direction:
     """Return which way edges are followed.
 
@@ -259,6 +370,13 @@ def node(row: Node) -> pb.Node:
     return message
 
 
+def edge(row: Edge) -> pb.Edge:
+    """Return the message of an edge."""
+    message = pb.Edge()
+    fill_edge(message, row)
+    return message
+
+
 def fill_node(message: pb.Node, row: Sequence[Any]) -> None:
     """Set the fields of a message from a row in the order of `Node`.
 
@@ -303,17 +421,17 @@ def fill_node(message: pb.Node, row: Sequence[Any]) -> None:
     fill_time(message.modified_at, modified_at)
 
 
-def fill_edge(message: pb.Edge, edge: Edge) -> None:
+def fill_edge(message: pb.Edge, row: Edge) -> None:
     """Set the fields of a message from an edge."""
-    message.id = edge.id
-    message.graph_name = edge.graph_name
-    message.from_node_id = edge.from_node_id
-    message.to_node_id = edge.to_node_id
-    message.edge_type = edge.edge_type
-    message.data_json = edge.data_json
-    message.version = edge.version
-    message.context_id = edge.context_id or ""
-    fill_time(message.created_at, edge.created_at)
+    message.id = row.id
+    message.graph_name = row.graph_name
+    message.from_node_id = row.from_node_id
+    message.to_node_id = row.to_node_id
+    message.edge_type = row.edge_type
+    message.data_json = row.data_json
+    message.version = row.version
+    message.context_id = row.context_id or ""
+    fill_time(message.created_at, row.created_at)
 
 
 def fill_time(message: Timestamp, time_micros: int) -> None:

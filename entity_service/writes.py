@@ -7,17 +7,20 @@ no check but the constraints, and a race can only ever cost a second look.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import psycopg
 
-from contextgraph.errors import Aborted
-from entity_service.conflicts import Standing, StandingEdge, StandingNode, refusal
-from entity_service.model import GraphWrite, NewEdge, NewNode, Written, iso, outcome
+from contextgraph.errors import Aborted, ExternalIdTaken, NodeNotFound
+from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_of, misplaced, refusal
+from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
+from entity_service.store import NODE, NODE_BY_EXTERNAL_ID
 from service_runtime.auth import Principal
-from service_runtime.postgres import Database, Transaction
+from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
 _ATTEMPTS = 3  # of a write whose obstacle is gone when we look at it
@@ -125,6 +128,68 @@ JOIN entity.edge e
 """
 
 
+# Nodes that are not there yet; a concurrent writer of the same row is waited for. The columns are those of `_WRITE`.
+_WRITE_NEW_NODES = """
+INSERT INTO entity.node (
+    tenant_id, id, created_at, modified_at, external_id, graph_name, general_type_name, specific_type_name,
+    agent_bundle_id, name, status, created_by, owner_user_id, agent_id, data
+)
+SELECT
+    %(tenant_id)s, n.id, t.created_at, t.created_at, n.external_id, n.graph_name, n.general_type_name,
+    coalesce(n.specific_type_name, n.general_type_name), coalesce(n.agent_bundle_id, ''), coalesce(n.name, ''),
+    n.status, %(created_by)s, %(owner_user_id)s, %(agent_id)s, n.data
+FROM ROWS FROM (jsonb_to_recordset(%(nodes)s::jsonb) AS (
+    id uuid, external_id text, graph_name text, agent_bundle_id text, general_type_name text,
+    specific_type_name text, name text, status text, data jsonb, created_at timestamptz
+)) WITH ORDINALITY AS n (
+    id, external_id, graph_name, agent_bundle_id, general_type_name,
+    specific_type_name, name, status, data, created_at, position
+)
+CROSS JOIN LATERAL (
+    SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
+) t (created_at)
+ORDER BY n.position
+ON CONFLICT DO NOTHING
+RETURNING id::text, seq
+"""
+
+# Edges that are not there yet, between nodes that are. In the order of their unique index, so that two writers of
+# the same edges wait for each other only one way round.
+_WRITE_NEW_EDGES = """
+INSERT INTO entity.edge (
+    tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq, context_id, graph_name,
+    edge_type, data
+)
+SELECT
+    %(tenant_id)s, e.id, e.from_node_id, e.to_node_id,
+    coalesce(e.created_at, now() + (%(nodes_count)s + e.position - 1) * interval '1 microsecond'),
+    child.created_at, child.seq, coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type,
+    coalesce(e.data, '{}')
+FROM ROWS FROM (jsonb_to_recordset(%(edges)s::jsonb) AS (
+    id uuid, graph_name text, from_node_id uuid, to_node_id uuid, edge_type text, data jsonb, created_at timestamptz
+)) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)
+JOIN entity.node parent ON parent.tenant_id = %(tenant_id)s AND parent.id = e.from_node_id
+JOIN entity.node child ON child.tenant_id = %(tenant_id)s AND child.id = e.to_node_id
+ORDER BY e.to_node_id, e.edge_type, e.from_node_id, e.position
+ON CONFLICT DO NOTHING
+RETURNING id::text
+"""
+
+_TRANSACTION_TIME = "SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at"
+
+# What a node or an edge reads like right after it was written, whatever happened to it since.
+_NODE_AS_WRITTEN = """
+SELECT %(data)s::jsonb::text, n.created_by, n.owner_user_id, n.agent_id, n.context_id::text
+FROM entity.node n
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+"""
+_EDGE_AS_WRITTEN = """
+SELECT %(data)s::jsonb::text, e.context_id::text
+FROM entity.edge e
+WHERE e.tenant_id = %(tenant_id)s AND e.id = %(id)s
+"""
+
+
 class GraphWrites:
     """Writes nodes and edges, once per request id."""
 
@@ -153,6 +218,195 @@ class GraphWrites:
             else:
                 return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
         raise Aborted("other calls keep changing the rows that this one needs; try again")
+
+    async def write_missing(self, principal: Principal, write: GraphWrite, request: Request | None) -> Written:
+        """Write the rows that are not there; those that are stay as they are.
+
+        A row is there if its id is, else if its external id, or its ends and type, are. Edges that name a node of
+        this write by its id join the node that is there in its place.
+
+        Raises:
+            NodeNotFound: an end of an edge is missing.
+            InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
+            RequestIdReused: the request id was used with other content.
+        """
+
+        async def work(transaction: Transaction) -> Written:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return outcome(write, answer)
+            answer = await _write_missing(transaction, principal, write)
+            if request:
+                await self._requests.answer(transaction, request, answer)
+            return outcome(write, answer)
+
+        for _ in range(_ATTEMPTS):
+            with suppress(psycopg.IntegrityError):  # an end was deleted meanwhile: the next look names it
+                return await self._database.tenant(principal.tenant_id).transaction(work)
+        raise Aborted("other calls keep changing the rows that this one needs; try again")
+
+    async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:
+        """Write one node.
+
+        Raises:
+            As `write`.
+        """
+        (row,) = (await self.write(principal, write, request)).nodes
+        return await self._node_as_written(principal, write.nodes[0], row)
+
+    async def create_node_unless_there(
+        self, principal: Principal, write: GraphWrite, request: Request | None
+    ) -> tuple[Node, bool]:
+        """Write one node, or return the one that has its external id; and say whether it was there.
+
+        Raises:
+            NodeExists: the id is taken by a node with another external id.
+            RequestIdReused: the request id was used with other content.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        (node,) = write.nodes
+        if not await self._with_external_id(tenant, node):
+            with suppress(ExternalIdTaken):  # by a call that was faster
+                return await self.create_node(principal, write, request), False
+
+        async def work(transaction: Transaction) -> WrittenRow:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return outcome(write, answer).nodes[0]
+            there = (await _standing(transaction, write)).external_ids.get((node.graph_name, node.external_id or ""))
+            if there is None:
+                raise Aborted("the node was deleted meanwhile; try again")
+            answer = _existed(there)
+            if request:
+                await self._requests.answer(transaction, request, answer)
+            return outcome(write, answer).nodes[0]
+
+        row = await tenant.transaction(work)
+        if not row.existed:
+            return await self._node_as_written(principal, node, row), False
+        rows = await tenant.query(NODE, {"tenant_id": tenant.tenant_id, "id": row.id}, named=False)
+        if not rows:
+            raise NodeNotFound("the node was deleted meanwhile", node_id=row.id)
+        return Node._make(rows[0]), True
+
+    async def _with_external_id(self, tenant: Tenant, node: NewNode) -> bool:
+        parameters = {"tenant_id": tenant.tenant_id, "graph_name": node.graph_name, "external_id": node.external_id}
+        return bool(await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False))
+
+    async def create_edge(self, principal: Principal, write: GraphWrite, request: Request | None) -> Edge:
+        """Write one edge.
+
+        Raises:
+            As `write`.
+        """
+        (edge,) = write.edges
+        (row,) = (await self.write(principal, write, request)).edges
+        tenant = self._database.tenant(principal.tenant_id)
+        stored = await tenant.query(
+            _EDGE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": edge.data_json}, named=False
+        )
+        data_json, context_id = stored[0] if stored else (edge.data_json, None)
+        return Edge(
+            id=row.id,
+            graph_name=edge.graph_name,
+            from_node_id=edge.from_node_id,
+            to_node_id=edge.to_node_id,
+            edge_type=edge.edge_type,
+            data_json=data_json,
+            created_at=row.created_at,
+            version=1,
+            context_id=context_id,
+        )
+
+    async def _node_as_written(self, principal: Principal, node: NewNode, row: WrittenRow) -> Node:
+        """Return the node as the call that wrote it saw it, which a repeat of the call must see too."""
+        tenant = self._database.tenant(principal.tenant_id)
+        stored = await tenant.query(
+            _NODE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": node.data_json}, named=False
+        )
+        data_json, created_by, owner_user_id, agent_id, context_id = (
+            stored[0]
+            if stored  # else it was deleted since
+            else (node.data_json, principal.subject, principal.user_id, principal.agent_id, None)
+        )
+        return Node(
+            id=row.id,
+            external_id=node.external_id,
+            graph_name=node.graph_name,
+            agent_bundle_id=node.agent_bundle_id,
+            general_type_name=node.general_type_name,
+            specific_type_name=node.specific_type_name,
+            name=node.name,
+            status=node.status,
+            data_json=data_json,
+            is_archived=False,
+            seq=row.seq,
+            created_at=row.created_at,
+            modified_at=row.created_at,
+            version=1,
+            created_by=created_by,
+            owner_user_id=owner_user_id,
+            agent_id=agent_id,
+            context_id=context_id,
+        )
+
+
+def _existed(there: StandingNode) -> Answer:
+    """Return the answer to a write of one node that was there."""
+    row = (there.id, there.created_at, there.seq)
+    return {"first_id": None, "at": 0, "seqs": [], "existed_nodes": {"0": row}}
+
+
+async def _write_missing(transaction: Transaction, principal: Principal, write: GraphWrite) -> Answer:
+    (time,) = await transaction.query(_TRANSACTION_TIME)
+    answer: Answer = {"first_id": write.first_made_id, "at": time.at, "seqs": []}
+    parameters = _parameters(principal, write, None)
+    aliases: dict[str, str] = {}
+    if write.nodes:
+        seqs = dict(await transaction.query(_WRITE_NEW_NODES, parameters, named=False))
+        answer["seqs"] = sorted(seqs.values())
+        # What was not written is there; a row that another call has written meanwhile is visible from now on.
+        standing = await _standing(transaction, write)
+        taken = set()
+        for position, node in enumerate(write.nodes):
+            if node.id in seqs and node.id not in taken:
+                taken.add(node.id)  # the second row of one id in a request repeats the first
+                continue
+            there = standing.nodes.get(node.id) or standing.external_ids.get((node.graph_name, node.external_id or ""))
+            if there is None:
+                raise Aborted("another call has deleted a row that this one repeats; try again")
+            answer.setdefault("existed_nodes", {})[str(position)] = (there.id, there.created_at, there.seq)
+            aliases[node.id] = there.id
+    if write.edges:
+        write = replace(write, edges=[_joined(edge, aliases) for edge in write.edges])
+        standing = await _standing(transaction, write)
+        for position, edge in enumerate(write.edges):
+            if error := misplaced(edge, write.path("edge", position), standing.nodes):
+                raise error
+        written = await transaction.query(
+            _WRITE_NEW_EDGES, parameters | {"edges": _edge_rows(write.edges)}, named=False
+        )
+        new_ids = {row[0] for row in written}
+        if len(new_ids) < len(write.edges):
+            standing = await _standing(transaction, write)
+        for position, edge in enumerate(write.edges):
+            if edge.id in new_ids:
+                new_ids.discard(edge.id)
+                continue
+            joined = standing.edges.get(edge.id) or standing.edge_ends.get(ends_of(edge))
+            if joined is None:
+                raise Aborted("another call has deleted a row that this one repeats; try again")
+            answer.setdefault("existed_edges", {})[str(position)] = (joined.id, joined.created_at)
+    return answer
+
+
+def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
+    """Return an edge between the nodes that are there in the place of its ends."""
+    if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
+        return edge
+    return replace(
+        edge,
+        from_node_id=aliases.get(edge.from_node_id, edge.from_node_id),
+        to_node_id=aliases.get(edge.to_node_id, edge.to_node_id),
+    )
 
 
 async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:

@@ -1,0 +1,157 @@
+"""Changes of a node: each under the lock of its row, so that what was expected still holds when it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contextgraph.errors import NodeNotFound, StatusConflict, VersionConflict
+from entity_service.merge_patch import merge_patch
+from entity_service.model import Node
+from entity_service.progress import append_status
+from entity_service.store import NODE, NODE_COLUMNS
+from service_runtime.auth import Principal
+from service_runtime.documents import check_size
+from service_runtime.postgres import Database, Transaction
+from service_runtime.requests import Request, Requests
+
+# Not FOR UPDATE: new edges to the node need not wait.
+_LOCK = f"{NODE} FOR NO KEY UPDATE"
+
+# The clock, because `now()` is from before the wait for the lock; never back behind the change before.
+_SET_DATA = f"""
+UPDATE entity.node n
+SET data = %(data)s::jsonb, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+RETURNING {NODE_COLUMNS}
+"""  # noqa: S608
+_SET_STATUS = f"""
+UPDATE entity.node n
+SET status = %(status)s, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+RETURNING {NODE_COLUMNS}
+"""  # noqa: S608
+_SET_ARCHIVED = f"""
+UPDATE entity.node n
+SET is_archived = %(is_archived)s, version = n.version + 1, modified_at = greatest(clock_timestamp(), n.modified_at)
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+RETURNING {NODE_COLUMNS}
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataChange:
+    """What UpdateNodeData is asked for."""
+
+    node_id: str
+    data_json: str  # a JSON object
+    replace: bool  # else it is a merge patch
+    expected_version: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusChange:
+    """What UpdateNodeStatus is asked for."""
+
+    node_id: str
+    status: str
+    expected_status: str | None
+    expected_version: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveChange:
+    """What ArchiveNode is asked for."""
+
+    node_id: str
+    is_archived: bool
+    expected_version: int | None
+
+
+class NodeChanges:
+    """Changes nodes."""
+
+    def __init__(self, database: Database, *, document_bytes_max: int) -> None:
+        self._database = database
+        self._document_bytes_max = document_bytes_max
+        self._requests = Requests("entity")
+
+    async def update_data(self, principal: Principal, change: DataChange, request: Request | None) -> Node:
+        """Merge into a node's data, or replace it.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            VersionConflict: it has another version than expected.
+            LimitExceeded: the result is too large.
+            RequestIdReused: the request id was used with other content.
+        """
+
+        async def work(transaction: Transaction) -> Node:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return Node._make(answer)
+            node = await _locked(transaction, change.node_id)
+            _check_version(node, change.expected_version)
+            data_json = change.data_json if change.replace else merge_patch(node.data_json, change.data_json)
+            check_size("data_json", data_json, size_bytes_max=self._document_bytes_max)
+            node = await _changed(transaction, _SET_DATA, node, data=data_json)
+            if request:
+                # The whole node: nothing else remembers what it was after this change.
+                await self._requests.answer(transaction, request, node)
+            return node
+
+        return await self._database.tenant(principal.tenant_id).transaction(work)
+
+    async def update_status(self, principal: Principal, change: StatusChange) -> Node:
+        """Change a node's status and append the envelope that says so; a node that has it is left alone.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            StatusConflict, VersionConflict: it has another status or version than expected.
+        """
+
+        async def work(transaction: Transaction) -> Node:
+            node = await _locked(transaction, change.node_id)
+            if node.status == change.status:
+                return node
+            if change.expected_status is not None and node.status != change.expected_status:
+                raise StatusConflict("the node has another status", status=node.status)
+            _check_version(node, change.expected_version)
+            await append_status(transaction, principal, node, status=change.status, message=change.message)
+            return await _changed(transaction, _SET_STATUS, node, status=change.status)
+
+        return await self._database.tenant(principal.tenant_id).transaction(work)
+
+    async def archive(self, principal: Principal, change: ArchiveChange) -> Node:
+        """Archive a node or bring it back; one that is so already is left alone.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            VersionConflict: it has another version than expected.
+        """
+
+        async def work(transaction: Transaction) -> Node:
+            node = await _locked(transaction, change.node_id)
+            if node.is_archived == change.is_archived:
+                return node
+            _check_version(node, change.expected_version)
+            return await _changed(transaction, _SET_ARCHIVED, node, is_archived=change.is_archived)
+
+        return await self._database.tenant(principal.tenant_id).transaction(work)
+
+
+async def _locked(transaction: Transaction, node_id: str) -> Node:
+    rows = await transaction.query(_LOCK, {"tenant_id": transaction.tenant_id, "id": node_id}, named=False)
+    if not rows:
+        raise NodeNotFound("no node has this id", node_id=node_id)
+    return Node._make(rows[0])
+
+
+async def _changed(transaction: Transaction, statement: str, node: Node, **values: object) -> Node:
+    parameters = {"tenant_id": transaction.tenant_id, "id": node.id, **values}
+    (row,) = await transaction.query(statement, parameters, named=False)
+    return Node._make(row)
+
+
+def _check_version(node: Node, expected_version: int | None) -> None:
+    if expected_version is not None and node.version != expected_version:
+        raise VersionConflict("the node was changed meanwhile", version=node.version)

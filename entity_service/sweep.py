@@ -1,0 +1,49 @@
+"""Forgetting the request ids that are old enough, one tenant at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from contextgraph.errors import ContextGraphError
+from service_runtime.postgres import Database
+from service_runtime.requests import Requests
+
+_log = logging.getLogger("sweep")
+
+INTERVAL_S = 600.0
+
+_TENANTS = "SELECT id FROM access.tenant ORDER BY id"
+
+
+class RequestSweep:
+    """Sweeps the table `request` of one schema. Replicas may all do it: deleting twice is deleting once."""
+
+    def __init__(self, database: Database, requests: Requests) -> None:
+        self._database = database
+        self._requests = requests
+
+    async def once(self) -> None:
+        """Sweep every tenant; what fails is tried again next time."""
+        try:
+            for row in await self._database.untenanted(_TENANTS):
+                await self._requests.sweep(self._database.tenant(row.id))
+        except ContextGraphError as error:
+            _log.warning("sweep of request ids failed", extra={"error": str(error)})
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Sweep in the background for the block, now and then."""
+        task = asyncio.create_task(self._forever())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _forever(self) -> None:
+        while True:
+            await asyncio.sleep(INTERVAL_S)
+            await self.once()
