@@ -1,7 +1,7 @@
 """The main job on real input, visibly: `make demo`.
 
-Starts a Postgres and both services as processes of their own, keeps files in working memory, finds them through the entity
-graph, writes a conversation, and reads its chat history back through mappings. Everything is removed at the end.
+Starts a Postgres and both services as processes of their own, keeps files in working memory, finds them through the
+entity graph, writes a conversation, and reads its chat history back through mappings. Everything is removed at the end.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailable
+from service_runtime import background
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 
@@ -108,12 +109,10 @@ async def running(
             port=options.port,
         ) from error
     await server.start()
-    checking = asyncio.create_task(_keep_checking(services, health_servicer))
     try:
-        yield port
+        async with background.running(_keep_checking(services, health_servicer)):
+            yield port
     finally:
-        checking.cancel()
-        await asyncio.gather(checking, return_exceptions=True)
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
         await server.stop(options.drain_s)
 

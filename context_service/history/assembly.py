@@ -24,9 +24,7 @@ from context_service.history.messages import (
     ChatMessage,
     content_text,
     metadata_json,
-    name_text,
     parts,
-    role_text,
 )
 from context_service.history.registry import MappingRegistry
 from contextgraph.errors import CostExceeded, InvalidArgument, MappingFailed
@@ -210,27 +208,24 @@ class NodeMapper:
     def _each(self, node: GraphNode) -> Iterator[ChatMessage | None]:
         """Yield what each rule, and each element of a `for_each`, gives: a message or none."""
         variables = self._variables(node)
-        if self._mapping.filter is not None and not self._bool(self._mapping.filter, variables):
+        if self._mapping.filter is not None and not self._value(self._mapping.filter, variables):
             yield None
             return
         for rule in self._mapping.messages:
             if rule.for_each is None:
                 yield self._message(rule, variables, node)
                 continue
-            elements = self._value(rule.for_each, variables)
-            if not isinstance(elements, list):
-                raise EvaluationError("the value is not a list")
-            for index, item in enumerate(elements):
+            for index, item in enumerate(self._value(rule.for_each, variables)):
                 yield self._message(rule, {**variables, "item": item, "index": index}, node)
 
     def _message(self, rule: CompiledMessageRule, variables: dict[str, object], node: GraphNode) -> ChatMessage | None:
-        if rule.when is not None and not self._bool(rule.when, variables):
+        if rule.when is not None and not self._value(rule.when, variables):
             return None
         content = content_text(self._value(rule.content, variables)) if rule.content else ""
         message_parts = parts(self._value(rule.parts, variables)) if rule.parts else ()
         if not content and not message_parts:
             return None
-        role = role_text(self._value(rule.role, variables))
+        role = self._value(rule.role, variables)
         if role not in ROLES:
             self._skipped.roles_unknown += 1
             return None
@@ -239,7 +234,7 @@ class NodeMapper:
             content=content,
             node_id=node.node_id,
             created_at=node.created_at,
-            name=name_text(self._value(rule.name, variables)) if rule.name else "",
+            name=self._value(rule.name, variables) if rule.name else "",
             parts=message_parts,
             metadata_json=metadata_json(self._value(rule.metadata, variables)) if rule.metadata else "",
         )
@@ -247,15 +242,10 @@ class NodeMapper:
     def _variables(self, node: GraphNode) -> dict[str, object]:
         return {"entity": node.entity, "edge": node.edge, "root": self._root}
 
-    def _value(self, rule: Rule, variables: dict[str, object]) -> object:
+    def _value(self, rule: Rule, variables: dict[str, object]) -> Any:
+        """Return the rule's value, of the type that it was compiled for."""
         self._place = rule.place
         return rule.expression.evaluate(variables, self._budget)
-
-    def _bool(self, rule: Rule, variables: dict[str, object]) -> bool:
-        value = self._value(rule, variables)
-        if not isinstance(value, bool):
-            raise EvaluationError("the value is not a bool")
-        return value
 
 
 def _walk(mapping: Mapping, node_id: str) -> Walk:

@@ -29,8 +29,8 @@ class Expression(Protocol):
         """What it reads: ("entity", "data", "content")."""
         ...
 
-    def evaluate(self, variables: Variables[str, object], budget: CallBudget) -> object:
-        """Return its value, or raise EvaluationError."""
+    def evaluate(self, variables: Variables[str, object], budget: CallBudget) -> Any:
+        """Return its value, of the type that it was compiled for, or raise EvaluationError."""
         ...
 
 

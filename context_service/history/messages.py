@@ -77,29 +77,11 @@ def content_text(value: object) -> str:
     raise EvaluationError(f"content is {_type_name(value)}, not a text, an object or a list")
 
 
-def role_text(value: object) -> str:
-    """Return the text of a `role` value; null is no role.
-
-    Raises:
-        EvaluationError: it is of another type.
-    """
-    return _text("role", value)
-
-
-def name_text(value: object) -> str:
-    """Return the text of a `name` value; null is none.
-
-    Raises:
-        EvaluationError: it is of another type.
-    """
-    return _text("name", value)
-
-
 def metadata_json(value: object) -> str:
-    """Return the JSON of a `metadata` value; null is none.
+    """Return the JSON of an object; null is none.
 
     Raises:
-        EvaluationError: it is not an object, or too large.
+        EvaluationError: it is of another type, or too large.
     """
     if value is None:
         return ""
@@ -108,21 +90,17 @@ def metadata_json(value: object) -> str:
     return json_text(value)
 
 
-def parts(value: object) -> tuple[Part, ...]:
+def parts(value: list[object]) -> tuple[Part, ...]:
     """Return the parts of a `parts` value: texts, and objects with a `type`.
 
     `{"type": "text", "text"}`, `{"type": "data", "data"}`, `{"type": "record", "working_memory_id"}`, `{"type": "url",
     "url"}`, `{"type": "tool_call", "id", "name", "arguments"}`, `{"type": "tool_result", "tool_call_id", "content",
-    "is_error"}`; each with `media_type`, `file_name` and `metadata` where they apply. Null is no parts.
+    "is_error"}`; each with `media_type`, `file_name` and `metadata` where they apply.
 
     Raises:
         EvaluationError: an element is neither, lacks a field, or is too large.
     """
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise EvaluationError(f"parts is {_type_name(value)}, not a list")
-    _check_size(value)
+    to_json(value, bytes_max=VALUE_BYTES_MAX)  # all of them together: one large element may be there a thousand times
     return tuple(map(_part, value))
 
 
@@ -132,9 +110,8 @@ def json_text(value: object) -> str:
     Raises:
         EvaluationError: it is larger, or no JSON stands for it.
     """
-    _check_size(value)
     try:
-        return orjson.dumps(to_json(value)).decode()
+        return orjson.dumps(to_json(value, bytes_max=VALUE_BYTES_MAX)).decode()
     except orjson.JSONEncodeError as error:
         raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
 
@@ -189,26 +166,6 @@ def _text(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
     return value
-
-
-def _check_size(value: object) -> None:
-    """Refuse a value whose JSON would be too long, without building it: it may hold a large one a thousand times.
-
-    Raises:
-        EvaluationError: it has more than `VALUE_BYTES_MAX`.
-    """
-    size_bytes = 0
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        size_bytes += len(item) + 2 if isinstance(item, str | bytes) else 4
-        if size_bytes > VALUE_BYTES_MAX:
-            raise EvaluationError(f"the value has more than {VALUE_BYTES_MAX} bytes")
-        if isinstance(item, dict):
-            pending.extend(item)
-            pending.extend(item.values())
-        elif isinstance(item, list):
-            pending.extend(item)
 
 
 def _type_name(value: object) -> str:

@@ -161,6 +161,8 @@ class MappingRegistry:
 
     async def keep_current(self) -> None:
         """Forget what was found whenever any mapping changed; runs until it is cancelled."""
+        for name in built_in_names():  # the first compilation of a process takes a tenth of a second: not a caller's
+            await asyncio.to_thread(built_in, name)
         while True:
             try:
                 revision = await self._store.revision()

@@ -1,0 +1,206 @@
+"""Chat history by cases in YAML: graph, mapping, question, expected answer.
+
+Every case runs twice: against the rules alone, over a graph in a dictionary, and against the real stack.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import orjson
+import pytest
+import yaml
+from google.protobuf.json_format import ParseDict
+
+from context_service.history.assembly import ContextAssembly, History, Question
+from context_service.history.mappings import Mapping, built_in, compile_mapping
+from context_service.servicers import mappings as wire
+from contextgraph.context.v1 import chat_history_pb2 as history_pb
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextgraph.errors import ContextGraphError, MappingNotFound
+from service_runtime.auth import Principal
+from tests.conftest import KEY, PRINCIPAL, Addresses
+from tests.errors import raised
+from tests.fakes.entity_graph import FakeEdge, FakeEntityGraph, FakeNode
+
+FOLDER = Path(__file__).parents[1] / "cases" / "history"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+METADATA = [("authorization", f"Bearer {KEY}")]
+
+
+def cases() -> list[Any]:
+    return [
+        pytest.param(case, id=f"{path.stem}: {case['name']}")
+        for path in sorted(FOLDER.glob("*.yaml"))
+        for case in yaml.safe_load(path.read_text("utf-8"))
+    ]
+
+
+class Graph:
+    """A case's graph, with real ids for its letters."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.ids = {letter: str(uuid.uuid4()) for letter in case["nodes"]}
+        self.letters = {node_id: letter for letter, node_id in self.ids.items()}
+        self.nodes = []
+        for seq, (letter, node) in enumerate(case["nodes"].items()):
+            kind = node.get("type", "Node")
+            self.nodes.append(
+                FakeNode(
+                    id=self.ids[letter],
+                    type=kind,
+                    general_type=node.get("general_type", kind),
+                    created_at=START + timedelta(seconds=node.get("at", seq)),
+                    seq=seq,
+                    data=node.get("data", {}),
+                    name=node.get("name", ""),
+                    status=node.get("status", "Created"),
+                    external_id=node.get("external_id", ""),
+                    archived=node.get("archived", False),
+                )
+            )
+        self.edges = [
+            FakeEdge(from_id=self.ids[a], to_id=self.ids[b], type=kind, order=i, data=dict(*data))
+            for i, (a, kind, b, *data) in enumerate(case["edges"])
+        ]
+
+
+class OneMapping:
+    """A registry with the mapping of a case."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self._case = case
+
+    async def find(self, principal: Principal, app_id: str, name: str) -> Mapping:
+        rules = self._case.get("mapping", "simple_chat")
+        if isinstance(rules, dict):
+            return compile_mapping(wire.rules(ParseDict(rules, history_pb.MappingRules())))
+        found = built_in(rules)
+        if found is None:
+            raise MappingNotFound("no such mapping")
+        return found
+
+
+def start_of(case: dict[str, Any]) -> str:
+    return case.get("start", next(iter(case["nodes"])))
+
+
+def compare(case: dict[str, Any], graph: Graph, messages: list[Any], failed: int, unknown: int) -> None:
+    expected = case["messages"]
+    answer = []
+    for message, wanted in zip(messages, expected + [None] * len(messages), strict=False):
+        row: Any = [message.role, message.content]
+        if isinstance(wanted, dict):
+            row = {"role": message.role, "content": message.content}
+            if "name" in wanted:
+                row["name"] = message.name
+            if "metadata" in wanted:
+                row["metadata"] = orjson.loads(message.metadata_json)
+            if "node" in wanted:
+                row["node"] = graph.letters[message.node_id]
+            if "parts" in wanted:
+                row["parts"] = [part_of(part) for part in message.parts]
+        answer.append(row)
+    assert answer == expected
+    assert (failed, unknown) == (case.get("nodes_failed", 0), case.get("roles_unknown", 0))
+
+
+def part_of(part: Any) -> dict[str, Any]:
+    """A part of either world, as the fields that are set."""
+    names = ["text", "data_json", "working_memory_id", "url", "media_type", "file_name", "metadata_json"]
+    row = {name: getattr(part, name) for name in names if getattr(part, name)}
+    for name, fields in (
+        ("tool_call", ["id", "name", "arguments_json"]),
+        ("tool_result", ["tool_call_id", "content_json", "is_error"]),
+    ):
+        value = getattr(part, name)
+        if value and any(getattr(value, one) for one in fields):
+            row[name] = {one: getattr(value, one) for one in fields if getattr(value, one)}
+    return row
+
+
+@pytest.mark.parametrize("case", cases())
+async def test_the_rules_alone(case: dict[str, Any]):
+    graph = Graph(case)
+    assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
+    question = Question(
+        node_id=graph.ids[start_of(case)],
+        app_id="",
+        mapping_name="",
+        max_messages=case.get("max_messages", 0),
+        strict=case.get("strict", False),
+    )
+    if "error" in case:
+        with pytest.raises(ContextGraphError) as caught:
+            await assembly.chat_history(PRINCIPAL, question)
+        assert caught.value.reason == case["error"]
+        return
+    history: History = await assembly.chat_history(PRINCIPAL, question)
+    compare(case, graph, history.messages, history.skipped.nodes_failed, history.skipped.roles_unknown)
+
+
+@pytest.mark.parametrize("case", cases())
+async def test_the_real_stack(case: dict[str, Any], services: Addresses):
+    graph = Graph(case)
+    async with grpc.aio.insecure_channel(services.entity) as entity, grpc.aio.insecure_channel(services.context) as own:
+        await write(EntityGraphStub(entity), graph)
+        stub = ChatHistoryStub(own)
+        request = history_pb.GetChatHistoryRequest(
+            node_id=graph.ids[start_of(case)],
+            max_messages=case.get("max_messages", 0),
+            strict=case.get("strict", False),
+        )
+        try:
+            rules = case.get("mapping", "")
+            if isinstance(rules, dict):
+                register = history_pb.RegisterMappingRequest(
+                    mapping_name="case", rules=ParseDict(rules, history_pb.MappingRules())
+                )
+                await stub.RegisterMapping(register, metadata=METADATA)
+                rules = "case"
+            request.mapping_name = rules
+            answer = await stub.GetChatHistory(request, metadata=METADATA)
+        except grpc.aio.AioRpcError as error:
+            assert raised(error).reason == case.get("error"), error.details()
+            return
+        assert "error" not in case
+        compare(case, graph, list(answer.messages), answer.nodes_failed, answer.roles_unknown)
+
+        streamed, last = [], None
+        stream_request = history_pb.StreamChatHistoryRequest()
+        stream_request.ParseFromString(request.SerializeToString())
+        async for last in stub.StreamChatHistory(stream_request, metadata=METADATA):
+            streamed += last.messages
+        compare(case, graph, streamed, last.nodes_failed, last.roles_unknown)
+
+
+async def write(stub: EntityGraphStub, graph: Graph) -> None:
+    request = graph_pb.WriteGraphRequest()
+    for node in graph.nodes:
+        added = request.nodes.add(
+            id=node.id,
+            external_id=node.external_id,
+            general_type_name=node.general_type,
+            specific_type_name=node.type,
+            name=node.name,
+            status=node.status,
+            data_json=orjson.dumps(node.data).decode(),
+        )
+        added.created_at.FromDatetime(node.created_at)
+    for edge in graph.edges:
+        request.edges.add(
+            from_node_id=edge.from_id,
+            to_node_id=edge.to_id,
+            edge_type=edge.type,
+            data_json=orjson.dumps(edge.data).decode(),
+        )
+    await stub.WriteGraph(request, metadata=METADATA)
+    for node in graph.nodes:
+        if node.archived:
+            await stub.ArchiveNode(graph_pb.ArchiveNodeRequest(node_id=node.id), metadata=METADATA)

@@ -1,0 +1,298 @@
+"""Registered mappings: checked now, versioned, the same everywhere within a second."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import grpc
+import psycopg
+import pytest
+
+import context_service.app
+from context_service.history.mappings import DEFAULT_NAME, built_in, built_in_names
+from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextgraph.errors import (
+    ContextGraphError,
+    InvalidArgument,
+    InvalidPageToken,
+    LimitExceeded,
+    MappingExists,
+    MappingNotFound,
+)
+from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
+from tests.errors import raised
+
+METADATA = [("authorization", f"Bearer {KEY}")]
+OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
+
+
+@pytest.fixture
+async def stub(services: Addresses) -> AsyncIterator[ChatHistoryStub]:
+    async with grpc.aio.insecure_channel(services.context) as channel:
+        yield ChatHistoryStub(channel)
+
+
+def rules(content: str = "entity.data.content", **more: object) -> pb.MappingRules:
+    return pb.MappingRules(messages=[pb.MessageRule(role="'user'", content=content)], **more)
+
+
+async def register(stub: ChatHistoryStub, name: str = "mine", metadata: object = METADATA, **fields: object):
+    fields.setdefault("rules", rules())
+    return await stub.RegisterMapping(pb.RegisterMappingRequest(mapping_name=name, **fields), metadata=metadata)
+
+
+async def failure(call: object) -> ContextGraphError:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return raised(caught.value)
+
+
+async def test_the_same_rules_again_are_ok_and_change_nothing(stub: ChatHistoryStub):
+    first = await register(stub, app_id="app")
+    second = await register(stub, app_id="app")
+
+    assert (first.changed, second.changed) == (True, False)
+    assert second.mapping == first.mapping
+    assert first.mapping.version == 1
+
+
+async def test_other_rules_need_replace_or_a_higher_version(stub: ChatHistoryStub):
+    await register(stub)
+    other = rules("entity.data.text")
+
+    assert type(await failure(register(stub, rules=other))) is MappingExists
+    replaced = await register(stub, rules=other, replace=True)
+    higher = await register(stub, rules=rules("entity.name"), rules_version=5)
+
+    assert (replaced.changed, replaced.mapping.version) == (True, 2)
+    assert (higher.changed, higher.mapping.version, higher.mapping.rules_version) == (True, 3, 5)
+
+
+async def test_a_rolling_deployment_never_flips_a_mapping_back(stub: ChatHistoryStub):
+    await register(stub, rules=rules("entity.name"), rules_version=2)
+
+    old_replica = await register(stub, rules=rules("entity.data.content"), rules_version=1)
+    old_replica_that_insists = await register(stub, rules_version=1, replace=True)
+
+    for answer in (old_replica, old_replica_that_insists):
+        assert not answer.changed
+        assert answer.mapping.rules.messages[0].content == "entity.name"
+
+
+async def test_the_same_version_with_other_rules_is_refused(stub: ChatHistoryStub):
+    await register(stub, rules_version=1)
+
+    error = await failure(register(stub, rules=rules("entity.name"), rules_version=1))
+
+    assert (error.reason, error.metadata["rules_version"]) == ("MAPPING_EXISTS", "1")
+
+
+async def test_fifty_replicas_that_register_at_once_get_one_version(stub: ChatHistoryStub):
+    answers = await asyncio.gather(*(register(stub) for _ in range(50)))
+
+    assert {answer.mapping.version for answer in answers} == {1}
+    assert sum(answer.changed for answer in answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "place"),
+    [
+        ({"content": "entity.data.content +"}, "rules.messages[0].content", ("1", "22")),
+        ({"content": "entiti.data"}, "rules.messages[0].content", ("1", "1")),
+        ({"content": "entity.name.\n  nosuch(1)"}, "rules.messages[0].content", ("2", "3")),
+    ],
+)
+async def test_an_error_names_field_line_and_column(
+    stub: ChatHistoryStub, fields: dict[str, str], field: str, place: tuple[str, str]
+):
+    error = await failure(register(stub, rules=rules(**fields)))
+
+    assert type(error) is InvalidArgument
+    assert error.violations[0].field == field
+    assert (error.metadata["line"], error.metadata["column"]) == place
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        (pb.MappingRules(), "rules.messages"),
+        (pb.MappingRules(messages=[pb.MessageRule(content="'a'")]), "rules.messages[0].role"),
+        (pb.MappingRules(messages=[pb.MessageRule(role="'user'")]), "rules.messages[0].content"),
+        (rules(content_field="content", role_field="role"), "rules.messages"),
+        (pb.MappingRules(content_field="content"), "rules.role_field"),
+        (pb.MappingRules(role_field="role"), "rules.content_field"),
+        (pb.MappingRules(role_field="ro le", content_field="content"), "rules.role_field"),
+        (rules(direction="sideways"), "rules.direction"),
+        (rules(order="upwards"), "rules.order"),
+        (rules(ordering="random"), "rules.ordering"),
+        (rules(depth_max=101), "rules.depth_max"),
+        (rules(depth_max=-1), "rules.depth_max"),
+        (rules(order_by="a", order_field="b"), "rules.order_field"),
+        (rules(order_by="a", ordering="timestamp_asc"), "rules.ordering"),
+        (rules(filter="'not a bool'"), "rules.filter"),
+        (rules(filter="item == 1"), "rules.filter"),
+    ],
+)
+async def test_rules_without_a_meaning_are_refused_with_the_field(
+    stub: ChatHistoryStub, wrong: pb.MappingRules, field: str
+):
+    error = await failure(register(stub, rules=wrong))
+
+    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", field)
+
+
+@pytest.mark.parametrize(
+    "too_much",
+    [
+        rules("entity.name + " * 400 + "''"),
+        rules("(" * 60 + "entity.name" + ")" * 60),
+        pb.MappingRules(messages=[pb.MessageRule(role="'user'", content="entity.name")] * 33),
+    ],
+)
+async def test_expressions_and_rules_have_limits(stub: ChatHistoryStub, too_much: pb.MappingRules):
+    assert type(await failure(register(stub, rules=too_much))) is LimitExceeded
+
+
+async def test_an_app_has_200_mappings_at_most(stub: ChatHistoryStub, urls: Urls):
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        await register(stub, "mapping-0", app_id="app")
+        connection.execute(
+            "INSERT INTO context.mapping"
+            " SELECT (jsonb_populate_record(m, jsonb_build_object('name', 'mapping-' || i))).*"
+            " FROM context.mapping m, generate_series(1, 199) i"
+        )
+
+    error = await failure(register(stub, "one-more", app_id="app"))
+
+    assert (error.reason, error.metadata["limit_max"]) == ("LIMIT_EXCEEDED", "200")
+    await register(stub, "one-more", app_id="another app")
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "n" * 129])
+async def test_a_name_must_be_one(stub: ChatHistoryStub, name: str):
+    assert (await failure(register(stub, name))).reason in ("INVALID_ARGUMENT", "LIMIT_EXCEEDED")
+
+
+async def test_the_names_of_built_in_mappings_cannot_be_registered(stub: ChatHistoryStub):
+    for name in built_in_names():
+        assert type(await failure(register(stub, name))) is MappingExists
+
+
+async def test_a_name_is_looked_up_in_the_app_then_in_the_shared_scope(stub: ChatHistoryStub):
+    async def found(app_id: str) -> str:
+        answer = await stub.GetMapping(pb.GetMappingRequest(app_id=app_id, mapping_name="mine"), metadata=METADATA)
+        return answer.mapping.rules.messages[0].content
+
+    await register(stub, rules=rules("'shared'"))
+    await register(stub, app_id="app", rules=rules("'of the app'"))
+
+    assert await found("app") == "'of the app'"
+    assert await found("another app") == "'shared'"
+    assert await found("") == "'shared'"
+
+
+async def test_not_found_names_the_apps_that_have_it(stub: ChatHistoryStub):
+    await register(stub, app_id="one")
+    await register(stub, app_id="two")
+
+    error = await failure(stub.GetMapping(pb.GetMappingRequest(app_id="three", mapping_name="mine"), metadata=METADATA))
+
+    assert type(error) is MappingNotFound
+    assert error.metadata["apps"] == "one,two"
+
+
+async def test_another_tenant_sees_nothing_of_it(stub: ChatHistoryStub):
+    await register(stub, app_id="one")
+
+    error = await failure(stub.GetMapping(pb.GetMappingRequest(app_id="one", mapping_name="mine"), metadata=OTHERS))
+    listed = await stub.ListMappings(pb.ListMappingsRequest(), metadata=OTHERS)
+
+    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
+    assert [mapping.mapping_name for mapping in listed.mappings] == built_in_names()
+    assert (await register(stub, app_id="one", rules=rules("'theirs'"), metadata=OTHERS)).changed
+
+
+async def test_a_list_follows_its_pages_and_ends_with_the_built_in_ones(stub: ChatHistoryStub):
+    for app_id, name in [("", "b"), ("app", "a"), ("app", "c"), ("z", "a")]:
+        await register(stub, name, app_id=app_id)
+
+    for page_size in (1, 2, 3, 100):
+        seen, token = [], ""
+        while True:
+            request = pb.ListMappingsRequest(page_size=page_size, page_token=token)
+            answer = await stub.ListMappings(request, metadata=METADATA)
+            seen += [(mapping.app_id, mapping.mapping_name, mapping.built_in) for mapping in answer.mappings]
+            token = answer.next_page_token
+            if not token:
+                break
+        assert seen == [
+            ("", "b", False),
+            ("app", "a", False),
+            ("app", "c", False),
+            ("z", "a", False),
+            *(("", name, True) for name in built_in_names()),
+        ]
+
+    only = await stub.ListMappings(pb.ListMappingsRequest(app_id="app"), metadata=METADATA)
+    assert [mapping.mapping_name for mapping in only.mappings] == ["a", "c"]
+
+
+async def test_a_page_token_of_another_query_is_refused(stub: ChatHistoryStub):
+    for name in ("a", "b"):
+        await register(stub, name)
+    first = await stub.ListMappings(pb.ListMappingsRequest(page_size=1), metadata=METADATA)
+
+    for request, metadata in [
+        (pb.ListMappingsRequest(page_token=first.next_page_token, app_id="app"), METADATA),
+        (pb.ListMappingsRequest(page_token=first.next_page_token), OTHERS),
+        (pb.ListMappingsRequest(page_token="nonsense"), METADATA),
+    ]:
+        assert type(await failure(stub.ListMappings(request, metadata=metadata))) is InvalidPageToken
+
+
+async def test_a_change_reaches_another_replica_within_a_second(
+    stub: ChatHistoryStub, services: Addresses, context_settings, callers
+):
+    async with AsyncExitStack() as stack:
+        settings = context_settings.model_copy(update={"entity_service_url": services.entity})
+        port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
+        replica = ChatHistoryStub(await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{port}")))
+        request = pb.GetMappingRequest(mapping_name="mine")
+        await register(stub, rules=rules("'one'"))
+        while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 1:
+            pass
+
+        await register(stub, rules=rules("'two'"), replace=True)
+        changed_at = time.monotonic()
+        while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 2:
+            await asyncio.sleep(0.01)
+
+        assert time.monotonic() - changed_at < 1.5  # half a second's poll, on a busy machine
+
+
+async def test_a_mapping_that_no_longer_compiles_is_listed_as_broken(stub: ChatHistoryStub, urls: Urls):
+    await register(stub)
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE context.mapping SET rules = jsonb_set(rules, '{messages,0,content}', '\"gone(entity)\"')"
+        )
+        connection.execute("UPDATE context.mapping_revision SET revision = revision + 1")
+    await asyncio.sleep(0.7)
+
+    listed = await stub.ListMappings(pb.ListMappingsRequest(), metadata=METADATA)
+    broken = next(mapping for mapping in listed.mappings if mapping.mapping_name == "mine")
+    request = pb.GetChatHistoryRequest(node_id="018f2b5e-0000-7000-8000-000000000000", mapping_name="mine")
+    error = await failure(stub.GetChatHistory(request, metadata=METADATA))
+    mended = await register(stub, rules=rules("entity.name"), replace=True)
+
+    assert "gone" in broken.error
+    assert error.reason == "MAPPING_BROKEN"
+    assert mended.mapping.error == ""
+
+
+def test_the_default_mapping_is_built_in():
+    assert built_in(DEFAULT_NAME) is not None

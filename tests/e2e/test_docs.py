@@ -1,0 +1,72 @@
+"""The examples of the documentation run as printed, in a process of their own, and print what the page says.
+
+An example is a Python block behind a line `<!-- run -->` (in the README: every Python block); the text block behind
+it is its output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import KEY, Addresses
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"(?P<mark><!-- run -->\n)?```python\n(?P<code>.*?)```\n+(?:```text\n(?P<output>.*?)```)?", re.DOTALL
+)
+
+
+def examples() -> list[object]:
+    found = []
+    for page in PAGES:
+        for number, match in enumerate(BLOCK.finditer(page.read_text("utf-8")), 1):
+            if match["mark"] or page.name == "README.md":
+                found.append(pytest.param(match["code"], match["output"], id=f"{page.name}-{number}"))
+    return found
+
+
+@pytest.mark.parametrize(("code", "output"), examples())
+async def test_an_example_runs_as_printed(code: str, output: str | None, services: Addresses, tmp_path: Path):
+    (tmp_path / "README.md").write_text("a file to upload\n")
+    environment = {
+        **os.environ,
+        "CONTEXT_SERVICE_ADDRESS": services.context,
+        "ENTITY_SERVICE_ADDRESS": services.entity,
+        "CONTEXT_SERVICE_API_KEY": KEY,
+    }
+
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        code,
+        cwd=tmp_path,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    printed, errors = await process.communicate()
+
+    assert errors.decode() == ""
+    if output is not None:
+        assert printed.decode() == output
+
+
+def test_the_readme_shows_the_example_that_is_there_to_run():
+    (code,) = [match["code"] for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
+    example = (ROOT / "examples" / "chat.py").read_text("utf-8")
+    assert example.endswith(code)
+
+
+def test_every_link_to_a_file_of_ours_leads_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
