@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -89,6 +89,7 @@ class Connection:
     async def upload(self, rpc: str, messages: AsyncIterator[Any], *, idle_timeout_s: float, metadata: Metadata) -> Any:
         """Send messages and return the one answer, which may come before all are sent."""
         call = self._method(rpc)(metadata=metadata)
+        first_status = _FirstStatus(call)
         try:
             async for message in messages:
                 if call.done():
@@ -96,15 +97,16 @@ class Connection:
                 async with asyncio.timeout(idle_timeout_s):
                     try:
                         await call.write(message)
-                    except asyncio.InvalidStateError:
-                        break  # it was answered meanwhile
+                    except (asyncio.InvalidStateError, grpc.RpcError):
+                        break  # it is over; awaiting it says how
             async with asyncio.timeout(idle_timeout_s):
                 await call.done_writing()
                 return await call
         except TimeoutError:
             raise self._silence(idle_timeout_s) from None
         except grpc.RpcError as error:
-            raise self._error(error) from error
+            told = first_status.instead_of(error)
+            raise self._error(told) from told
         except asyncio.CancelledError:
             self._check_cancelled()
             raise
@@ -150,6 +152,39 @@ class Connection:
         task = asyncio.current_task()
         if self._closed and task is not None and not task.cancelling():
             raise Cancelled("the client was closed while the call was under way") from None
+
+
+class _FirstStatus:
+    """Keeps the status that the server gave a call.
+
+    A write that fails because the call is over makes grpc.aio put an INTERNAL of its own over the status that it
+    already has (github.com/grpc/grpc/issues/36066).
+    """
+
+    def __init__(self, call: Any) -> None:
+        self._error: grpc.RpcError | None = None
+        call.add_done_callback(self._keep)
+
+    def instead_of(self, error: grpc.RpcError) -> grpc.RpcError:
+        """Return the kept status if `error` is one that grpc put over it."""
+        if self._error is not None and error.code() is grpc.StatusCode.INTERNAL:
+            return self._error
+        return error
+
+    def _keep(self, call: Any) -> None:
+        code, details, trailing = map(_result, (call.code(), call.details(), call.trailing_metadata()))
+        if code not in (None, grpc.StatusCode.OK, grpc.StatusCode.INTERNAL):
+            self._error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details=details)
+
+
+def _result(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Return what a coroutine returns that has nothing to wait for; None if it has."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stopped:
+        return stopped.value
+    coroutine.close()
+    return None
 
 
 async def source_of(source: UploadSource) -> Source:
