@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,18 +22,21 @@ _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
 
 @asynccontextmanager
 async def serving(
-    *servicers: object, callers: Authenticator | None = None, port: int = 0, options: Sequence[tuple[str, Any]] = ()
+    *servicers: object, callers: Authenticator | None = None, port: int = 0, credentials: Any = None
 ) -> AsyncIterator[str]:
     """Serve subclasses of generated servicers; yields the address."""
     server = grpc.aio.server(
         interceptors=[Border(callers or Anonymous(), calls_max=100)],
-        options=[("grpc.so_reuseport", 0), *options],
+        options=[("grpc.so_reuseport", 0)],
     )
     for servicer in servicers:
         for base, add in _ADD.items():
             if isinstance(servicer, base):
                 add(servicer, server)
-    bound = server.add_insecure_port(f"127.0.0.1:{port}")
+    if credentials is None:
+        bound = server.add_insecure_port(f"127.0.0.1:{port}")
+    else:
+        bound = server.add_secure_port(f"127.0.0.1:{port}", credentials)
     await server.start()
     try:
         yield f"127.0.0.1:{bound}"

@@ -389,7 +389,7 @@ async def test_a_silent_download_is_left(world, tmp_path):
 
 async def test_a_slow_reader_is_no_silence():
     async with serving(memory := Memory()) as address:
-        blob = memory.put(content_of(4 * MIB))
+        blob = memory.put(content_of(2 * MIB))
         async with AsyncContextClient(address, idle_timeout_s=IDLE) as client:
             async for _ in await client.get_blob(blob):
                 await asyncio.sleep(IDLE * 1.5)

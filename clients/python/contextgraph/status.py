@@ -20,10 +20,11 @@ from contextgraph.errors import ContextGraphError, FieldViolation, error_classes
 DOMAIN = "contextgraph"
 DETAILS_KEY = "grpc-status-details-bin"
 
-# gRPC keeps metadata below 8 KiB; what is larger arrives as an error of the transport and says nothing.
-_MESSAGE_CHARS_MAX = 1024
-_VALUE_CHARS_MAX = 256
-_VIOLATIONS_MAX = 8
+# Peers keep metadata below 8 KiB; what is larger arrives as an error of the transport and says nothing. The message
+# travels twice: percent-encoded (three bytes for one) as the status's text, and with the details in base64.
+_MESSAGE_BYTES_MAX = 1024
+_VALUE_BYTES_MAX = 256
+_DETAILS_BYTES_MAX = 3072
 
 _CLASS_OF_REASON = {error_class.reason: error_class for error_class in error_classes()}
 _CLASS_OF_CODE: dict[grpc.StatusCode, type[ContextGraphError]] = {}
@@ -31,19 +32,36 @@ for _error_class in error_classes():
     _CLASS_OF_CODE.setdefault(_error_class.code, _error_class)  # parents come first
 
 
+def message_of(error: ContextGraphError) -> str:
+    """Return the text of `error`'s status, cut so that it travels."""
+    return _cut(error.message, _MESSAGE_BYTES_MAX)
+
+
 def details_of(error: ContextGraphError) -> bytes:
-    """Return the serialized `google.rpc.Status` of `error`, for the trailing metadata."""
-    status = Status(code=error.code.value[0], message=error.message[:_MESSAGE_CHARS_MAX])
-    values = {key: value[:_VALUE_CHARS_MAX] for key, value in error.metadata.items()}
-    status.details.add().Pack(ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=values))
-    if error.violations:
-        violations = [
-            BadRequest.FieldViolation(
-                field=violation.field[:_VALUE_CHARS_MAX], description=violation.description[:_VALUE_CHARS_MAX]
-            )
-            for violation in error.violations[:_VIOLATIONS_MAX]
-        ]
-        status.details.add().Pack(BadRequest(field_violations=violations))
+    """Return the serialized `google.rpc.Status` of `error`, for the trailing metadata.
+
+    Texts are cut, and of many values the last are left out, so that the rest arrives.
+    """
+    info = ErrorInfo(reason=error.reason, domain=DOMAIN)
+    left_bytes = _DETAILS_BYTES_MAX - _MESSAGE_BYTES_MAX
+    for key, text in error.metadata.items():
+        value = _cut(text, _VALUE_BYTES_MAX)
+        left_bytes -= len(key.encode()) + len(value.encode())
+        if left_bytes < 0:
+            break
+        info.metadata[key] = value
+    bad_request = BadRequest()
+    for violation in error.violations:
+        field, description = (_cut(text, _VALUE_BYTES_MAX) for text in (violation.field, violation.description))
+        left_bytes -= len(field.encode()) + len(description.encode())
+        if left_bytes < 0:
+            break
+        bad_request.field_violations.add(field=field, description=description)
+
+    status = Status(code=error.code.value[0], message=message_of(error))
+    status.details.add().Pack(info)
+    if bad_request.field_violations:
+        status.details.add().Pack(bad_request)
     if error.retry_after_s is not None:
         delay = Duration()
         delay.FromMilliseconds(round(error.retry_after_s * 1000))
@@ -81,7 +99,13 @@ def error_of(code: grpc.StatusCode, message: str, details: bytes | None) -> Cont
     if error_class is None or error_class.code is not code:  # a newer server, or not one of ours
         error_class = _CLASS_OF_CODE.get(code, ContextGraphError)
     error = error_class(status.message or message, violations=violations, retry_after_s=retry_after_s)
-    error.metadata = dict(info.metadata)
+    error.metadata = dict(sorted(info.metadata.items()))  # on the wire they have no order
     if info.reason:
         error.reason = info.reason
     return error
+
+
+def _cut(text: str, bytes_max: int) -> str:
+    """Return the beginning of `text` that fits, in whole characters."""
+    encoded = text.encode(errors="replace")  # a lone surrogate cannot travel
+    return encoded[:bytes_max].decode(errors="ignore")

@@ -1,0 +1,278 @@
+"""Values: what they parse, what they refuse to send, how they read."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import subprocess
+import sys
+import time
+import tomllib
+import uuid
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import contextgraph
+from contextgraph import (
+    BlobEntry,
+    ChatHistory,
+    ChatMapping,
+    ChatMessage,
+    Edge,
+    MemoryType,
+    Node,
+    Part,
+    Record,
+    TraversedNode,
+    WrittenRow,
+    new_id,
+)
+from contextgraph.client import _messages as messages
+from contextgraph.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
+from contextgraph.entity.v1 import entity_graph_pb2
+from contextgraph.errors import InvalidArgument
+
+ROOT = Path(__file__).resolve().parents[2]
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+STAMP = Timestamp(seconds=int(AT.timestamp()), nanos=678901000)
+
+
+def filled(message):
+    """Set every field of a message, so that one which a value forgets shows."""
+    for index, field in enumerate(message.DESCRIPTOR.fields, start=1):
+        if field.containing_oneof is not None and field.containing_oneof.name == "content":
+            continue
+        if field.message_type is not None and field.message_type.full_name == "google.protobuf.Timestamp":
+            getattr(message, field.name).CopyFrom(STAMP)
+        elif field.message_type is not None:
+            target = getattr(message, field.name)
+            filled(target.add() if field.is_repeated else target)
+        elif field.is_repeated:
+            getattr(message, field.name).append(f"{field.name}!")
+        elif field.enum_type is not None:
+            setattr(message, field.name, 2)
+        elif field.name.endswith("_json"):
+            setattr(message, field.name, json.dumps({"n": index}))
+        else:
+            setattr(message, field.name, {9: f"{field.name}!", 8: True}.get(field.type, index))
+    return message
+
+
+@pytest.mark.parametrize(
+    ("value_class", "message"),
+    [
+        (Node, entity_graph_pb2.Node()),
+        (Edge, entity_graph_pb2.Edge()),
+        (WrittenRow, entity_graph_pb2.WrittenRow()),
+        (TraversedNode, entity_graph_pb2.TraversedNode()),
+        (Record, working_memory_pb2.WMRecord()),
+        (BlobEntry, working_memory_pb2.BlobEntry()),
+        (ChatMessage, message_pb2.ChatMessage()),
+        (Part, message_pb2.Part(text="x")),
+    ],
+)
+def test_a_value_has_every_field_of_its_message(value_class, message):
+    value = value_class.from_proto(filled(message))
+
+    for field in message.DESCRIPTOR.fields:
+        found, sent = getattr(value, field.name), getattr(message, field.name)
+        if field.message_type is not None and field.message_type.full_name == "google.protobuf.Timestamp":
+            assert found == AT
+        elif field.message_type is None and field.enum_type is None and not field.is_repeated:
+            assert found == sent
+        elif field.containing_oneof is None:
+            assert found, field.name
+    assert pickle.loads(pickle.dumps(value)) == value
+    assert hash(value)
+
+
+def test_json_is_parsed_when_it_is_asked_for_and_once():
+    node = Node.from_proto(entity_graph_pb2.Node(data_json='{"a": 12345678901234567890123}'))
+    assert node.data == {"a": 12345678901234567890123}  # not a float
+    assert node.data is node.data
+    assert Node.from_proto(entity_graph_pb2.Node(data_json="broken")).id == ""
+
+
+def test_a_record_without_inline_content_has_none():
+    record = Record.from_proto(working_memory_pb2.WMRecord())
+    assert (record.content, record.metadata, record.expires_at, record.status) == (None, {}, None, "active")
+    assert Record.from_proto(working_memory_pb2.WMRecord(content_json="[1]")).content == [1]
+
+
+def test_parts_say_what_they_are():
+    call = message_pb2.Part(tool_call=message_pb2.ToolCall(id="1", name="search", arguments_json='{"q": 1}'))
+    result = message_pb2.Part(tool_result=message_pb2.ToolResult(tool_call_id="1", content_json="[]"))
+    parts = [Part.from_proto(part) for part in (call, result, message_pb2.Part(text="hi"), message_pb2.Part())]
+
+    assert [part.kind for part in parts] == ["tool_call", "tool_result", "text", ""]
+    assert parts[0].tool_call.arguments == {"q": 1}
+    assert parts[1].tool_result.content == []
+    assert (parts[2].text, parts[2].tool_call, parts[2].data) == ("hi", None, None)
+
+
+def test_a_chat_history_is_a_sequence():
+    said = [ChatMessage(role="user", content=str(n), node_id="", created_at=AT) for n in range(3)]
+    history = ChatHistory(messages=tuple(said), nodes_failed=1)
+
+    assert len(history) == 3
+    assert list(history) == said
+    assert history[-1] == said[-1]
+    assert history[:2] == tuple(said[:2])
+    assert said[1] in history
+    assert not ChatHistory()
+    assert str(history) == "user: 0\nuser: 1\nuser: 2"
+    assert repr(history) == "ChatHistory(3 messages, nodes_failed=1, roles_unknown=0)"
+
+
+def test_values_read_well():
+    node = Node(id="7", general_type_name="Session", name="support", created_at=AT, modified_at=AT, data_json="{}")
+    edge = Edge(id="8", from_node_id="7", to_node_id="9", edge_type="Contains", created_at=AT)
+    record = Record(
+        working_memory_id="1", memory_type="file", name="a.md", size_bytes=2100, created_at=AT, updated_at=AT
+    )
+
+    assert str(node) == 'Session "support" (7)'
+    assert repr(node) == (
+        "Node(id='7', general_type_name='Session', name='support', data_json='{}',"
+        " created_at=2026-01-02T03:04:05.678901Z, modified_at=2026-01-02T03:04:05.678901Z, version=1)"
+    )
+    assert str(edge) == "7 -Contains-> 9"
+    assert str(record) == "a.md (file, 2.1 kB)"
+    assert len(repr(Node(id="x" * 10_000, general_type_name="T", created_at=AT, modified_at=AT))) < 300
+    assert str(ChatMapping(mapping_name="m", app_id="a")) == "a/m"
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "shown"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_999, "1.0 MB"),
+        (5e12, "5.0 TB"),
+    ],
+)
+def test_sizes_read_well(size_bytes, shown):
+    record = Record(
+        working_memory_id="1", memory_type="f", name="x", size_bytes=int(size_bytes), created_at=AT, updated_at=AT
+    )
+    assert shown in str(record)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", {1, 2}, AT, b"bytes"])
+def test_what_json_has_not_is_refused_with_its_field(value):
+    with pytest.raises(InvalidArgument) as raised:
+        messages.to_object("node.data_json", {"key": value})
+
+    assert raised.value.violations[0].field == "node.data_json"
+
+
+def test_a_document_that_holds_itself_is_refused():
+    data: dict = {}
+    data["self"] = data
+    with pytest.raises(InvalidArgument):
+        messages.to_object("data_json", data)
+
+
+@pytest.mark.parametrize("value", [[], "text", 5])
+def test_data_is_an_object(value):
+    with pytest.raises(InvalidArgument, match="object"):
+        messages.to_object("data_json", value)
+
+
+def test_a_naive_time_is_refused():
+    with pytest.raises(InvalidArgument, match="time zone"):
+        messages.to_timestamp("created_at", datetime(2026, 1, 1))
+    elsewhere = AT.astimezone(timezone(timedelta(hours=5)))
+    assert messages.to_timestamp("created_at", elsewhere) == STAMP
+
+
+def test_one_text_is_not_a_list_of_texts():
+    """Else a walk over "Contains" would follow edges of the types C, o, n and so on."""
+    with pytest.raises(InvalidArgument, match="edge_types"):
+        messages.texts("edge_types", "Contains")
+    with pytest.raises(InvalidArgument, match="node_ids"):
+        messages.ids("node_ids", new_id())
+
+
+def test_a_choice_names_its_choices():
+    with pytest.raises(InvalidArgument, match="out, in, both"):
+        messages.choice("direction", "up", messages.DIRECTIONS)
+
+
+def test_a_mask_names_what_is_given():
+    assert messages.record_mask({"metadata": {}, "name": "x", "embedding": [], "embedding_model": "m"}) == [
+        "embedding",
+        "metadata_json",
+        "name",
+    ]
+    with pytest.raises(TypeError, match="colour"):
+        messages.record_input(colour="red")
+    with pytest.raises(InvalidArgument, match="not both"):
+        messages.record_input(content=1, content_json="1")
+
+
+def test_rules_are_a_dict_of_the_protos_fields():
+    rules = {"edge_types": ["Contains"], "messages": [{"role": "'user'", "content": "entity.data.text"}]}
+    message = messages.mapping_rules(rules)
+    mapping = ChatMapping.from_proto(chat_history_pb2.Mapping(mapping_name="m", rules=message))
+    assert mapping.rules == rules
+
+    with pytest.raises(InvalidArgument, match="edge_type"):
+        messages.mapping_rules({"edge_type": ["Contains"]})
+
+
+@given(milliseconds=st.integers(0, 2**47))
+def test_ids_are_uuids_of_version_7_in_the_order_of_time(milliseconds):
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patch:
+        patch.setattr(time, "time_ns", lambda: milliseconds * 1_000_000)
+        first = uuid.UUID(new_id())
+        patch.setattr(time, "time_ns", lambda: (milliseconds + 1) * 1_000_000)
+        second = uuid.UUID(new_id())
+
+    assert first.version == 7
+    assert first.variant == uuid.RFC_4122
+    assert first.int >> 80 == milliseconds
+    assert first < second
+
+
+def test_memory_types_are_plain_texts():
+    record = working_memory_pb2.WMRecordInput(memory_type=MemoryType.JSON)
+    assert record.memory_type == "data/json" == MemoryType.JSON == str(MemoryType.JSON)
+
+
+def test_the_sync_client_is_what_the_async_one_makes_it():
+    tool = ROOT / "clients" / "python" / "tools" / "make_sync.py"
+    subprocess.run([sys.executable, str(tool), "--check"], check=True)
+
+
+def test_the_version_is_said_once_and_again():
+    project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
+    assert contextgraph.__version__ == project["project"]["version"]
+
+
+def test_everything_public_is_there():
+    for name in contextgraph.__all__:
+        assert getattr(contextgraph, name) is not None
+    assert set(contextgraph.__all__) == set(dir(contextgraph))
+    with pytest.raises(AttributeError):
+        contextgraph.no_such_name  # noqa: B018
+
+
+def test_importing_errors_does_not_import_the_clients():
+    """The servers import the package for its errors; none of them needs a second client."""
+    code = "import contextgraph, sys; print([m for m in sys.modules if m.startswith('contextgraph.client')])"
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_the_package_is_typed():
+    assert (Path(contextgraph.__file__).parent / "py.typed").exists()
