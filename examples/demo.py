@@ -10,13 +10,13 @@ import hashlib
 import random
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
 
-from context_service.dev import free_port, stack
+from context_service import dev
 from contextgraph import ChatMessage, ContextClient, EdgeInput, EntityClient, NodeInput
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,23 +25,23 @@ BINARY_BYTES = 3 * 1024 * 1024
 
 def main() -> None:
     """Run the demo."""
-    with tempfile.TemporaryDirectory() as name:
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
-        with step("Postgres (with pgvector), the Entity Service and the Context Service, three processes"):
-            running = stack(folder, context_port=free_port(), entity_port=free_port(), keep=False)
-            services = running.__enter__()
-        try:
-            print(f"    Context Service {services.context_address}, Entity Service {services.entity_address}")
-            with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
-                files(graph, context, folder)
-                session_id = conversation(graph)
-                history(context, session_id)
-                own_mapping(graph, context)
-        finally:
-            with step("all stopped"):
-                running.__exit__(None, None, None)
-    left = psutil.Process().children(recursive=True)
-    print(f"    processes left behind: {len(left)}")
+        with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
+            ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
+            services = stack.enter_context(dev.stack(folder, **ports, keep=False))
+        print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
+        with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
+            files(graph, context, folder)
+            session_id = conversation(graph)
+            history(context, session_id)
+            own_mapping(graph, context)
+        title("Done")
+        with step("stop all of it"):
+            stack.close()
+    print(f"  {len(psutil.Process().children(recursive=True))} processes left behind")
+    print(f"  {time.perf_counter() - started:.1f} s in all")
 
 
 def files(graph: EntityClient, context: ContextClient, folder: Path) -> None:
@@ -128,7 +128,7 @@ def own_mapping(graph: EntityClient, context: ContextClient) -> None:
     show(messages)
 
 
-def show(messages: Iterator[ChatMessage]) -> None:
+def show(messages: Iterable[ChatMessage]) -> None:
     """Print messages as a person reads them."""
     for message in messages:
         print(f"    {message.role:>10}: {message.content}")

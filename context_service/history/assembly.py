@@ -177,13 +177,14 @@ class NodeMapper:
             CallBudgetExceeded: the call has spent what it may.
         """
         messages: list[ChatMessage] = []
+        if time.perf_counter() > self._pause_at:  # here too: a node on which a rule fails does not come to the other
+            await self._pause()
         try:
             for message in self._each(node):
                 if message is not None:
                     messages.append(message)
                 if time.perf_counter() > self._pause_at:
-                    await asyncio.sleep(0)
-                    self._pause_at = time.perf_counter() + SLICE_S
+                    await self._pause()
         except EvaluationError as error:
             if self._strict:
                 raise MappingFailed(
@@ -204,6 +205,10 @@ class NodeMapper:
         except EvaluationError:
             return None
         return None if ranked is None else (*ranked, node.created_at, node.seq)
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(0)
+        self._pause_at = time.perf_counter() + SLICE_S
 
     def _each(self, node: GraphNode) -> Iterator[ChatMessage | None]:
         """Yield what each rule, and each element of a `for_each`, gives: a message or none."""

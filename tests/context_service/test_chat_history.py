@@ -1,0 +1,165 @@
+"""Chat history over gRPC: who may read it, what happens when something is away, how long and large it may be."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import grpc
+import orjson
+import pytest
+
+import context_service.app
+import entity_service.app
+from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextgraph.errors import ContextGraphError
+from tests.conftest import KEY, OTHER_KEY, Addresses
+from tests.errors import raised
+
+METADATA = [("authorization", f"Bearer {KEY}")]
+OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
+NEVER_WAS = "018f2b5e-0000-7000-8000-000000000000"
+
+
+class Stubs:
+    def __init__(self, context: grpc.aio.Channel, entity: grpc.aio.Channel) -> None:
+        self.history = ChatHistoryStub(context)
+        self.graph = EntityGraphStub(entity)
+
+    async def session(self, turns: list[dict[str, object]]) -> str:
+        session_id = str(uuid.uuid4())
+        for start in range(0, len(turns), 900):
+            request = graph_pb.WriteGraphRequest()
+            if start == 0:
+                request.nodes.add(id=session_id, general_type_name="Session")
+            for turn in turns[start : start + 900]:
+                node_id = str(uuid.uuid4())
+                request.nodes.add(id=node_id, general_type_name="Turn", data_json=orjson.dumps(turn).decode())
+                request.edges.add(from_node_id=session_id, to_node_id=node_id, edge_type="Contains")
+            await self.graph.WriteGraph(request, metadata=METADATA)
+        return session_id
+
+
+@pytest.fixture
+async def stubs(services: Addresses) -> AsyncIterator[Stubs]:
+    async with (
+        grpc.aio.insecure_channel(services.context) as context,
+        grpc.aio.insecure_channel(services.entity) as own,
+    ):
+        yield Stubs(context, own)
+
+
+async def failure(call: object) -> ContextGraphError:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        if hasattr(call, "__aiter__"):
+            async for _ in call:
+                pass
+        else:
+            await call
+    return raised(caught.value)
+
+
+async def test_a_node_that_never_was_and_another_tenants_node_look_the_same(stubs: Stubs):
+    session_id = await stubs.session([{"user_input": "secret"}])
+
+    for rpc, request in [
+        (stubs.history.GetChatHistory, pb.GetChatHistoryRequest),
+        (stubs.history.StreamChatHistory, pb.StreamChatHistoryRequest),
+    ]:
+        theirs = await failure(rpc(request(node_id=session_id), metadata=OTHERS))
+        never = await failure(rpc(request(node_id=NEVER_WAS), metadata=OTHERS))
+        assert theirs.reason == never.reason == "NODE_NOT_FOUND"
+        assert theirs.message.replace(session_id, "") == never.message.replace(NEVER_WAS, "")
+
+
+@pytest.mark.parametrize("metadata", [None, [("authorization", "Bearer wrong")]])
+async def test_without_a_key_nothing_is_answered(stubs: Stubs, metadata: object):
+    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=NEVER_WAS), metadata=metadata))
+
+    assert error.reason == "UNAUTHENTICATED"
+
+
+@pytest.mark.parametrize("node_id", ["", "session-1", "' OR 1=1", "0" * 10_000])
+async def test_a_malformed_id_names_its_field(stubs: Stubs, node_id: str):
+    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=node_id), metadata=METADATA))
+
+    assert error.reason == "INVALID_ARGUMENT"
+    assert error.violations[0].field == "node_id"
+
+
+async def test_a_history_past_one_message_is_refused_whole_and_streamed_in_order(stubs: Stubs):
+    turns = [{"user_input": f"{number:06} " + "x" * 2000} for number in range(2500)]
+    session_id = await stubs.session(turns)
+
+    error = await failure(stubs.history.GetChatHistory(pb.GetChatHistoryRequest(node_id=session_id), metadata=METADATA))
+    contents, sizes = [], []
+    async for answer in stubs.history.StreamChatHistory(
+        pb.StreamChatHistoryRequest(node_id=session_id), metadata=METADATA
+    ):
+        contents += [message.content for message in answer.messages]
+        sizes.append(answer.ByteSize())
+
+    assert (error.reason, error.metadata["use"]) == ("ANSWER_TOO_LARGE", "StreamChatHistory")
+    assert contents == [turn["user_input"] for turn in turns]
+    assert max(sizes) < 2 * 1024 * 1024
+
+
+async def test_the_newest_are_read_from_the_end_without_the_rest(stubs: Stubs):
+    session_id = await stubs.session([{"user_input": str(number)} for number in range(3000)])
+
+    answer = await stubs.history.GetChatHistory(
+        pb.GetChatHistoryRequest(node_id=session_id, max_messages=3), metadata=METADATA
+    )
+
+    assert [message.content for message in answer.messages] == ["2997", "2998", "2999"]
+
+
+async def test_two_reads_are_the_same(stubs: Stubs):
+    session_id = await stubs.session([{"user_input": str(number)} for number in range(50)])
+    request = pb.GetChatHistoryRequest(node_id=session_id)
+
+    first, second = [await stubs.history.GetChatHistory(request, metadata=METADATA) for _ in range(2)]
+
+    assert first == second
+
+
+async def test_the_entity_service_down_is_unavailable_within_the_deadline_and_then_works_again(
+    stubs: Stubs, context_settings, entity_settings, callers
+):
+    session_id = await stubs.session([{"user_input": "still there"}])
+    async with AsyncExitStack() as stack:
+        own_entity = AsyncExitStack()
+        port = await own_entity.enter_async_context(entity_service.app.running(entity_settings, callers=callers))
+        settings = context_settings.model_copy(update={"entity_service_url": f"127.0.0.1:{port}"})
+        own_port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
+        channel = await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{own_port}"))
+        history = ChatHistoryStub(channel)
+        request = pb.GetChatHistoryRequest(node_id=session_id)
+        assert (await history.GetChatHistory(request, metadata=METADATA)).messages
+
+        await own_entity.aclose()
+        started = time.monotonic()
+        error = await failure(history.GetChatHistory(request, metadata=METADATA, timeout=5))
+        took_s = time.monotonic() - started
+
+        again_there = entity_settings.model_copy(update={"entity_service_port": port})
+        async with entity_service.app.running(again_there, callers=callers):
+            give_up_at = time.monotonic() + 10
+            while True:
+                try:
+                    answer = await history.GetChatHistory(request, metadata=METADATA, timeout=5)
+                    break
+                except grpc.aio.AioRpcError as again:
+                    assert again.code() is grpc.StatusCode.UNAVAILABLE
+                    assert time.monotonic() < give_up_at
+                    await asyncio.sleep(0.1)
+
+    assert (error.reason, error.metadata["dependency"]) == ("UNAVAILABLE", "entity-service")
+    assert took_s < 5
+    assert [message.content for message in answer.messages] == ["still there"]
