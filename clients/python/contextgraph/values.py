@@ -523,7 +523,7 @@ class ChatMapping(_Value):
 
     @property
     def rules(self) -> dict[str, Any]:
-        """Return the rules as they were registered, without the fields that are at their defaults."""
+        """Return the rules as a dict, as `register_mapping` takes them."""
         if self._rules is None:
             object.__setattr__(self, "_rules", json.loads(self.rules_json))
         rules: dict[str, Any] = self._rules

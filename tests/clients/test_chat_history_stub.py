@@ -1,0 +1,69 @@
+"""ChatHistory through the generated stub on a sync channel, as a bundle calls it: a claim for each RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from contextgraph import EdgeInput, EntityClient, NodeInput, new_id
+from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from tests.conftest import KEY, Addresses
+
+METADATA = (("authorization", f"Bearer {KEY}"),)
+
+
+@pytest.fixture(scope="module")
+def grpc_addr(stack: Addresses) -> str:
+    return stack.context
+
+
+@pytest.fixture(scope="module")
+def grpc_stub_cls() -> type:
+    return ChatHistoryStub
+
+
+@pytest.fixture(scope="module")
+def session_id(stack: Addresses) -> Iterator[str]:
+    session = NodeInput("Session")
+    turns = [NodeInput("Turn", data={"user_input": f"q{n}", "assistant_output": f"a{n}"}) for n in range(2)]
+    with EntityClient(stack.entity, api_key=KEY) as graph:
+        graph.write_graph([session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+    yield session.id
+
+
+@pytest.fixture
+def mapping(grpc_stub) -> pb.Mapping:
+    rules = pb.MappingRules(role_field="role", content_field="text")
+    request = pb.RegisterMappingRequest(mapping_name=f"mapping-{new_id()}", rules=rules)
+    return grpc_stub.RegisterMapping(request, metadata=METADATA).mapping
+
+
+def test_GetChatHistory_answers_the_conversation(grpc_stub, session_id):
+    answer = grpc_stub.GetChatHistory(pb.GetChatHistoryRequest(node_id=session_id), metadata=METADATA)
+    assert [message.content for message in answer.messages] == ["q0", "a0", "q1", "a1"]
+
+
+def test_StreamChatHistory_streams_the_same(grpc_stub, session_id):
+    request = pb.StreamChatHistoryRequest(node_id=session_id, max_messages=3)
+    answers = grpc_stub.StreamChatHistory(request, metadata=METADATA)
+    assert [message.content for answer in answers for message in answer.messages] == ["a0", "q1", "a1"]
+
+
+def test_RegisterMapping_again_changes_nothing(grpc_stub, mapping):
+    request = pb.RegisterMappingRequest(mapping_name=mapping.mapping_name, rules=mapping.rules)
+    answer = grpc_stub.RegisterMapping(request, metadata=METADATA)
+    assert (answer.mapping, answer.changed) == (mapping, False)
+
+
+def test_GetMapping_answers_what_is_registered(grpc_stub, mapping):
+    request = pb.GetMappingRequest(mapping_name=mapping.mapping_name)
+    assert grpc_stub.GetMapping(request, metadata=METADATA).mapping == mapping
+
+
+def test_ListMappings_marks_the_built_in_ones(grpc_stub, mapping):
+    answer = grpc_stub.ListMappings(pb.ListMappingsRequest(page_size=1000), metadata=METADATA)
+    found = {each.mapping_name: each.built_in for each in answer.mappings}
+    assert found["simple_chat"]
+    assert found[mapping.mapping_name] is False

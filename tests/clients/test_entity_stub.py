@@ -1,0 +1,117 @@
+"""EntityGraph through the generated stub on a sync channel, as a bundle calls it: a claim for each RPC."""
+
+from __future__ import annotations
+
+import json
+
+import grpc
+import pytest
+
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextgraph.ids import new_id
+from tests.conftest import KEY, Addresses
+
+METADATA = (("authorization", f"Bearer {KEY}"),)
+
+
+@pytest.fixture(scope="module")
+def grpc_addr(stack: Addresses) -> str:
+    return stack.entity
+
+
+@pytest.fixture(scope="module")
+def grpc_stub_cls() -> type:
+    return EntityGraphStub
+
+
+@pytest.fixture
+def node(grpc_stub) -> pb.Node:
+    request = pb.CreateNodeRequest(node=pb.NodeInput(general_type_name="Session", data_json='{"a": 1}'))
+    return grpc_stub.CreateNode(request, metadata=METADATA).node
+
+
+@pytest.fixture
+def child(grpc_stub, node) -> pb.Node:
+    request = pb.CreateNodeRequest(node=pb.NodeInput(general_type_name="Turn", name=f"turn {new_id()}"))
+    child = grpc_stub.CreateNode(request, metadata=METADATA).node
+    edge = pb.EdgeInput(from_node_id=node.id, to_node_id=child.id, edge_type="Contains")
+    grpc_stub.CreateEdge(pb.CreateEdgeRequest(edge=edge), metadata=METADATA)
+    return child
+
+
+def test_CreateNode_answers_the_node(node):
+    assert (node.general_type_name, node.status, json.loads(node.data_json)) == ("Session", "Created", {"a": 1})
+
+
+def test_CreateEdge_joins_two_nodes(grpc_stub, node, child):
+    edge = pb.EdgeInput(from_node_id=child.id, to_node_id=node.id, edge_type="InResponseTo")
+    answer = grpc_stub.CreateEdge(pb.CreateEdgeRequest(edge=edge), metadata=METADATA).edge
+    assert (answer.from_node_id, answer.to_node_id, answer.edge_type) == (child.id, node.id, "InResponseTo")
+
+
+def test_WriteGraph_writes_rows_that_know_each_other(grpc_stub):
+    nodes = [pb.NodeInput(id=new_id(), general_type_name="Turn") for _ in range(2)]
+    edges = [pb.EdgeInput(from_node_id=nodes[0].id, to_node_id=nodes[1].id, edge_type="Calls")]
+    answer = grpc_stub.WriteGraph(pb.WriteGraphRequest(nodes=nodes, edges=edges), metadata=METADATA)
+    assert [row.id for row in answer.nodes] == [node.id for node in nodes]
+    assert len(answer.edges) == 1
+
+
+def test_GetNode_answers_what_was_written(grpc_stub, node):
+    assert grpc_stub.GetNode(pb.GetNodeRequest(node_id=node.id), metadata=METADATA).node == node
+
+
+def test_GetNode_without_a_key_is_unauthenticated(grpc_stub, node):
+    with pytest.raises(grpc.RpcError) as raised:
+        grpc_stub.GetNode(pb.GetNodeRequest(node_id=node.id))
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_BatchGetNodes_lists_what_is_missing(grpc_stub, node):
+    request = pb.BatchGetNodesRequest(node_ids=[node.id, missing := new_id()])
+    answer = grpc_stub.BatchGetNodes(request, metadata=METADATA)
+    assert [found.id for found in answer.nodes] == [node.id]
+    assert answer.missing_ids == [missing]
+
+
+def test_GetNodeByExternalId_finds_the_callers_own_id(grpc_stub):
+    external_id = f"thread {new_id()}"
+    request = pb.CreateNodeRequest(node=pb.NodeInput(general_type_name="Session", external_id=external_id))
+    node = grpc_stub.CreateNode(request, metadata=METADATA).node
+    answer = grpc_stub.GetNodeByExternalId(pb.GetNodeByExternalIdRequest(external_id=external_id), metadata=METADATA)
+    assert answer.node == node
+
+
+def test_GetNodeByName_counts_its_namesakes(grpc_stub, child):
+    answer = grpc_stub.GetNodeByName(pb.GetNodeByNameRequest(name=child.name), metadata=METADATA)
+    assert (answer.node.id, answer.matches) == (child.id, 1)
+
+
+def test_UpdateNodeData_merges(grpc_stub, node):
+    request = pb.UpdateNodeDataRequest(node_id=node.id, data_json='{"b": 2}', expected_version=1)
+    answer = grpc_stub.UpdateNodeData(request, metadata=METADATA)
+    assert (json.loads(answer.node.data_json), answer.node.version) == ({"a": 1, "b": 2}, 2)
+
+
+def test_UpdateNodeStatus_sets_the_status(grpc_stub, node):
+    request = pb.UpdateNodeStatusRequest(node_id=node.id, status="Running", expected_status="Created")
+    assert grpc_stub.UpdateNodeStatus(request, metadata=METADATA).node.status == "Running"
+
+
+def test_ArchiveNode_works_both_ways(grpc_stub, node):
+    for restore in (False, True):
+        request = pb.ArchiveNodeRequest(node_id=node.id, restore=restore)
+        assert grpc_stub.ArchiveNode(request, metadata=METADATA).node.is_archived is not restore
+
+
+def test_ListEdges_lists_the_edges_of_a_node(grpc_stub, node, child):
+    (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
+    assert edge.to_node_id == child.id
+
+
+def test_Traverse_streams_what_it_reaches(grpc_stub, node, child):
+    request = pb.TraverseRequest(start_node_ids=[node.id], edge_types=["Contains"], depth_max=1)
+    pages = list(grpc_stub.Traverse(request, metadata=METADATA))
+    assert [reached.node.id for page in pages for reached in page.nodes] == [child.id]
+    assert pages[0].indexed

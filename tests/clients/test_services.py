@@ -1,0 +1,269 @@
+"""Both clients against both real services: every method once, as a user would call it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from contextgraph import EdgeInput, MemoryType, NodeInput, new_id
+from contextgraph.errors import (
+    EdgeExists,
+    ExternalIdTaken,
+    InvalidArgument,
+    MappingExists,
+    NodeNotFound,
+    RecordArchived,
+    RecordHasNoBlob,
+    RequestIdReused,
+    StatusConflict,
+    Unauthenticated,
+    VersionConflict,
+)
+from tests.clients.memory import MIB
+from tests.conftest import KEY, OTHER_KEY, Addresses
+
+
+@pytest.fixture
+async def graph(world, services: Addresses):
+    async with world.entity(services.entity, api_key=KEY) as client:
+        yield client
+
+
+@pytest.fixture
+async def context(world, services: Addresses):
+    async with world.context(services.context, api_key=KEY) as client:
+        yield client
+
+
+async def test_nodes(world, graph):
+    created_at = datetime(2020, 1, 2, tzinfo=UTC)
+    node = await world.run(
+        graph.create_node,
+        "Session",
+        name="support",
+        data={"n": 1, "text": "ünï"},
+        external_id="thread-1",
+        created_at=created_at,
+    )
+    assert (node.status, node.graph_name, node.specific_type_name, node.version) == ("Created", "default", "Session", 1)
+    assert node.created_at == created_at
+    assert await world.run(graph.get_node, node.id) == node
+    assert await world.run(graph.get_node_by_external_id, "thread-1") == node
+    found, matches = await world.run(graph.get_node_by_name, "support")
+    assert (found, matches) == (node, 1)
+    assert await world.run(graph.create_node, "Session", external_id="thread-1", get_existing=True) == node
+    with pytest.raises(ExternalIdTaken) as raised:
+        await world.run(graph.create_node, "Session", external_id="thread-1")
+    assert raised.value.metadata["node_id"] == node.id
+
+    missing = new_id()
+    batch = await world.run(graph.batch_get_nodes, [missing, node.id])
+    assert batch.nodes == [node]
+    assert batch.missing_ids == [missing]
+
+    node = await world.run(graph.update_node_data, node.id, {"n": None, "m": 2}, expected_version=1)
+    assert node.data == {"text": "ünï", "m": 2}
+    node = await world.run(graph.update_node_data, node.id, {"k": [1]}, replace=True)
+    assert node.data == {"k": [1]}
+    with pytest.raises(VersionConflict):
+        await world.run(graph.update_node_data, node.id, {}, expected_version=1)
+
+    node = await world.run(graph.update_node_status, node.id, "Running", expected_status="Created", message="begun")
+    assert node.status == "Running"
+    with pytest.raises(StatusConflict):
+        await world.run(graph.update_node_status, node.id, "Failed", expected_status="Created")
+
+    assert (await world.run(graph.archive_node, node.id)).is_archived
+    with pytest.raises(NodeNotFound):
+        await world.run(graph.get_node_by_name, "support")
+    assert not (await world.run(graph.archive_node, node.id, restore=True)).is_archived
+
+
+async def test_edges_and_walks(world, graph):
+    session = await world.run(graph.create_node, "Session")
+    turn = await world.run(graph.create_node, "Turn")
+    edge = await world.run(graph.create_edge, session.id, turn.id, "Contains", data={"why": "first"})
+    assert (edge.from_node_id, edge.to_node_id, edge.data) == (session.id, turn.id, {"why": "first"})
+    with pytest.raises(EdgeExists):
+        await world.run(graph.create_edge, session.id, turn.id, "Contains")
+
+    turns = [NodeInput("Turn", data={"n": n}) for n in range(250)]
+    edges = [EdgeInput(session.id, each.id, "Contains") for each in turns]
+    written = await world.run(graph.write_graph, turns, edges)
+    assert [row.id for row in written.nodes] == [each.id for each in turns]
+    again = await world.run(graph.write_graph, turns[:2], edges[:2], on_existing="skip")
+    assert [row.existed for row in (*again.nodes, *again.edges)] == [True] * 4
+
+    listed = await world.run(graph.list_edges, session.id, edge_types=["Contains"])
+    assert [each.to_node_id for each in listed] == [turn.id, *(each.id for each in turns)]
+    assert await world.run(graph.list_edges, session.id, direction="in") == []
+
+    reached = await world.run(graph.traverse, session.id, edge_types=["Contains"], include_start=True)
+    assert [each.node.id for each in reached] == [session.id, turn.id, *(each.id for each in turns)]
+    assert reached[0].reached_by is None
+    assert reached[1].reached_by.data == {"why": "first"}
+    newest = await world.run(graph.traverse, session.id, descending=True, limit=3)
+    assert [each.node.data["n"] for each in newest] == [249, 248, 247]
+
+    (first,) = await world.run(graph.traverse_pages, session.id, limit=10)
+    (second,) = await world.run(graph.traverse_pages, session.id, limit=10, page_token=first.next_page_token)
+    assert len({reached.node.id for page in (first, second) for reached in page.nodes}) == 20
+
+
+async def test_a_write_repeated_by_hand_answers_as_the_first_time(world, graph):
+    request_id = new_id()
+    node = await world.run(graph.create_node, "Session", name="once", request_id=request_id)
+    assert await world.run(graph.create_node, "Session", name="once", request_id=request_id) == node
+    with pytest.raises(RequestIdReused):
+        await world.run(graph.create_node, "Session", name="twice", request_id=request_id)
+
+
+async def test_records(world, context):
+    entity_node_id = new_id()
+    expires_at = datetime.now(UTC) + timedelta(days=1)
+    record = await world.run(
+        context.insert_wm_record,
+        MemoryType.JSON,
+        "plan",
+        content_json='{"b": 1,  "a": 2}',
+        entity_node_id=entity_node_id,
+        metadata={"page": {"n": 1}},
+        tags=["draft", "mine"],
+        expires_at=expires_at,
+        embedding=[0.5] * 1536,
+        embedding_model="m-1",
+    )
+    assert (record.memory_type, record.provider, record.status) == ("data/json", "postgres", "active")
+    assert record.content_json == '{"b": 1,  "a": 2}'  # byte for byte
+    assert record.content == {"a": 2, "b": 1}
+    assert record.tags == ("draft", "mine")
+    assert abs(record.expires_at - expires_at) < timedelta(milliseconds=1)
+    assert await world.run(context.fetch_wm_record, record.working_memory_id) == record
+    assert await world.run(context.get_content, record) == b'{"b": 1,  "a": 2}'
+    with pytest.raises(RecordHasNoBlob):
+        await world.read(context, record)
+
+    changed = await world.run(
+        context.update_wm_record, record.working_memory_id, name="better plan", content=[1], tags=[], expected_version=1
+    )
+    assert (changed.name, changed.content, changed.tags, changed.metadata) == ("better plan", [1], (), record.metadata)
+    assert changed.version == 2
+    emptied = await world.run(context.update_wm_record, record.working_memory_id, expires_at=None, metadata=None)
+    assert (emptied.expires_at, emptied.metadata) == (None, {})
+
+    for n in range(5):
+        await world.run(
+            context.insert_wm_record, "note", f"n{n}", content=n, entity_node_id=entity_node_id, metadata={"n": n}
+        )
+    records = await world.run(context.fetch_wm_records_by_entity, entity_node_id, page_size=2)
+    assert [each.name for each in records] == ["n4", "n3", "n2", "n1", "n0", "better plan"]
+    assert records[0].content is None
+    notes = await world.run(
+        context.fetch_wm_records_by_entity,
+        entity_node_id,
+        memory_types=["note"],
+        metadata_contains={"n": 3},
+        with_content=True,
+    )
+    assert [(each.name, each.content) for each in notes] == [("n3", 3)]
+
+
+async def test_files(world, context, tmp_path):
+    entity_node_id = new_id()
+    content = os.urandom(3 * MIB + 17)
+    (tmp_path / "in.bin").write_bytes(content)
+    record = await world.run(context.upload_blob, tmp_path / "in.bin", entity_node_id=entity_node_id)
+    assert (record.name, record.memory_type, record.provider) == ("in.bin", "file", "local")
+    assert record.sha256 == hashlib.sha256(content).hexdigest()
+
+    await world.run(context.download_blob, record.working_memory_id, tmp_path / "out.bin")
+    assert (tmp_path / "out.bin").read_bytes() == content
+    assert await world.read(context, record.blob_key) == content
+    assert await world.read(context, record, offset_bytes=MIB - 1, length_bytes=2) == content[MIB - 1 : MIB + 1]
+
+    small = await world.run(context.upload_blob, [b"he", b"llo"], name="hello.md", entity_node_id=entity_node_id)
+    assert small.content_type == "text/markdown"
+    assert await world.run(context.get_content, small) == b"hello"
+    with pytest.raises(InvalidArgument):
+        await world.run(context.upload_blob, b"hello", name="x", sha256="0" * 64)
+
+    blobs = await world.run(context.list_blobs, entity_node_id, page_size=1)
+    assert [blob.name for blob in blobs] == ["hello.md", "in.bin"]
+    assert await world.run(context.delete_blob, blobs[1]) == record.working_memory_id
+    with pytest.raises(RecordArchived):
+        await world.read(context, record)
+    assert await world.read(context, record, include_archived=True) == content
+    assert [blob.name for blob in await world.run(context.list_blobs, entity_node_id)] == ["hello.md"]
+
+
+async def test_an_upload_repeated_by_hand_is_one_record(world, context):
+    request_id = new_id()
+    content = os.urandom(2 * MIB)
+    first = await world.run(context.upload_blob, content, name="x", request_id=request_id)
+    again = await world.run(context.upload_blob, content, name="x", request_id=request_id)
+    assert again.working_memory_id == first.working_memory_id
+
+
+async def test_chat_history(world, graph, context):
+    session = NodeInput("Session")
+    turns = [NodeInput("Turn", data={"user_input": f"q{n}", "assistant_output": f"a{n}"}) for n in range(3)]
+    await world.run(
+        graph.write_graph, [session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns]
+    )
+
+    for read in (context.chat_history, context.get_chat_history):
+        history = await world.run(read, session.id)
+        assert [str(message) for message in history] == [
+            "user: q0",
+            "assistant: a0",
+            "user: q1",
+            "assistant: a1",
+            "user: q2",
+            "assistant: a2",
+        ]
+        assert (history.nodes_failed, history.roles_unknown) == (0, 0)
+        newest = await world.run(read, session.id, max_messages=3)
+        assert [message.content for message in newest] == ["a1", "q2", "a2"]
+        with pytest.raises(NodeNotFound):
+            await world.run(read, new_id())
+
+
+async def test_mappings(world, graph, context):
+    rules = {"edge_types": ["Says"], "role_field": "role", "content_field": "text"}
+    mapping = await world.run(context.register_mapping, "said", rules, app_id="shop")
+    assert (mapping.mapping_name, mapping.app_id, mapping.version) == ("said", "shop", 1)
+    assert mapping.rules.items() >= rules.items()
+    assert await world.run(context.register_mapping, "said", rules, app_id="shop") == mapping
+    with pytest.raises(MappingExists):
+        await world.run(context.register_mapping, "said", {**rules, "content_field": "other"}, app_id="shop")
+    assert await world.run(context.get_mapping, "said", app_id="shop") == mapping
+    listed = await world.run(context.list_mappings, page_size=1)
+    assert {str(each) for each in listed} >= {"shop/said", "simple_chat"}
+
+    person = await world.run(graph.create_node, "Person")
+    line = await world.run(graph.create_node, "Line", data={"role": "user", "text": "hello"})
+    await world.run(graph.create_edge, person.id, line.id, "Says")
+    history = await world.run(context.chat_history, person.id, mapping_name="said", app_id="shop")
+    assert [(message.role, message.content, message.node_id) for message in history] == [("user", "hello", line.id)]
+
+
+async def test_tenants_do_not_meet(world, graph, context):
+    node = await world.run(graph.create_node, "Session")
+    record = await world.run(context.upload_blob, b"mine", name="x", entity_node_id=node.id)
+
+    with pytest.raises(NodeNotFound):
+        await world.run(graph.with_credential(OTHER_KEY).get_node, node.id)
+    with pytest.raises(NodeNotFound):
+        await world.run(context.with_credential(OTHER_KEY).chat_history, node.id)
+    assert await world.run(context.with_credential(OTHER_KEY).list_blobs, node.id) == []
+    with pytest.raises(Unauthenticated):
+        await world.read(context.with_credential("wrong"), record)
+
+
+async def test_many_tasks_share_a_client(world, graph):
+    nodes = await asyncio.gather(*(world.run(graph.create_node, "Turn", data={"n": n}) for n in range(40)))
+    assert sorted(node.data["n"] for node in nodes) == list(range(40))

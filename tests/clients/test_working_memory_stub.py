@@ -1,0 +1,90 @@
+"""WorkingMemory through the generated stub on a sync channel, as a bundle calls it: a claim for each RPC."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from contextgraph.context.v1 import working_memory_pb2 as pb
+from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextgraph.ids import new_id
+from tests.conftest import KEY, Addresses
+
+METADATA = (("authorization", f"Bearer {KEY}"),)
+CONTENT = b"what was uploaded"
+
+
+@pytest.fixture(scope="module")
+def grpc_addr(stack: Addresses) -> str:
+    return stack.context
+
+
+@pytest.fixture(scope="module")
+def grpc_stub_cls() -> type:
+    return WorkingMemoryStub
+
+
+@pytest.fixture
+def record(grpc_stub) -> pb.WMRecord:
+    said = pb.WMRecordInput(memory_type="data/json", name="plan", content_json='{"a": 1}', entity_node_id=new_id())
+    return grpc_stub.InsertWMRecord(pb.InsertWMRecordRequest(record=said), metadata=METADATA).record
+
+
+@pytest.fixture
+def uploaded(grpc_stub) -> pb.UploadBlobResponse:
+    said = pb.WMRecordInput(memory_type="file", name="notes.txt", entity_node_id=new_id())
+    messages = [pb.UploadBlobRequest(header=pb.UploadHeader(record=said)), pb.UploadBlobRequest(chunk=CONTENT)]
+    return grpc_stub.UploadBlob(iter(messages), metadata=METADATA)
+
+
+def test_InsertWMRecord_keeps_content_as_it_came(record):
+    assert (record.provider, record.content_json) == ("postgres", '{"a": 1}')
+
+
+def test_FetchWMRecord_answers_what_was_written(grpc_stub, record):
+    request = pb.FetchWMRecordRequest(working_memory_id=record.working_memory_id)
+    assert grpc_stub.FetchWMRecord(request, metadata=METADATA).record == record
+
+
+def test_UpdateWMRecord_changes_what_the_mask_names(grpc_stub, record):
+    said = pb.WMRecordInput(working_memory_id=record.working_memory_id, name="better plan", description="not named")
+    request = pb.UpdateWMRecordRequest(record=said, update_mask=FieldMask(paths=["name"]))
+    answer = grpc_stub.UpdateWMRecord(request, metadata=METADATA).record
+    assert (answer.name, answer.description, answer.version) == ("better plan", "", 2)
+
+
+def test_FetchWMRecordsByEntity_lists_an_entity(grpc_stub, record):
+    request = pb.FetchWMRecordsByEntityRequest(entity_node_id=record.entity_node_id, with_content=True)
+    assert list(grpc_stub.FetchWMRecordsByEntity(request, metadata=METADATA).records) == [record]
+
+
+def test_UploadBlob_answers_size_and_checksum(uploaded):
+    assert (uploaded.size_bytes, uploaded.sha256) == (len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+    assert uploaded.record.blob_key == uploaded.blob_key
+
+
+def test_GetBlob_streams_the_record_and_then_the_bytes(grpc_stub, uploaded):
+    first, *rest = grpc_stub.GetBlob(pb.GetBlobRequest(blob_key=uploaded.blob_key), metadata=METADATA)
+    assert first.record == uploaded.record
+    assert b"".join(message.chunk for message in rest) == CONTENT
+
+
+def test_GetContent_answers_blobs_and_inline_content(grpc_stub, record, uploaded):
+    for working_memory_id, content in ((uploaded.working_memory_id, CONTENT), (record.working_memory_id, b'{"a": 1}')):
+        request = pb.GetContentRequest(working_memory_id=working_memory_id)
+        assert grpc_stub.GetContent(request, metadata=METADATA).content == content
+
+
+def test_DeleteBlob_archives_its_record(grpc_stub, uploaded):
+    request = pb.DeleteBlobRequest(blob_key=uploaded.blob_key)
+    assert grpc_stub.DeleteBlob(request, metadata=METADATA).working_memory_id == uploaded.working_memory_id
+    read = pb.FetchWMRecordRequest(working_memory_id=uploaded.working_memory_id, include_archived=True)
+    assert grpc_stub.FetchWMRecord(read, metadata=METADATA).record.status == pb.RECORD_STATUS_ARCHIVED
+
+
+def test_ListBlobs_lists_the_blobs_of_an_entity(grpc_stub, uploaded):
+    request = pb.ListBlobsRequest(entity_node_id=uploaded.record.entity_node_id)
+    (entry,) = grpc_stub.ListBlobs(request, metadata=METADATA).blobs
+    assert (entry.blob_key, entry.name) == (uploaded.blob_key, "notes.txt")
