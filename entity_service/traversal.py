@@ -21,7 +21,8 @@ from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 
 PAGE_ROWS_MAX = 1000
-PAGE_BYTES_MAX = 1024 * 1024
+PAGE_BYTES_MAX = 1000 * 1024  # a little less than a message holds, so that a page is one message
+ROW_BYTES = 400  # what a row takes besides its documents, about
 
 _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 _DIGITS = Context(prec=40)
@@ -73,8 +74,8 @@ WITH RECURSIVE start AS MATERIALIZED (
         c.id AS edge_id, c.edge_type, c.data AS edge_data, c.child_created_at, c.child_seq,
         n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
         n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
-        n.context_id, count(*) OVER () AS scanned,
-        sum(pg_column_size(n.data) + pg_column_size(c.data)) OVER (
+        n.context_id,
+        sum(pg_column_size(n.data) + pg_column_size(c.data) + %(row_bytes)s) OVER (
             ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM child c
@@ -89,7 +90,7 @@ WITH RECURSIVE start AS MATERIALIZED (
         AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
 )
 SELECT
-    p.scanned, 1 AS depth, p.edge_id::text, p.edge_type, %(start_id)s::text, p.edge_data::text,
+    (SELECT count(*) FROM child), 1 AS depth, p.edge_id::text, p.edge_type, %(start_id)s::text, p.edge_data::text,
     p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
     p.status, p.data::text, p.is_archived, p.child_seq, (extract(epoch FROM p.child_created_at) * 1000000)::bigint,
     (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
@@ -159,7 +160,7 @@ SELECT
 FROM (
     SELECT
         v.position, v.depth, v.edge_id, v.near_id, e.edge_type, e.data AS edge_data, n.*,
-        sum(pg_column_size(n.data) + coalesce(pg_column_size(e.data), 0)) OVER (
+        sum(pg_column_size(n.data) + coalesce(pg_column_size(e.data), 0) + %(row_bytes)s) OVER (
             ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
@@ -247,7 +248,11 @@ class Traversal:
         after_at, after_seq = _after(walk, key)
         start = await self._start_row(tenant, walk, key) if walk.include_start else None
         statement = _CHILDREN_DESCENDING if walk.descending else _CHILDREN
-        parameters = _filters(tenant, walk) | {"start_id": walk.start_ids[0], "bytes_max": PAGE_BYTES_MAX}
+        parameters = _filters(tenant, walk) | {
+            "start_id": walk.start_ids[0],
+            "bytes_max": PAGE_BYTES_MAX,
+            "row_bytes": ROW_BYTES,
+        }
         remaining, visited, first = walk.limit, 1, True
         # One more than wanted says whether the limit cut anything.
         rows_max = min(walk.limit + 1, PAGE_ROWS_MAX) if walk.limit else PAGE_ROWS_MAX
@@ -371,6 +376,7 @@ class Traversal:
                 "edge_ids": [hit.edge_id for hit in hits],
                 "near_ids": [hit.near_id for hit in hits],
                 "bytes_max": PAGE_BYTES_MAX,
+                "row_bytes": ROW_BYTES,
             },
             named=False,
         )
@@ -535,15 +541,23 @@ _T = TypeVar("_T")
 
 
 async def _ahead(items: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
-    """Yield the items; while the caller is busy with one, the next is made."""
+    """Yield the items; while the caller is busy with one, the next are made: one waits, one is on its way."""
+    ready: asyncio.Queue[_T | Exception | None] = asyncio.Queue(maxsize=1)
 
-    async def make() -> _T | None:
-        return await anext(items, None)
+    async def make() -> None:
+        try:
+            async for item in items:
+                await ready.put(item)
+        except Exception as error:
+            await ready.put(error)
+        else:
+            await ready.put(None)
 
     making = asyncio.create_task(make())
     try:
-        while (item := await making) is not None:
-            making = asyncio.create_task(make())
+        while (item := await ready.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
             yield item
     finally:
         making.cancel()

@@ -25,7 +25,7 @@ from entity_service.model import (
     made_id,
 )
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
-from entity_service.traversal import NODE, Walk, WalkPage
+from entity_service.traversal import NODE, ROW_BYTES, Walk, WalkPage
 from service_runtime.documents import check_size, check_text, parse_object
 from service_runtime.ids import new_id, parse_id
 from service_runtime.pages import page_size
@@ -38,7 +38,6 @@ _NANOS = 1_000_000_000
 
 DEPTH_DEFAULT = 3
 MESSAGE_BYTES_MAX = 1024 * 1024
-ROW_BYTES = 400  # what a row of a walk takes besides its documents, about
 DATA = Node._fields.index("data_json")
 
 

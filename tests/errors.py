@@ -20,10 +20,13 @@ def raised(error: Any) -> ContextGraphError:
 
 
 @asynccontextmanager
-async def refused(error_class: type[ContextGraphError], **metadata: object) -> AsyncIterator[None]:
-    """Expect the call in the block to fail with exactly this class, and with these values in its metadata."""
+async def refused(
+    error_class: type[ContextGraphError], *, violations: list[str] | None = None, **metadata: object
+) -> AsyncIterator[None]:
+    """Expect the call in the block to fail with exactly this class, these fields at fault, and these metadata."""
     with pytest.raises(grpc.RpcError) as failure:
         yield
     error = raised(failure.value)
     assert type(error) is error_class, repr(error)
+    assert violations is None or [violation.field for violation in error.violations] == violations
     assert {key: error.metadata.get(key) for key in metadata} == {key: str(value) for key, value in metadata.items()}
