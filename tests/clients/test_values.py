@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -257,6 +258,18 @@ def test_the_sync_client_is_what_the_async_one_makes_it():
 def test_the_version_is_said_once_and_again():
     project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
     assert contextgraph.__version__ == project["project"]["version"]
+
+
+def test_the_runtimes_are_as_new_as_the_generated_code_asks():
+    """Else an install with an older one succeeds, and the first import fails."""
+    project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
+    floors = dict(dependency.split(">=") for dependency in project["project"]["dependencies"])
+    generated = Path(contextgraph.__file__).parent / "entity" / "v1"
+    protobuf = re.search(r"Domain\.PUBLIC,\s+(\d+),\s+(\d+),\s+(\d+),", (generated / "entity_graph_pb2.py").read_text())
+    grpcio = re.search(r"GRPC_GENERATED_VERSION = '(.+)'", (generated / "entity_graph_pb2_grpc.py").read_text())
+
+    assert floors["protobuf"] == ".".join(protobuf.groups())
+    assert floors["grpcio"] == grpcio[1]
 
 
 def test_everything_public_is_there():
