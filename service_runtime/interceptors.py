@@ -12,7 +12,7 @@ import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import grpc
@@ -162,19 +162,26 @@ def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
         async with around(method, context, unary=True):
             return await handler.unary_unary(checked(request), context)
 
-    async def unary_stream(request: object, context: Context) -> AsyncIterator[object]:
-        async with around(method, context, unary=False):
-            async for response in handler.unary_stream(checked(request), context):
-                yield response
+    # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
+    async def unary_stream(request: object, context: Context) -> None:
+        async with (
+            around(method, context, unary=False),
+            aclosing(handler.unary_stream(checked(request), context)) as responses,
+        ):
+            async for response in responses:
+                await _send(context, response)
 
     async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
         async with around(method, context, unary=False):
             return await handler.stream_unary(checked_stream(requests), context)
 
-    async def stream_stream(requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
-        async with around(method, context, unary=False):
-            async for response in handler.stream_stream(checked_stream(requests), context):
-                yield response
+    async def stream_stream(requests: AsyncIterator[object], context: Context) -> None:
+        async with (
+            around(method, context, unary=False),
+            aclosing(handler.stream_stream(checked_stream(requests), context)) as responses,
+        ):
+            async for response in responses:
+                await _send(context, response)
 
     kinds = {
         (False, False): (grpc.unary_unary_rpc_method_handler, unary_unary),
@@ -184,6 +191,18 @@ def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
     }
     make, behaviour = kinds[handler.request_streaming, handler.response_streaming]
     return make(behaviour, request_deserializer=deserialize, response_serializer=handler.response_serializer)
+
+
+async def _send(context: Context, response: object) -> None:
+    """Send one message of a stream.
+
+    Raises:
+        asyncio.CancelledError: the call is over; grpc may say so by failing before it cancels us.
+    """
+    try:
+        await context.write(response)
+    except grpc.aio.InternalError as error:
+        raise asyncio.CancelledError from error
 
 
 def _unknown(method: str, around: Callable[..., Any]) -> Handler:
