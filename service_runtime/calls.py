@@ -6,6 +6,7 @@ without every signature carrying it. Servicers hand the principal to the rules b
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from contextvars import ContextVar
@@ -39,3 +40,17 @@ def remaining_s() -> float:
     """Return the seconds until the deadline of the call under way; infinity outside of calls or without a deadline."""
     call = current_call.get()
     return math.inf if call is None else call.deadline - time.monotonic()
+
+
+def raise_if_cancelled() -> None:
+    """Stop here if the task was asked to, though nothing raised so far.
+
+    `asyncio.wait_for` of Python 3.11, which psycopg waits with, loses a cancellation that arrives together with its
+    result. Asked before what must not happen for a caller who went away.
+
+    Raises:
+        asyncio.CancelledError: the task was cancelled.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
