@@ -1,7 +1,7 @@
 """What the migrations add up to, as text: `schema.sql` of each schema.
 
-Written by `make schema` and compared by a test, so that a reader finds the whole of a schema in one file, and a reviewer
-sees what a migration changes. It is what pg_dump of the embedded Postgres says, without comments and session
+Written by `make schema` and compared by a test, so that a reader finds the whole of a schema in one file, and a
+reviewer sees what a migration changes. It is what pg_dump of the embedded Postgres says, without comments and session
 settings.
 """
 
