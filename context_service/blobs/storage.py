@@ -82,7 +82,7 @@ class BlobStat:
 
 
 class BlobBackend(Protocol):
-    """One place for blobs. Keys pass `check_key`; a key is written once and never again.
+    """One place for blobs. Keys pass `check_key`, are written once and never again, and none is a folder of another.
 
     Every method raises `Unavailable` when the place does not answer, and lets a cancellation through at once.
     """

@@ -40,6 +40,7 @@ from contextgraph.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
+from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
@@ -267,10 +268,10 @@ class WorkingMemory:
             raise _taken(said.id)
 
         blob_id, key = new_id(), self._storage.new_key(principal.tenant_id)
-        await self._records.start_blob(
-            tenant, blob_id, provider=self._storage.provider, key=key, lease_s=self._upload_lease_s
-        )
         try:
+            await self._records.start_blob(
+                tenant, blob_id, provider=self._storage.provider, key=key, lease_s=self._upload_lease_s
+            )
             async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
                 digest = await self._storage.write(key, leased, declared=declared)
             return await self._publish(tenant, blob_id, digest, said, principal=principal, request=request)
@@ -428,6 +429,7 @@ class WorkingMemory:
             )
             if request:
                 await self._requests.answer(transaction, request, _answer_of(inserted))
+            raise_if_cancelled()
             return inserted
 
         return await _again_for_same_content(lambda: tenant.transaction(work))
@@ -454,6 +456,8 @@ class WorkingMemory:
                 renew_at = time.monotonic() + self._upload_lease_s / 3
             if chunk:
                 yield chunk
+        # grpc ends the stream of a cancelled call as it ends a whole one.
+        raise_if_cancelled()
 
     async def _clear(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
         """Hand what is left of a failed upload to the sweeper, also if the call is cancelled again meanwhile.

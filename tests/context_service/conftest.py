@@ -18,11 +18,11 @@ async def channel(services: Addresses) -> AsyncIterator[grpc.aio.Channel]:
 
 
 @pytest.fixture
-def caller(channel: grpc.aio.Channel) -> Caller:
-    return Caller(channel)
+def caller(services: Addresses, channel: grpc.aio.Channel) -> Caller:
+    return Caller(services.context, channel)
 
 
 @pytest.fixture
-def stranger(channel: grpc.aio.Channel) -> Caller:
+def stranger(services: Addresses, channel: grpc.aio.Channel) -> Caller:
     """A caller of another tenant."""
-    return Caller(channel, OTHER_KEY)
+    return Caller(services.context, channel, OTHER_KEY)

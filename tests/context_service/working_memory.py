@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 import grpc
@@ -22,7 +23,8 @@ MIB = 1024 * KIB
 class Caller:
     """Calls the generated stub with one key; failed calls raise what they mean."""
 
-    def __init__(self, channel: grpc.aio.Channel, key: str = KEY) -> None:
+    def __init__(self, address: str, channel: grpc.aio.Channel, key: str = KEY) -> None:
+        self.address = address
         self.stub = WorkingMemoryStub(channel)
         self.metadata = (("authorization", f"Bearer {key}"),)
 
@@ -61,7 +63,21 @@ class Caller:
         )
 
     async def send(self, messages: Iterable[pb.UploadBlobRequest] | AsyncIterator[pb.UploadBlobRequest]) -> Any:
-        return await self.call("UploadBlob", messages if hasattr(messages, "__aiter__") else iter(messages))
+        """Send the messages of an upload.
+
+        A plain iterable goes through a sync stub: where the server answers before it has read everything, an async
+        one sometimes hears "Internal error from Core" instead of the answer.
+        """
+        if isinstance(messages, AsyncIterator):
+            return await self.call("UploadBlob", messages)
+        return await asyncio.to_thread(self._send, iter(messages))
+
+    def _send(self, messages: Iterator[pb.UploadBlobRequest]) -> Any:
+        with grpc.insecure_channel(self.address) as channel:
+            try:
+                return WorkingMemoryStub(channel).UploadBlob(messages, metadata=self.metadata, timeout=30)
+            except grpc.RpcError as error:
+                raise raised(error) from None
 
     async def download(self, **request: Any) -> tuple[pb.WMRecord, bytes]:
         record, content = pb.WMRecord(), b""
