@@ -285,7 +285,9 @@ def test_a_key_that_cannot_travel_is_refused_without_being_shown(world):
     assert "secret" not in str(raised.value)
 
 
-@pytest.mark.parametrize("options", [{"timeout_s": 0}, {"timeout_s": float("nan")}, {"retries": -1}])
+@pytest.mark.parametrize(
+    "options", [{"timeout_s": 0}, {"idle_timeout_s": float("nan")}, {"timeout_s": float("inf")}, {"retries": -1}]
+)
 def test_numbers_without_sense_are_refused(world, options):
     with pytest.raises(InvalidArgument):
         world.entity_class(**options)
@@ -308,6 +310,18 @@ async def test_closing_ends_calls_under_way(world):
         await world.run(client.close)
         with pytest.raises(Cancelled):
             await call
+
+
+async def test_an_infinite_deadline_is_none(world):
+    """A service passes on what is left of its own call, which may be infinity."""
+    async with serving(Graph()) as address, world.entity(address) as client:
+        assert (await world.run(client.get_node, NODE_ID, timeout_s=float("inf"))).id == NODE_ID
+
+
+async def test_a_proxy_is_not_asked_for_this_machine(world, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    async with serving(Graph()) as address, world.entity(address, retries=0) as client:
+        assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
 
 
 async def test_an_unknown_rpc_is_an_attribute_error(world):

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from contextgraph.client._transfer import CHUNK_BYTES, Chunks
 from contextgraph.errors import (
     BlobCorrupted,
     BlobTooLarge,
+    Cancelled,
     ContextGraphError,
     DeadlineExceeded,
     InvalidArgument,
@@ -453,6 +455,39 @@ async def test_closing_ends_a_stream(world):
         await world.run(client.close)
         with pytest.raises(ContextGraphError, match=r"[Cc]losed"):
             await reading
+
+
+async def test_closing_ends_an_upload(world):
+    async with serving(Memory(stall_after_bytes=MIB)) as address, world.context(address) as client:
+        sending = asyncio.ensure_future(world.run(client.upload_blob, content_of(20 * MIB), name="x"))
+        await asyncio.sleep(0.3)
+        await world.run(client.close)
+        with pytest.raises(Cancelled):
+            await sending
+
+
+async def test_no_thread_outlives_its_stream():
+    """The sync client has a thread a stream, to time its reads."""
+
+    def threads() -> list[str]:
+        return [thread.name for thread in threading.enumerate() if thread.name == "contextgraph-watch"]
+
+    def use() -> None:
+        with ContextClient(address) as client:
+            for _ in client.get_blob(blob):
+                pass
+            next(iter(client.get_blob(blob)))  # left to the garbage collector
+            client.upload_blob(b"x", name="x")
+
+    async with serving(memory := Memory()) as address:
+        blob = memory.put(content_of(3 * MIB))
+        await asyncio.to_thread(use)
+    for _ in range(50):
+        if not threads():
+            break
+        await asyncio.sleep(0.05)
+
+    assert threads() == []
 
 
 @given(pieces=st.lists(st.integers(0, 3 * CHUNK_BYTES), max_size=5))

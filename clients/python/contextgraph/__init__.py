@@ -44,6 +44,7 @@ from contextgraph.memory_types import MemoryType
 from contextgraph.version import __version__
 
 if TYPE_CHECKING:
+    from contextgraph.client._messages import RecordChanges, RecordFields
     from contextgraph.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
     from contextgraph.client.sync import BlobReader, ContextClient, EntityClient
     from contextgraph.values import (
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     )
 
 _MODULE_OF = {
+    "RecordChanges": "contextgraph.client._messages",
+    "RecordFields": "contextgraph.client._messages",
     "AsyncBlobReader": "contextgraph.client.aio",
     "AsyncContextClient": "contextgraph.client.aio",
     "AsyncEntityClient": "contextgraph.client.aio",
@@ -125,6 +128,8 @@ __all__ = [
     "PermissionDenied",
     "ReachedBy",
     "Record",
+    "RecordChanges",
+    "RecordFields",
     "ResourceExhausted",
     "ToolCall",
     "ToolResult",

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 import grpc
 
 from contextgraph.address import Address
-from contextgraph.client._base import CHANNEL_OPTIONS, Metadata, error_from, silence
+from contextgraph.client._base import Metadata, channel_options, error_from, silence
 from contextgraph.client._files import OpenFile, PartFile, size_of
 from contextgraph.client._transfer import CHUNK_BYTES, Source
 from contextgraph.errors import Cancelled, ContextGraphError, InvalidArgument
@@ -133,11 +133,12 @@ class Connection:
         raise AttributeError(f"{self._service} has no RPC {rpc}")
 
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
+        options = channel_options(self.address)
         if self.address.tls:
             credentials = grpc.ssl_channel_credentials(self._root_certificates)
-            self._channel = grpc.aio.secure_channel(self.address.target, credentials, CHANNEL_OPTIONS)
+            self._channel = grpc.aio.secure_channel(self.address.target, credentials, options)
         else:
-            self._channel = grpc.aio.insecure_channel(self.address.target, CHANNEL_OPTIONS)
+            self._channel = grpc.aio.insecure_channel(self.address.target, options)
         self._stubs = [stub_class(self._channel) for stub_class in self._stub_classes]
         self._loop = loop
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import math
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +28,7 @@ RETRIES = 3
 
 Metadata = tuple[tuple[str, str], ...]
 
-CHANNEL_OPTIONS: list[tuple[str, Any]] = [
+_CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.primary_user_agent", f"contextgraph-python/{__version__}"),
     # One layer retries, and it is ours: it knows which calls are safe.
     ("grpc.enable_retries", 0),
@@ -54,8 +56,8 @@ class CallOptions:
         if not self.credential.isascii() or not self.credential.isprintable():
             raise InvalidArgument("the API key holds a character that no key has", field="api_key")
         for name in ("timeout_s", "idle_timeout_s"):
-            if not getattr(self, name) > 0:  # NaN too
-                raise InvalidArgument(f"{name} is not above 0", field=name)
+            if not 0 < getattr(self, name) < math.inf:  # NaN is in no range
+                raise InvalidArgument(f"{name} is not a finite number above 0", field=name)
         if self.retries < 0:
             raise InvalidArgument("retries is negative", field="retries")
 
@@ -63,6 +65,14 @@ class CallOptions:
     def metadata(self) -> Metadata:
         """Return what goes with every call."""
         return (("authorization", f"Bearer {self.credential}"),) if self.credential else ()
+
+
+def channel_options(address: Address) -> list[tuple[str, Any]]:
+    """Return the options of a channel to `address`."""
+    if address.host == "localhost" or _is_loopback(address.host):
+        # grpc would send even these through the proxy of $http_proxy.
+        return [*_CHANNEL_OPTIONS, ("grpc.enable_http_proxy", 0)]
+    return _CHANNEL_OPTIONS
 
 
 def address_of(address: str | None, *, variable: str, default: str) -> Address:
@@ -115,3 +125,10 @@ def silence(*, service: str, address: Address, idle_timeout_s: float) -> Deadlin
         address=address,
         idle_timeout_s=f"{idle_timeout_s:g}",
     )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -7,6 +7,7 @@ while most of its calls fail, so that clients do not keep down a service that tr
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -51,13 +52,13 @@ class Attempts:
     Args:
         budget: Of the client.
         retries: Attempts after the first; 0 for a call that must not happen twice.
-        timeout_s: Of all attempts together; None: no deadline.
+        timeout_s: Of all attempts together; None or infinity: no deadline.
     """
 
     def __init__(self, budget: RetryBudget, *, retries: int, timeout_s: float | None) -> None:
         self._budget = budget
         self._retries_left = retries
-        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self._deadline = None if timeout_s is None or timeout_s == math.inf else time.monotonic() + timeout_s
         self._backoff_s = BACKOFF_S
 
     def remaining_s(self) -> float | None:

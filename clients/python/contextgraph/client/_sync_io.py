@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import grpc
 
 from contextgraph.address import Address
-from contextgraph.client._base import CHANNEL_OPTIONS, Metadata, error_from, silence
+from contextgraph.client._base import Metadata, channel_options, error_from, silence
 from contextgraph.client._files import OpenFile, PartFile, size_of
 from contextgraph.client._transfer import CHUNK_BYTES, Source
 from contextgraph.errors import ContextGraphError, InvalidArgument
@@ -121,11 +121,12 @@ class Connection:
         raise AttributeError(f"{self._service} has no RPC {rpc}")
 
     def _open(self) -> None:
+        options = channel_options(self.address)
         if self.address.tls:
             credentials = grpc.ssl_channel_credentials(self._root_certificates)
-            channel = grpc.secure_channel(self.address.target, credentials, CHANNEL_OPTIONS)
+            channel = grpc.secure_channel(self.address.target, credentials, options)
         else:
-            channel = grpc.insecure_channel(self.address.target, CHANNEL_OPTIONS)
+            channel = grpc.insecure_channel(self.address.target, options)
         self._stubs = [stub_class(channel) for stub_class in self._stub_classes]
         self._channel = channel  # last: another thread may look without the lock
 

@@ -1177,7 +1177,7 @@ class AsyncBlobReader:
         self.record = record
         self.size_bytes = size_bytes  # of this read: the blob's, or the range's
         self._answers = answers
-        self._chunks = self._checked()
+        self._chunks = _checked(record, size_bytes, answers)  # not a method: a forgotten reader must not hold itself
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._chunks
@@ -1193,13 +1193,17 @@ class AsyncBlobReader:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    async def _checked(self) -> AsyncGenerator[bytes, None]:
-        tally = Tally(self.size_bytes, None)
-        async with aclosing(self._answers):
-            async for answer in self._answers:
-                tally.add(answer.chunk)
-                yield answer.chunk
-        check_download(self.record, tally, expected_bytes=self.size_bytes)
+
+async def _checked(
+    record: Record, size_bytes: int, answers: AsyncGenerator[memory_pb.GetBlobResponse, None]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes of `answers`, then compare them with the record."""
+    tally = Tally(size_bytes, None)
+    async with aclosing(answers):
+        async for answer in answers:
+            tally.add(answer.chunk)
+            yield answer.chunk
+    check_download(record, tally, expected_bytes=size_bytes)
 
 
 async def _upload_messages(

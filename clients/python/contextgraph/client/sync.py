@@ -1173,7 +1173,7 @@ class BlobReader:
         self.record = record
         self.size_bytes = size_bytes  # of this read: the blob's, or the range's
         self._answers = answers
-        self._chunks = self._checked()
+        self._chunks = _checked(record, size_bytes, answers)  # not a method: a forgotten reader must not hold itself
 
     def __iter__(self) -> Iterator[bytes]:
         return self._chunks
@@ -1189,13 +1189,17 @@ class BlobReader:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _checked(self) -> Generator[bytes, None, None]:
-        tally = Tally(self.size_bytes, None)
-        with closing(self._answers):
-            for answer in self._answers:
-                tally.add(answer.chunk)
-                yield answer.chunk
-        check_download(self.record, tally, expected_bytes=self.size_bytes)
+
+def _checked(
+    record: Record, size_bytes: int, answers: Generator[memory_pb.GetBlobResponse, None, None]
+) -> Generator[bytes, None, None]:
+    """Yield the bytes of `answers`, then compare them with the record."""
+    tally = Tally(size_bytes, None)
+    with closing(answers):
+        for answer in answers:
+            tally.add(answer.chunk)
+            yield answer.chunk
+    check_download(record, tally, expected_bytes=size_bytes)
 
 
 def _upload_messages(
