@@ -841,7 +841,7 @@ class AsyncContextClient(_AsyncClient):
         opened = await io.source_of(source)
         name = name or opened.name
         if not name:
-            raise InvalidArgument("the source has no name of its own: give one", field="record.name")
+            raise InvalidArgument("the source has no name of its own: give one", field="header.record.name")
         record = messages.record_input(
             memory_type=memory_type, name=name, working_memory_id=working_memory_id, **self._with_app(fields)
         )

@@ -1,0 +1,1 @@
+"""Generated from the protos: messages and stubs."""
