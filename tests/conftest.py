@@ -10,7 +10,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,9 +75,9 @@ def postgres() -> Iterator[EmbeddedPostgres]:
         yield server
 
 
-@pytest.fixture
-def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
-    """A database of the test's own, migrated."""
+@contextmanager
+def cloned(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    """Make a migrated database for the block."""
     name = f"test_{uuid.uuid4().hex}"
     maintenance = postgres.url(role="postgres", database="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
@@ -92,6 +92,13 @@ def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
             superuser=postgres.url(role="postgres", database=name),
         )
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    """A database of the test's own, migrated."""
+    with cloned(postgres) as made:
+        yield made
 
 
 @pytest.fixture

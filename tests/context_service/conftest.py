@@ -3,26 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import grpc
 import pytest
 
-from tests.conftest import OTHER_KEY, Addresses
+import context_service.app
+from context_service.settings import Settings
+from service_runtime.auth import ApiKeys
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, cloned
 from tests.context_service.working_memory import Caller
 
 
+@pytest.fixture(scope="module")
+async def shared_channel(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[str, grpc.aio.Channel]]:
+    """A Context Service of the module's own."""
+    with cloned(postgres) as urls:
+        settings = Settings(
+            database_url=urls.service,
+            context_service_port=0,
+            working_memory_storage_path=tmp_path_factory.mktemp("blobs"),
+            drain_s=2,
+        )
+        callers = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
+        async with _running(settings, callers) as opened:
+            yield opened
+
+
 @pytest.fixture
-async def channel(services: Addresses) -> AsyncIterator[grpc.aio.Channel]:
-    async with grpc.aio.insecure_channel(services.context) as opened:
+async def own_channel(context_settings: Settings, callers: ApiKeys) -> AsyncIterator[tuple[str, grpc.aio.Channel]]:
+    """A Context Service of the test's own."""
+    async with _running(context_settings, callers) as opened:
         yield opened
 
 
 @pytest.fixture
-def caller(services: Addresses, channel: grpc.aio.Channel) -> Caller:
-    return Caller(services.context, channel)
+def channel(request: pytest.FixtureRequest) -> tuple[str, grpc.aio.Channel]:
+    """Of a test that looks into the database or at the files, its own service; all others share one."""
+    looks_inside = {"database", "context_settings"} & set(request.fixturenames)
+    found: tuple[str, grpc.aio.Channel] = request.getfixturevalue("own_channel" if looks_inside else "shared_channel")
+    return found
 
 
 @pytest.fixture
-def stranger(services: Addresses, channel: grpc.aio.Channel) -> Caller:
+def caller(channel: tuple[str, grpc.aio.Channel]) -> Caller:
+    return Caller(*channel)
+
+
+@pytest.fixture
+def stranger(channel: tuple[str, grpc.aio.Channel]) -> Caller:
     """A caller of another tenant."""
-    return Caller(services.context, channel, OTHER_KEY)
+    return Caller(*channel, OTHER_KEY)
+
+
+@asynccontextmanager
+async def _running(settings: Settings, callers: ApiKeys) -> AsyncIterator[tuple[str, grpc.aio.Channel]]:
+    async with context_service.app.running(settings, callers=callers) as port:
+        address = f"127.0.0.1:{port}"
+        async with grpc.aio.insecure_channel(address) as channel:
+            yield address, channel
