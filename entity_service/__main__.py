@@ -31,6 +31,7 @@ def main() -> None:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
             process.tune_malloc()
+            process.tune_gc()
             process.run(_serve(settings))
     except ContextGraphError as error:
         sys.exit(f"entity-service: {error.message}")

@@ -27,7 +27,7 @@ from contextgraph.errors import (
     TooManyCalls,
     Unimplemented,
 )
-from contextgraph.status import DETAILS_KEY, details_of
+from contextgraph.status import DETAILS_KEY, details_of, message_of
 from service_runtime.auth import Authenticator, credential
 from service_runtime.calls import Call, current_call
 
@@ -102,7 +102,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         except BaseException as raised:
             error = _error_for(raised, call)
             trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
-            await context.abort(error.code, error.message, trailing)
+            await context.abort(error.code, message_of(error), trailing)
         finally:
             self._calls -= 1
             current_call.reset(token)
@@ -141,7 +141,6 @@ def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float)
 
 def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
     """Return a handler of the same kind whose behaviour runs inside `around`."""
-    request_name = "request"
 
     def deserialize(data: bytes) -> object:
         try:
@@ -151,12 +150,15 @@ def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
 
     def checked(request: object) -> object:
         if request is _MALFORMED:
-            raise InvalidArgument("the request is not a protobuf message of its type", field=request_name)
+            raise InvalidArgument("the request is not a protobuf message of its type", field="request")
         return request
 
-    async def checked_stream(requests: AsyncIterator[object]) -> AsyncIterator[object]:
+    async def checked_stream(requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
         async for request in requests:
             yield checked(request)
+        # A cancelled call's requests end like a complete one's, and the cancellation comes a moment later. Writing to
+        # the caller waits for it, so that no handler takes a broken upload for a whole one.
+        await context.send_initial_metadata(())
 
     async def unary_unary(request: object, context: Context) -> object:
         async with around(method, context, unary=True):
@@ -173,12 +175,12 @@ def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
 
     async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
         async with around(method, context, unary=False):
-            return await handler.stream_unary(checked_stream(requests), context)
+            return await handler.stream_unary(checked_stream(requests, context), context)
 
     async def stream_stream(requests: AsyncIterator[object], context: Context) -> None:
         async with (
             around(method, context, unary=False),
-            aclosing(handler.stream_stream(checked_stream(requests), context)) as responses,
+            aclosing(handler.stream_stream(checked_stream(requests, context), context)) as responses,
         ):
             async for response in responses:
                 await _send(context, response)

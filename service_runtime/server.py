@@ -89,8 +89,12 @@ async def running(
     """
     server = grpc.aio.server(
         interceptors=[Border(authenticator, calls_max=options.calls_max)],
-        # Two processes on one port would share its calls at random: the second must fail instead.
-        options=[("grpc.so_reuseport", 0)],
+        options=[
+            # Two processes on one port would share its calls at random: the second must fail instead.
+            ("grpc.so_reuseport", 0),
+            # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.
+            ("grpc.http2.min_recv_ping_interval_without_data_ms", 20_000),
+        ],
     )
     for service in services:
         service.add(server)

@@ -204,7 +204,7 @@ class NodeMapper:
             ranked = _ranked(self._value(self._mapping.order_by, self._variables(node)))
         except EvaluationError:
             return None
-        return None if ranked is None else (*ranked, node.created_at, node.seq)
+        return None if ranked is None else (*ranked, node.created_at_us, node.seq)
 
     async def _pause(self) -> None:
         await asyncio.sleep(0)
@@ -235,13 +235,13 @@ class NodeMapper:
             self._skipped.roles_unknown += 1
             return None
         return ChatMessage(
-            role=role,
-            content=content,
-            node_id=node.node_id,
-            created_at=node.created_at,
-            name=self._value(rule.name, variables) if rule.name else "",
-            parts=message_parts,
-            metadata_json=metadata_json(self._value(rule.metadata, variables)) if rule.metadata else "",
+            role,
+            content,
+            node.node_id,
+            node.created_at_us,
+            self._value(rule.name, variables) if rule.name else "",
+            message_parts,
+            metadata_json(self._value(rule.metadata, variables)) if rule.metadata else "",
         )
 
     def _variables(self, node: GraphNode) -> dict[str, object]:
@@ -264,6 +264,7 @@ def _walk(mapping: Mapping, node_id: str) -> Walk:
         include_start=walk.include_start,
         include_archived=walk.include_archived,
         with_edges=mapping.reads("edge"),
+        with_times=mapping.reads("entity", "created_at") or mapping.reads("entity", "modified_at"),
     )
 
 

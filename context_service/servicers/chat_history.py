@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from context_service.history.assembly import ContextAssembly, Question, Skipped
 from context_service.history.messages import ChatMessage, Part
 from context_service.history.registry import MappingRegistry
-from context_service.servicers import mappings, wire
+from context_service.servicers import mappings
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1 import chat_history_pb2_grpc, message_pb2
 from contextgraph.errors import AnswerTooLarge
@@ -30,10 +30,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         """Answer a whole history."""
         history = await self._assembly.chat_history(calls.principal(), _question(request))
         response = pb.GetChatHistoryResponse(
-            messages=map(_message, history.messages),
-            nodes_failed=history.skipped.nodes_failed,
-            roles_unknown=history.skipped.roles_unknown,
+            nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
+        for message in history.messages:
+            _fill(response.messages.add(), message)
         if response.ByteSize() > ANSWER_BYTES_MAX:
             raise AnswerTooLarge(
                 "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
@@ -48,14 +48,17 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         response = pb.StreamChatHistoryResponse()
         size_bytes = 0
         async for messages in self._assembly.stream(calls.principal(), _question(request), skipped):
-            for message in map(_message, messages):
-                message_bytes = message.ByteSize()
-                if size_bytes + message_bytes > STREAM_BYTES or len(response.messages) == STREAM_ROWS:
-                    yield response
-                    response = pb.StreamChatHistoryResponse()
-                    size_bytes = 0
-                response.messages.append(message)
+            for message in messages:
+                added = response.messages.add()
+                _fill(added, message)
+                message_bytes = added.ByteSize()
                 size_bytes += message_bytes
+                if size_bytes > STREAM_BYTES or len(response.messages) > STREAM_ROWS:
+                    following = pb.StreamChatHistoryResponse(messages=[added])
+                    del response.messages[-1]
+                    if response.messages:
+                        yield response
+                    response, size_bytes = following, message_bytes
         response.nodes_failed = skipped.nodes_failed
         response.roles_unknown = skipped.roles_unknown
         yield response
@@ -95,16 +98,21 @@ def _question(request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -
     )
 
 
-def _message(message: ChatMessage) -> message_pb2.ChatMessage:
-    return message_pb2.ChatMessage(
-        role=message.role,
-        content=message.content,
-        node_id=message.node_id,
-        created_at=wire.timestamp(message.created_at),
-        name=message.name,
-        parts=map(_part, message.parts),
-        metadata_json=message.metadata_json,
-    )
+def _fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
+    """Fill a message in its place: half the time of making one and copying it there."""
+    target.role = message.role
+    target.content = message.content
+    target.node_id = message.node_id
+    seconds, microseconds = divmod(message.created_at_us, 1_000_000)
+    created_at = target.created_at
+    created_at.seconds = seconds
+    created_at.nanos = microseconds * 1000
+    if message.name:
+        target.name = message.name
+    if message.parts:
+        target.parts.extend(map(_part, message.parts))
+    if message.metadata_json:
+        target.metadata_json = message.metadata_json
 
 
 def _part(part: Part) -> message_pb2.Part:

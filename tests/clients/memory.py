@@ -102,8 +102,6 @@ class Memory(WorkingMemoryServicer):
                 if self.size_bytes_max is not None and len(content) > self.size_bytes_max:
                     raise BlobTooLarge("blob exceeds the upload limit", size_bytes_max=self.size_bytes_max)
                 await self._moved(len(content))
-            # grpc.aio ends the iterator of a cancelled call as if it were complete; only sending tells the two apart.
-            await context.send_initial_metadata(())
             self.completed = True
             return self._answer(self._store(header.record, content))
         finally:

@@ -90,7 +90,7 @@ class FakeEntityGraph:
     def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None) -> GraphNode:
         return GraphNode(
             node_id=node.id,
-            created_at=node.created_at,
+            created_at_us=round(node.created_at.timestamp() * 1_000_000),
             seq=node.seq,
             entity=self._entity(node),
             edge={"type": edge.type if edge else "", "depth": depth, "data": edge.data if edge else {}},
