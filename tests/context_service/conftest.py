@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import grpc
 import pytest
 
 import context_service.app
+from context_service.blobs import local
 from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, cloned
-from tests.context_service.working_memory import Caller
+from tests.context_service.working_memory import Caller, Start
+from tests.fakes.blob_backend import FailingBackend
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,36 @@ def caller(channel: tuple[str, grpc.aio.Channel]) -> Caller:
 def stranger(channel: tuple[str, grpc.aio.Channel]) -> Caller:
     """A caller of another tenant."""
     return Caller(*channel, OTHER_KEY)
+
+
+@pytest.fixture
+async def start(context_settings: Settings, callers: ApiKeys) -> AsyncIterator[Start]:
+    """Starts a service with other settings, and returns a caller of it."""
+    async with AsyncExitStack() as stack:
+
+        async def started(**settings: Any) -> Caller:
+            changed = context_settings.model_copy(update=settings)
+            port = await stack.enter_async_context(context_service.app.running(changed, callers=callers))
+            address = f"127.0.0.1:{port}"
+            return Caller(address, await stack.enter_async_context(grpc.aio.insecure_channel(address)))
+
+        yield started
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[FailingBackend]:
+    """The backends of services that are started from now on."""
+    opened = local.opened
+    wrapped: list[FailingBackend] = []
+
+    @asynccontextmanager
+    async def opened_failing(settings: Settings) -> AsyncIterator[FailingBackend]:
+        async with opened(settings) as backend:
+            wrapped.append(FailingBackend(backend))
+            yield wrapped[-1]
+
+    monkeypatch.setattr(local, "opened", opened_failing)
+    return wrapped
 
 
 @asynccontextmanager

@@ -27,12 +27,7 @@ from contextgraph.errors import (
 )
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
-from tests.context_service.working_memory import MIB, Caller, an_id, noise
-
-
-def files(settings: Settings) -> list[Path]:
-    assert settings.working_memory_storage_path is not None
-    return [path for path in settings.working_memory_storage_path.rglob("*") if path.is_file()]
+from tests.context_service.working_memory import MIB, Caller, an_id, files, noise
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB + 5])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import grpc
 import pytest
 
 import context_service.app
-from context_service.blobs import local
 from context_service.settings import Settings
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.errors import (
@@ -28,36 +26,24 @@ from contextgraph.errors import (
     Unavailable,
     UploadExpired,
 )
-from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
-from tests.context_service.test_blobs import files
-from tests.context_service.working_memory import KIB, MIB, Caller, an_id, noise, record_input
+from tests.context_service.working_memory import (
+    KIB,
+    MIB,
+    Caller,
+    Start,
+    an_id,
+    blobs,
+    chunk,
+    files,
+    header,
+    noise,
+    record_input,
+    records,
+    until,
+)
 from tests.fakes.blob_backend import FailingBackend
-
-Start = Callable[..., Any]
-
-
-@pytest.fixture
-async def start(context_settings: Settings, callers: ApiKeys) -> AsyncIterator[Start]:
-    """Starts a service with other settings, and returns a caller of it."""
-    async with AsyncExitStack() as stack:
-
-        async def started(**settings: Any) -> Caller:
-            changed = context_settings.model_copy(update=settings)
-            port = await stack.enter_async_context(context_service.app.running(changed, callers=callers))
-            address = f"127.0.0.1:{port}"
-            return Caller(address, await stack.enter_async_context(grpc.aio.insecure_channel(address)))
-
-        yield started
-
-
-async def blobs(database: Database) -> list[Any]:
-    return await database.tenant(PRINCIPAL.tenant_id).query("SELECT state, due_at <= now() AS due FROM context.blob")
-
-
-async def records(database: Database) -> int:
-    return len(await database.tenant(PRINCIPAL.tenant_id).query("SELECT id FROM context.wm_record"))
 
 
 async def swept(database: Database, settings: Settings) -> None:
@@ -66,14 +52,6 @@ async def swept(database: Database, settings: Settings) -> None:
     await context_service.app.sweep(settings)
     assert await blobs(database) == []
     assert files(settings) == []
-
-
-def header(**fields: Any) -> pb.UploadBlobRequest:
-    return pb.UploadBlobRequest(header=pb.UploadHeader(record=record_input(), **fields))
-
-
-def chunk(content: bytes) -> pb.UploadBlobRequest:
-    return pb.UploadBlobRequest(chunk=content)
 
 
 CONTENT = noise(MIB + 100)
@@ -417,22 +395,6 @@ async def test_a_taken_id_is_refused_before_the_bytes(caller: Caller, database: 
     assert files(context_settings) == []
 
 
-@pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> list[FailingBackend]:
-    """The backends of services that are started from now on."""
-    opened = local.opened
-    wrapped: list[FailingBackend] = []
-
-    @asynccontextmanager
-    async def opened_failing(settings: Settings) -> AsyncIterator[FailingBackend]:
-        async with opened(settings) as backend:
-            wrapped.append(FailingBackend(backend))
-            yield wrapped[-1]
-
-    monkeypatch.setattr(local, "opened", opened_failing)
-    return wrapped
-
-
 @pytest.mark.parametrize(
     ("after_bytes", "at_end"), [(0, False), (MIB, False), (0, True)], ids=["first byte", "midway", "answer lost"]
 )
@@ -460,9 +422,3 @@ async def test_a_write_that_fails_leaves_no_record(
     backend.error = None
     await swept(database, context_settings)
     assert (await caller.upload(b"abc")).size_bytes == 3
-
-
-async def until(condition: Callable[[], Any], *, timeout_s: float = 5) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not await condition():
-            await asyncio.sleep(0.01)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import grpc
 
+from context_service.settings import Settings
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.errors import ContextGraphError
 from service_runtime.ids import new_id
-from tests.conftest import KEY
+from service_runtime.postgres import Database
+from tests.conftest import KEY, PRINCIPAL
 from tests.errors import raised
 
 KIB = 1024
 MIB = 1024 * KIB
+
+Start = Callable[..., Any]  # of the fixture `start`
 
 
 class Caller:
@@ -113,3 +118,30 @@ def noise(size_bytes: int) -> bytes:
 
 def an_id() -> str:
     return str(new_id())
+
+
+def files(settings: Settings) -> list[Path]:
+    assert settings.working_memory_storage_path is not None
+    return [path for path in settings.working_memory_storage_path.rglob("*") if path.is_file()]
+
+
+async def blobs(database: Database) -> list[Any]:
+    return await database.tenant(PRINCIPAL.tenant_id).query("SELECT state, due_at <= now() AS due FROM context.blob")
+
+
+async def records(database: Database) -> int:
+    return len(await database.tenant(PRINCIPAL.tenant_id).query("SELECT id FROM context.wm_record"))
+
+
+def header(**fields: Any) -> pb.UploadBlobRequest:
+    return pb.UploadBlobRequest(header=pb.UploadHeader(record=record_input(), **fields))
+
+
+def chunk(content: bytes) -> pb.UploadBlobRequest:
+    return pb.UploadBlobRequest(chunk=content)
+
+
+async def until(condition: Callable[[], Any], *, timeout_s: float = 5) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not await condition():
+            await asyncio.sleep(0.01)

@@ -28,9 +28,10 @@ if _version_not_supported:
 class WorkingMemoryStub:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is NOT_FOUND, exactly
-    like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers without
-    `include_archived`. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
+    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def __init__(self, channel):
@@ -89,9 +90,10 @@ class WorkingMemoryStub:
 class WorkingMemoryServicer:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is NOT_FOUND, exactly
-    like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers without
-    `include_archived`. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
+    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def InsertWMRecord(self, request, context):
@@ -111,7 +113,9 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWMRecord(self, request, context):
-        """Changes the fields that `update_mask` names; `metadata_json` is replaced, not merged.
+        """Changes the fields that `update_mask` names: any field of WMRecordInput but `working_memory_id`, as a whole (`metadata_json` is
+        replaced, not merged). A named field that is empty is emptied, or gets its default. The answer carries inline content only
+        if the mask names it.
 
         Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline content for a record
         whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (a mask names a field that cannot change).
@@ -131,10 +135,12 @@ class WorkingMemoryServicer:
         """Stores a file: first the header, then its bytes in chunks of up to 1 MiB.
 
         The answer means that the bytes are durable and the record is visible; until then nothing is. A wrong size or checksum, an early
-        end and a cancelled call store nothing.
+        end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
+        stream is the end of the file.
 
         Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE,
-        REQUEST_ID_REUSED, UNAVAILABLE (metadata `dependency`), STORAGE_FULL.
+        RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), UNAVAILABLE (metadata
+        `dependency`), STORAGE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -144,7 +150,7 @@ class WorkingMemoryServicer:
         """Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
 
         Every MiB is checked against its crc32c as it is read. A difference ends the stream with BLOB_CORRUPTED: what came before is to be
-        thrown away. The client checks the sha256 of a whole blob.
+        thrown away. The client checks the sha256 of a whole blob. An empty blob can be read from offset 0 and gives no chunk.
 
         Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, RANGE_PAST_END, BLOB_CORRUPTED,
         PROVIDER_NOT_CONFIGURED, UNAVAILABLE.
@@ -154,7 +160,8 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContent(self, request, context):
-        """Answers the bytes of a blob or of inline JSON, wherever they live, up to 3 MiB.
+        """Answers the bytes of a blob or of inline JSON, wherever they live, up to 3 MiB; none for a record that has neither. The record
+        beside them comes without its `content_json`.
 
         Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
         """
@@ -236,9 +243,10 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
 class WorkingMemory:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
-    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is NOT_FOUND, exactly
-    like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers without
-    `include_archived`. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
+    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     @staticmethod
