@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -108,7 +108,7 @@ class ContextAssembly:
             else:
                 async with aclosing(self._graph.walk(walk, descending=mapping.descending)) as pages:
                     async for page in pages:
-                        yield [message for node in page.nodes for message in await mapper.messages(node)]
+                        yield await mapper.messages(page.nodes)
         except CallBudgetExceeded as error:
             raise CostExceeded(str(error), limit=error.limit, limit_max=error.maximum) from error
 
@@ -129,7 +129,7 @@ class ContextAssembly:
                     page_token = page.next_page_token
                     for node in page.nodes:
                         if count < count_max:
-                            of_nodes.append(await mapper.messages(node))
+                            of_nodes.append(await mapper.messages([node]))
                             count += len(of_nodes[-1])
             if not page_token:
                 break
@@ -142,7 +142,7 @@ class ContextAssembly:
         without_value: list[list[ChatMessage]] = []
         async for page in self._graph.walk(walk):
             for node in page.nodes:
-                messages = await mapper.messages(node)
+                messages = await mapper.messages([node])
                 if not messages:
                     continue
                 key = mapper.order_key(node)
@@ -167,8 +167,8 @@ class NodeMapper:
         self._place = ""  # of the rule that runs, for the error of a strict call
         self._pause_at = time.perf_counter() + SLICE_S
 
-    async def messages(self, node: GraphNode) -> list[ChatMessage]:
-        """Return the node's messages in the order of the rules; none if a rule fails on it.
+    async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
+        """Return the messages of some nodes, each in the order of the rules; none of a node on which a rule fails.
 
         The event loop is given back every `SLICE_S`.
 
@@ -177,21 +177,23 @@ class NodeMapper:
             CallBudgetExceeded: the call has spent what it may.
         """
         messages: list[ChatMessage] = []
-        if time.perf_counter() > self._pause_at:  # here too: a node on which a rule fails does not come to the other
-            await self._pause()
-        try:
-            for message in self._each(node):
-                if message is not None:
-                    messages.append(message)
-                if time.perf_counter() > self._pause_at:
-                    await self._pause()
-        except EvaluationError as error:
-            if self._strict:
-                raise MappingFailed(
-                    f"{self._place} failed on node {node.node_id}: {error}", node_id=node.node_id, rule=self._place
-                ) from error
-            self._skipped.nodes_failed += 1
-            return []
+        for node in nodes:
+            if time.perf_counter() > self._pause_at:
+                await self._pause()
+            count_before = len(messages)
+            try:
+                for message in self._each(node):
+                    if message is not None:
+                        messages.append(message)
+                    if time.perf_counter() > self._pause_at:  # one node may have a long list
+                        await self._pause()
+            except EvaluationError as error:
+                if self._strict:
+                    raise MappingFailed(
+                        f"{self._place} failed on node {node.node_id}: {error}", node_id=node.node_id, rule=self._place
+                    ) from error
+                del messages[count_before:]
+                self._skipped.nodes_failed += 1
         return messages
 
     def order_key(self, node: GraphNode) -> tuple[object, ...] | None:
