@@ -6,7 +6,7 @@ A mapping is immutable and knows nothing of apps or tenants; `registry.py` says 
 from __future__ import annotations
 
 from collections.abc import Mapping as Variables
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, Protocol
 
@@ -159,7 +159,10 @@ _SIMPLE_CHAT = Rules(
     ),
 )
 
-_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT}
+# The same below a session of turns of messages, where answers hang below what they answer.
+_CHAT_TURNS = replace(_SIMPLE_CHAT, edge_types=("Contains", "InResponseTo"), depth_max=3)
+
+_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT, "chat_turns": _CHAT_TURNS}
 
 
 def built_in_names() -> list[str]:

@@ -287,7 +287,8 @@ class Record(_Value):
 
     def __str__(self) -> str:
         archived = ", archived" if self.status == "archived" else ""
-        return f"{self.name} ({self.memory_type}, {_shown_size(self.size_bytes)}{archived})"
+        size = _shown_size(self.size_bytes)
+        return f"{self.name} ({self.memory_type}, {size}{archived}, {self.working_memory_id})"
 
     @classmethod
     def from_proto(cls, record: memory_pb.WMRecord) -> Record:
