@@ -27,7 +27,7 @@ from service_runtime.settings import state_folder
 
 _T = TypeVar("_T")
 
-THREADS_MAX = 8
+THREADS_MAX = 16  # most of them wait for the disk
 _PART = ".part"  # a key has no dot, so no blob is called like that
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -64,6 +64,7 @@ class LocalBackend:
         self._root = root
         self._threads = threads
         self._synced_folders: set[Path] = set()  # whose own names are on disk
+        self._checking: asyncio.Future[None] | None = None
 
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
         """Store the blocks under `key`, on disk when this returns."""
@@ -119,7 +120,11 @@ class LocalBackend:
 
     async def check(self) -> None:
         """Look whether files could be made in the folder."""
-        await self._run(self._check)
+        # Not behind the uploads that are just being synced; and a disk that hangs takes one thread, not one a second.
+        if self._checking is not None and not self._checking.done():
+            raise Unavailable("the folder of the blobs does not answer", dependency="local")
+        self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
+        await asyncio.shield(self._checking)
 
     def _path(self, key: str) -> Path:
         check_key(key)

@@ -152,7 +152,8 @@ WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
 """
 
 # A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
-# at a number of bytes, behind one row at least, so that a page of large documents never leaves the database.
+# at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
+# page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key.
 _LIST_RECORDS = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
@@ -172,7 +173,7 @@ FROM (
                 + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
         FROM context.wm_record r
         WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
-            AND (%(created_at)s::timestamptz IS NULL OR (r.created_at, r.seq) < (%(created_at)s, %(seq)s::bigint))
+            AND (r.created_at, r.seq) < (coalesce(%(created_at)s::timestamptz, 'infinity'), %(seq)s::bigint)
             AND (%(include_archived)s OR (r.archived_at IS NULL AND coalesce(r.expires_at > now(), true)))
             AND (NOT %(blobs_only)s OR r.blob_id IS NOT NULL)
             AND (%(memory_types)s::text[] = '{}' OR r.memory_type = ANY (%(memory_types)s::text[]))
@@ -341,7 +342,7 @@ class Records:
             bytes_max: The page ends here; a single record may be larger.
             with_content: Read the inline contents too.
         """
-        created_at, seq = behind or (None, None)
+        created_at, seq = behind or (None, 0)
         parameters = {
             "tenant_id": tenant.tenant_id,
             "entity_node_id": which.entity_node_id,

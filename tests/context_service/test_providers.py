@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -18,7 +19,7 @@ from context_service.blobs.providers import chosen_provider, open_storage
 from context_service.settings import Settings
 from contextgraph.errors import ProviderNotConfigured
 from service_runtime.postgres import Database
-from tests.conftest import PRINCIPAL
+from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.working_memory import Caller
 
 URL = "postgresql://nobody@127.0.0.1:1/none"
@@ -107,22 +108,22 @@ async def test_blobs_of_a_provider_that_is_not_configured_are_said_to_be_there(c
     assert (await caller.fetch(stored.working_memory_id)).name == "notes.txt"  # what Postgres knows is readable
 
 
-async def test_a_place_that_went_away_is_seen_by_the_probe(
-    caller: Caller, channel: tuple[str, Any], context_settings: Settings
-):
-    stub = health_pb2_grpc.HealthStub(channel[1])
-    watching = stub.Watch(health_pb2.HealthCheckRequest(service="contextgraph.context.v1.WorkingMemory"), timeout=10)
+async def test_a_place_that_went_away_is_seen_by_the_probe(services: Addresses, context_settings: Settings):
+    folder = context_settings.working_memory_storage_path
+    assert folder is not None
     serving, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+    request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.WorkingMemory")
+    async with grpc.aio.insecure_channel(services.context) as channel:
+        watching = health_pb2_grpc.HealthStub(channel).Watch(request, timeout=10)
 
-    async def until(status: int) -> None:
-        async for answer in watching:
-            if answer.status == status:
-                return
+        async def until(status: int) -> None:
+            async for answer in watching:
+                if answer.status == status:
+                    return
 
-    await until(serving)
-    assert context_settings.working_memory_storage_path is not None
-    shutil.rmtree(context_settings.working_memory_storage_path)
-    await until(not_serving)
-    context_settings.working_memory_storage_path.mkdir()
-    await until(serving)
-    watching.cancel()
+        await until(serving)
+        shutil.rmtree(folder)
+        await until(not_serving)
+        folder.mkdir()
+        await until(serving)
+        watching.cancel()
