@@ -130,7 +130,7 @@ ready in {seconds:.1f} s
 Try, in another terminal:
 
   {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
-  {python} -c 'from contextgraph import ContextClient as C; print(C().upload_blob("README.md", memory_type="file"))'
+  {python} -c 'from contextgraph import ContextClient as C; print(C().upload_blob("README.md").working_memory_id)'
   {python} examples/chat.py
 
 Ctrl-C stops all of it."""

@@ -144,7 +144,7 @@ def test_values_read_well():
         " created_at=2026-01-02T03:04:05.678901Z, modified_at=2026-01-02T03:04:05.678901Z, version=1)"
     )
     assert str(edge) == "7 -Contains-> 9"
-    assert str(record) == "a.md (file, 2.1 kB, 1)"
+    assert str(record) == "a.md (file, 2.1 kB)"
     assert len(repr(Node(id="x" * 10_000, general_type_name="T", created_at=AT, modified_at=AT))) < 300
     assert str(ChatMapping(mapping_name="m", app_id="a")) == "a/m"
 

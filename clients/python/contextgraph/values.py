@@ -287,8 +287,7 @@ class Record(_Value):
 
     def __str__(self) -> str:
         archived = ", archived" if self.status == "archived" else ""
-        size = _shown_size(self.size_bytes)
-        return f"{self.name} ({self.memory_type}, {size}{archived}, {self.working_memory_id})"
+        return f"{self.name} ({self.memory_type}, {_shown_size(self.size_bytes)}{archived})"
 
     @classmethod
     def from_proto(cls, record: memory_pb.WMRecord) -> Record:
