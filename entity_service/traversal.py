@@ -254,6 +254,7 @@ class Traversal:
             "row_bytes": ROW_BYTES,
         }
         remaining, visited, first = walk.limit, 1, True
+        last = (0, 0)  # of what was returned
         # One more than wanted says whether the limit cut anything.
         rows_max = min(walk.limit + 1, PAGE_ROWS_MAX) if walk.limit else PAGE_ROWS_MAX
         while True:
@@ -268,15 +269,16 @@ class Traversal:
             if start is not None and (complete or not _before(walk, _key(rows[-1]), _key(start))):
                 shown = sorted([*shown, start], key=_key, reverse=walk.descending)
                 start = None
-            cut = walk.limit and len(shown) > remaining
+            cut = walk.limit > 0 and len(shown) > remaining
             if cut:
                 shown = shown[:remaining]
-                rows = [row for row in rows if not _before(walk, _key(shown[-1]), _key(row))]
-            visited += len(rows)
+            if shown:
+                last = _key(shown[-1])
+            visited += sum(not _before(walk, last, _key(row)) for row in rows) if cut else len(rows)
             if visited > walk.node_budget:
                 raise _too_many(walk)
             if cut:
-                yield WalkPage(shown, _encode(tenant, walk, _key(shown[-1])))
+                yield WalkPage(shown, _encode(tenant, walk, last))
                 return
             if complete:
                 yield WalkPage(shown)

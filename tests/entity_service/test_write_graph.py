@@ -88,15 +88,15 @@ async def test_every_field_is_kept(graph: Graph):
     assert (got.created_at.seconds, got.created_at.nanos) == (1_600_000_000, 123_456_000)
 
 
-@pytest.mark.parametrize("seconds", [-62_135_596_800, -1, 0, 253_402_300_799])
-async def test_any_time_of_the_calendar_is_kept_to_the_microsecond(graph: Graph, seconds: int):
-    root, child = new_id(), new_id()
-    at = {"seconds": seconds, "nanos": 999_999_000}
-    await graph.write(node(id=root), node(id=child, created_at=at), edge(root, child))
+async def test_any_time_of_the_calendar_is_kept_to_the_microsecond(graph: Graph):
+    root = new_id()
+    seconds = [-62_135_596_800, -1, 0, 253_402_300_799]
+    children = [node(id=new_id(), created_at={"seconds": s, "nanos": 999_999_000}) for s in seconds]
+    await graph.write(node(id=root), *children, *[edge(root, child.id) for child in children])
 
-    (reached,) = await graph.reached(root, depth_max=1, limit=1)
+    times = [row.node.created_at for row in await graph.reached(root, depth_max=1)]
 
-    assert (reached.node.created_at.seconds, reached.node.created_at.nanos) == (seconds, 999_999_000)
+    assert [(time.seconds, time.nanos) for time in times] == [(s, 999_999_000) for s in seconds]
 
 
 async def test_a_write_with_one_bad_row_writes_nothing(graph: Graph, missing_id: str):
@@ -180,50 +180,53 @@ async def test_nothing_to_write_is_no_error(graph: Graph):
     assert await graph.write(on_existing=SKIP) == pb.WriteGraphResponse()
 
 
-@pytest.mark.parametrize(
-    ("row", "field"),
-    [
-        (node(""), "nodes[0].general_type_name"),
-        (node(id="no"), "nodes[0].id"),
-        (node(id="{" + new_id() + "}"), "nodes[0].id"),
-        (node(data_json="[]"), "nodes[0].data_json"),
-        (node(data_json="{"), "nodes[0].data_json"),
-        (node(data_json='{}, {"id": "x"}'), "nodes[0].data_json"),
-        (node(data_json='{"a": NaN}'), "nodes[0].data_json"),
-        (node(data_json='{"a": "\\ud800"}'), "nodes[0].data_json"),
-        (node(data_json='{"a": "\\u0000"}'), "nodes[0].data_json"),
-        (node(data_json='{"a":' + "[" * 100 + "]" * 100 + "}"), "nodes[0].data_json"),
-        (node(name="a\0b"), "nodes[0].name"),
-        (node(external_id="a\0b"), "nodes[0].external_id"),
-        (node(created_at={"seconds": 253_402_300_800}), "nodes[0].created_at"),
-        (node(created_at={"nanos": -1}), "nodes[0].created_at"),
-        (edge("", new_id()), "edges[0].from_node_id"),
-        (edge(new_id(), "x"), "edges[0].to_node_id"),
-        (edge(new_id(), new_id(), ""), "edges[0].edge_type"),
-        (edge(new_id(), new_id(), data_json="1"), "edges[0].data_json"),
-    ],
-)
-async def test_a_malformed_field_is_named(graph: Graph, row: pb.NodeInput | pb.EdgeInput, field: str):
-    async with refused(InvalidArgument, violations=[field]):
-        await graph.write(row)
+MALFORMED = [
+    (node(""), "nodes[0].general_type_name"),
+    (node(id="no"), "nodes[0].id"),
+    (node(id="{" + new_id() + "}"), "nodes[0].id"),
+    (node(data_json="[]"), "nodes[0].data_json"),
+    (node(data_json="{"), "nodes[0].data_json"),
+    (node(data_json='{}, {"id": "x"}'), "nodes[0].data_json"),
+    (node(data_json='{"a": NaN}'), "nodes[0].data_json"),
+    (node(data_json='{"a": "\\ud800"}'), "nodes[0].data_json"),
+    (node(data_json='{"a": "\\u0000"}'), "nodes[0].data_json"),
+    (node(data_json='{"a":' + "[" * 100 + "]" * 100 + "}"), "nodes[0].data_json"),
+    (node(data_json='{"a": 1e309}'), "nodes[0].data_json"),
+    (node(name="a\0b"), "nodes[0].name"),
+    (node(external_id="a\0b"), "nodes[0].external_id"),
+    (node(created_at={"seconds": 253_402_300_800}), "nodes[0].created_at"),
+    (node(created_at={"nanos": -1}), "nodes[0].created_at"),
+    (edge("", new_id()), "edges[0].from_node_id"),
+    (edge(new_id(), "x"), "edges[0].to_node_id"),
+    (edge(new_id(), new_id(), ""), "edges[0].edge_type"),
+    (edge(new_id(), new_id(), data_json="1"), "edges[0].data_json"),
+]
 
 
-@pytest.mark.parametrize(
-    ("row", "limit"),
-    [
-        (node(data_json='{"a":"' + "x" * 1024 * 1024 + '"}'), "nodes[0].data_json"),
-        (node(external_id="ü" * 257), "nodes[0].external_id"),
-        (node(name="x" * 513), "nodes[0].name"),
-        (node("x" * 129), "nodes[0].general_type_name"),
-        (node(specific_type_name="x" * 129), "nodes[0].specific_type_name"),
-        (node(status="x" * 129), "nodes[0].status"),
-        (node(graph_name="x" * 129), "nodes[0].graph_name"),
-        (edge(new_id(), new_id(), "x" * 129), "edges[0].edge_type"),
-    ],
-)
-async def test_a_limit_is_named_with_its_value(graph: Graph, row: pb.NodeInput | pb.EdgeInput, limit: str):
-    async with refused(LimitExceeded, limit=limit):
-        await graph.write(row)
+async def test_a_malformed_field_is_named(graph: Graph, subtests: pytest.Subtests):
+    for row, field in MALFORMED:
+        with subtests.test(row=str(row)[:200]):
+            async with refused(InvalidArgument, violations=[field]):
+                await graph.write(row)
+
+
+TOO_LARGE = [
+    (node(data_json='{"a":"' + "x" * 1024 * 1024 + '"}'), "nodes[0].data_json"),
+    (node(external_id="ü" * 257), "nodes[0].external_id"),
+    (node(name="x" * 513), "nodes[0].name"),
+    (node("x" * 129), "nodes[0].general_type_name"),
+    (node(specific_type_name="x" * 129), "nodes[0].specific_type_name"),
+    (node(status="x" * 129), "nodes[0].status"),
+    (node(graph_name="x" * 129), "nodes[0].graph_name"),
+    (edge(new_id(), new_id(), "x" * 129), "edges[0].edge_type"),
+]
+
+
+async def test_a_limit_is_named(graph: Graph, subtests: pytest.Subtests):
+    for row, limit in TOO_LARGE:
+        with subtests.test(limit=limit):
+            async with refused(LimitExceeded, limit=limit):
+                await graph.write(row)
 
 
 async def test_values_at_their_limits_are_written(graph: Graph):
@@ -245,12 +248,6 @@ async def test_rows_are_limited(graph: Graph):
     async with refused(LimitExceeded, limit="rows", limit_max=2000, value=2001):
         await graph.write(*[node() for _ in range(2001)])
     assert len((await graph.write(*[node() for _ in range(2000)])).nodes) == 2000
-
-
-@pytest.mark.parametrize("number", ["1e309", "1" * 400])
-async def test_a_number_that_no_double_holds_is_refused(graph: Graph, number: str):
-    async with refused(InvalidArgument):
-        await graph.write(node(data_json=f'{{"a": {number}}}'))
 
 
 async def test_a_number_that_jsonb_cannot_hold_is_refused(graph: Graph):

@@ -1,0 +1,191 @@
+"""Single edges, and the edges of a node."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+import pytest
+
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextgraph.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound, RequestIdReused
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.pages import encode_token
+from tests.entity_service.graph import Graph, edge, new_id, node
+from tests.errors import refused
+
+
+async def create(graph: Graph, row: pb.EdgeInput, **fields: object) -> pb.Edge:
+    return (await graph.CreateEdge(pb.CreateEdgeRequest(edge=row, **fields))).edge
+
+
+async def edges_of(graph: Graph, node_id: str, **fields: object) -> list[pb.Edge]:
+    """Every edge, page by page."""
+    token, rows = "", []
+    while True:
+        request = pb.ListEdgesRequest(node_id=node_id, page_token=token, **fields)
+        page = await graph.ListEdges(request)
+        rows += page.edges
+        token = page.next_page_token
+        if not token:
+            return rows
+
+
+@pytest.fixture
+async def pair(graph: Graph) -> tuple[str, str]:
+    a, b = (await graph.write(node(), node())).nodes
+    return a.id, b.id
+
+
+async def test_a_created_edge_is_listed_as_it_was_answered(graph: Graph, pair: tuple[str, str]):
+    a, b = pair
+
+    created = await create(graph, edge(a, b, "Calls", data_json='{"b":1,"a":2}', id=new_id()))
+
+    assert (created.from_node_id, created.to_node_id, created.edge_type, created.graph_name) == (
+        a,
+        b,
+        "Calls",
+        "default",
+    )
+    assert (created.version, created.data_json) == (1, '{"a": 2, "b": 1}')
+    assert await edges_of(graph, a) == [created]
+
+
+async def test_one_edge_of_a_type_between_two_nodes(graph: Graph, pair: tuple[str, str]):
+    a, b = pair
+    first = await create(graph, edge(a, b))
+
+    async with refused(EdgeExists, violations=["edge"], edge_id=first.id):
+        await create(graph, edge(a, b, data_json='{"other": 1}'))
+    async with refused(EdgeExists, violations=["edge.id"], edge_id=first.id):
+        await create(graph, edge(b, a, id=first.id))
+    await create(graph, edge(b, a))
+    await create(graph, edge(a, b, "Calls"))
+
+
+async def test_an_edge_is_checked(graph: Graph, others: Graph, pair: tuple[str, str], missing_id: str):
+    a, b = pair
+
+    async with refused(NodeNotFound, violations=["edge.to_node_id"], node_id=missing_id):
+        await create(graph, edge(a, missing_id))
+    async with refused(NodeNotFound, violations=["edge.from_node_id"], node_id=missing_id):
+        await create(graph, edge(missing_id, b))
+    async with refused(InvalidArgument, violations=["edge.from_node_id"]):
+        await create(graph, edge(a, b, graph_name="other"))
+    async with refused(InvalidArgument, violations=["edge.edge_type"]):
+        await create(graph, edge(a, b, ""))
+    async with refused(InvalidArgument, violations=["edge.from_node_id"]):
+        await graph.CreateEdge(pb.CreateEdgeRequest())
+    async with refused(NodeNotFound, node_id=a):
+        await create(others, edge(a, b))
+
+
+async def test_a_repeated_creation_answers_as_the_first_time(graph: Graph, pair: tuple[str, str]):
+    a, b = pair
+    request_id = new_id()
+
+    answers = await asyncio.gather(
+        *[create(graph, edge(a, b, data_json='{"b":1,"a":2}'), request_id=request_id) for _ in range(10)]
+    )
+
+    assert all(answer == answers[0] for answer in answers)
+    async with refused(RequestIdReused):
+        await create(graph, edge(b, a), request_id=request_id)
+
+
+async def test_edges_are_listed_oldest_first_by_direction_and_type(graph: Graph):
+    hub = new_id()
+    spokes = [new_id() for _ in range(6)]
+    types = ["Contains", "Calls", "Owns"]
+    out = [edge(hub, s, types[n % 3], id=new_id(), created_at={"seconds": n % 2}) for n, s in enumerate(spokes)]
+    into = [edge(s, hub, types[n % 3], id=new_id(), created_at={"seconds": n % 2}) for n, s in enumerate(spokes)]
+    loop = [edge(hub, hub, "Owns", id=new_id(), created_at={"seconds": 1})]
+    await graph.write(node(id=hub), *[node(id=s) for s in spokes], *out, *into, *loop)
+
+    def expected(rows: list[pb.EdgeInput], wanted: list[str]) -> list[str]:
+        rows = [row for row in rows if not wanted or row.edge_type in wanted]
+        return [row.id for row in sorted(rows, key=lambda row: (row.created_at.seconds, row.id))]
+
+    directions = {
+        pb.DIRECTION_UNSPECIFIED: out + loop,
+        pb.DIRECTION_OUT: out + loop,
+        pb.DIRECTION_IN: into + loop,
+        pb.DIRECTION_BOTH: out + into + loop,
+    }
+    for direction, rows in directions.items():
+        for wanted in ([], ["Owns"], ["Calls", "Contains"], ["none"]):
+            for page_size in (0, 1, 2, 5):
+                listed = await edges_of(graph, hub, direction=direction, edge_types=wanted, page_size=page_size)
+                assert [row.id for row in listed] == expected(rows, wanted)
+
+
+async def test_a_page_ends_at_two_mebibytes_and_has_one_row_at_least(graph: Graph):
+    hub = new_id()
+    spokes = [new_id() for _ in range(5)]
+    await graph.write(node(id=hub), *[node(id=s) for s in spokes])
+    for spoke in spokes:
+        await create(graph, edge(hub, spoke, data_json='{"a":"' + "x" * 900_000 + '"}'))
+
+    page = await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=1000))
+
+    assert len(page.edges) == 2
+    assert len(await edges_of(graph, hub)) == 5
+
+
+async def test_the_last_page_has_no_token(graph: Graph):
+    hub, *spokes = [new_id() for _ in range(5)]
+    await graph.write(node(id=hub), *[node(id=s) for s in spokes], *[edge(hub, s) for s in spokes])
+
+    page = await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=4))
+
+    assert (len(page.edges), page.next_page_token) == (4, "")
+
+
+async def test_a_node_without_edges_has_an_empty_list_and_a_missing_node_none(
+    graph: Graph, others: Graph, pair: tuple[str, str], missing_id: str
+):
+    assert await edges_of(graph, pair[0]) == []
+    async with refused(NodeNotFound, node_id=missing_id):
+        await edges_of(graph, missing_id)
+    async with refused(NodeNotFound, node_id=pair[0]):
+        await edges_of(others, pair[0])
+
+
+async def test_a_list_is_checked(graph: Graph, pair: tuple[str, str]):
+    async with refused(InvalidArgument, violations=["page_size"]):
+        await edges_of(graph, pair[0], page_size=-1)
+    async with refused(InvalidArgument, violations=["node_id"]):
+        await edges_of(graph, "x")
+    async with refused(InvalidArgument, violations=["direction"]):
+        await edges_of(graph, pair[0], direction=9)
+    async with refused(InvalidArgument, violations=["edge_types[0]"]):
+        await edges_of(graph, pair[0], edge_types=[""])
+
+
+async def test_a_token_fits_its_query_only(graph: Graph, others: Graph):
+    hub, *spokes = [new_id() for _ in range(4)]
+    rows = [node(id=hub), *[node(id=s) for s in spokes], *[edge(hub, s) for s in spokes]]
+    await graph.write(*rows)
+    await others.write(*rows)
+    token = (await graph.ListEdges(pb.ListEdgesRequest(node_id=hub, page_size=1))).next_page_token
+
+    async def use(to: Graph, page_token: str, **fields: object) -> None:
+        await to.ListEdges(pb.ListEdgesRequest(node_id=hub, page_token=page_token, **fields))
+
+    await use(graph, token)
+    for fields in ({"direction": pb.DIRECTION_IN}, {"edge_types": ["Calls"]}):
+        async with refused(InvalidPageToken):
+            await use(graph, token, **fields)
+    async with refused(InvalidPageToken):
+        await use(others, token)
+    async with refused(InvalidPageToken):
+        await graph.Traverse(pb.TraverseRequest(start_node_ids=[hub], page_token=token)).read()
+    binding = ("ListEdges", DEFAULT_TENANT_ID, hub, "out", [])
+    forged = [
+        encode_token(binding, key)
+        for key in ([1], [1, "x"], ["1", hub], [2**63, hub], [1e70, hub], [None, None], [1, 2])
+    ]
+    for bad in ("x", token[:-4], token + "AAAA", base64.urlsafe_b64encode(b"{}").decode(), *forged):
+        async with refused(InvalidPageToken, violations=["page_token"]):
+            await use(graph, bad)
