@@ -34,6 +34,7 @@ from service_runtime.calls import remaining_s
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = Any  # a named tuple of the statement's columns
 Connection = psycopg.AsyncConnection[Row]
+Cursor = psycopg.AsyncCursor[Row]
 Configure = Callable[[Connection], Awaitable[None]]
 _T = TypeVar("_T")
 
@@ -123,7 +124,7 @@ class Database:
     async def untenanted(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         """Run one statement on tables that have no tenant, in a transaction of its own."""
         async with self.connection() as connection:
-            return await _rows(connection, sql, parameters)
+            return await _rows(await _execute(connection, sql, parameters, named=True))
 
     async def ready(self) -> None:
         """Ask Postgres for an answer: a health check.
@@ -174,9 +175,12 @@ class Tenant:
         """
 
         async def run() -> list[Row]:
-            async with self._database.connection() as connection, connection.pipeline():
-                await connection.execute(_SET_LOCAL, self._settings())
-                return await _rows(connection, sql, parameters, named=named)
+            async with self._database.connection() as connection:
+                async with connection.pipeline():
+                    await connection.execute(_SET_LOCAL, self._settings())
+                    cursor = await _execute(connection, sql, parameters, named=named)
+                # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
+                return await _rows(cursor)
 
         return await _once_more(run)
 
@@ -210,12 +214,16 @@ class Transaction:
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""
-        return await _rows(self._connection, sql, parameters, named=named)
+        return await _rows(await _execute(self._connection, sql, parameters, named=named))
 
 
-async def _rows(connection: Connection, sql: str, parameters: Parameters, *, named: bool = True) -> list[Row]:
-    cursor: psycopg.AsyncCursor[Row] = connection.cursor(row_factory=namedtuple_row if named else tuple_row)
+async def _execute(connection: Connection, sql: str, parameters: Parameters, *, named: bool) -> Cursor:
+    cursor: Cursor = connection.cursor(row_factory=namedtuple_row if named else tuple_row)
     await cursor.execute(sql.encode(), parameters, binary=True)
+    return cursor
+
+
+async def _rows(cursor: Cursor) -> list[Row]:
     try:
         return await cursor.fetchall()
     except psycopg.ProgrammingError as error:
