@@ -15,6 +15,13 @@ from contextgraph.errors import InvalidArgument, LimitExceeded
 
 NESTING_MAX = 100
 
+# Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can
+# tell from zero or infinity is refused (infinity by the parser), and the rest counts with the digits it will show.
+_EXPONENT_MIN = -400
+_SHORT_CHARS = 16 * 1024
+_MAY_HOLD_EXPONENT = re.compile(r"\d[eE][+-]?\d")
+_EXPONENTS = re.compile(r'"(?:[^"\\]|\\.)*"|[eE]([+-]?\d+)', re.DOTALL)
+
 # Strings first, so that a bracket inside one is not counted.
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 
@@ -41,6 +48,9 @@ def parse_json(field: str, text: str, *, size_bytes_max: int) -> Any:
     # Postgres stores no NUL in a text. The substring is a hint only: it may be an escaped backslash before "u0000".
     if "\\u0000" in text and _holds_nul(value):
         raise InvalidArgument(f"{field} holds a NUL character", field=field)
+    # A short text cannot become long by positive exponents, and most texts hold none that is negative.
+    if (len(text) > _SHORT_CHARS or "e-" in text or "E-" in text) and _MAY_HOLD_EXPONENT.search(text):
+        _check_exponents(field, text, size_bytes_max=size_bytes_max)
     return value
 
 
@@ -94,6 +104,20 @@ def check_text(field: str, text: str, *, chars_max: int, required: bool = False)
             value=len(text),
         )
     return text
+
+
+def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
+    exponents = [int(match[1]) for match in _EXPONENTS.finditer(text) if match[1]]
+    if exponents and min(exponents) < _EXPONENT_MIN:
+        raise InvalidArgument(f"{field} holds a number too small for a double", field=field)
+    size_bytes = len(text) + sum(map(abs, exponents))
+    if size_bytes > size_bytes_max:
+        raise LimitExceeded(
+            f"{field} has {size_bytes} bytes with its numbers written out; the limit is {size_bytes_max}",
+            limit=field,
+            limit_max=size_bytes_max,
+            value=size_bytes,
+        )
 
 
 def _nesting(text: str) -> int:
