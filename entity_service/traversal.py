@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service.model import Direction, iso
+from entity_service.store import id_array
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
@@ -27,6 +28,9 @@ ROW_BYTES = 400  # what a row takes besides its documents, about
 _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 _DIGITS = Context(prec=40)
 _TEXT_CHARS_MAX = 256
+
+# In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has,
+# which it prefers for a thousand keys, and always where there are no statistics yet.
 
 # One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
 # index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
@@ -79,15 +83,22 @@ WITH RECURSIVE start AS MATERIALIZED (
             ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM child c
-    LEFT JOIN entity.node n
-        ON n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
-        AND (%(include_archived)s OR NOT n.is_archived)
-        AND (
-            %(all_node_types)s
-            OR n.general_type_name = ANY (%(node_types)s::text[])
-            OR n.specific_type_name = ANY (%(node_types)s::text[])
-        )
-        AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
+    LEFT JOIN LATERAL (
+        SELECT
+            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+            n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
+            n.context_id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
+            AND (%(include_archived)s OR NOT n.is_archived)
+            AND (
+                %(all_node_types)s
+                OR n.general_type_name = ANY (%(node_types)s::text[])
+                OR n.specific_type_name = ANY (%(node_types)s::text[])
+            )
+            AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
+        OFFSET 0
+    ) n ON true
 )
 SELECT
     (SELECT count(*) FROM child), 1 AS depth, p.edge_id::text, p.edge_type, %(start_id)s::text, p.edge_data::text,
@@ -130,7 +141,13 @@ FROM (
     ORDER BY e.far_id, e.created_at, e.edge_id
     LIMIT %(rows)s
 ) reached
-JOIN entity.node n ON n.tenant_id = %(tenant_id)s AND n.id = reached.far_id
+CROSS JOIN LATERAL (
+    SELECT
+        n.id, n.created_at, n.seq, n.is_archived, n.general_type_name, n.specific_type_name, n.data, n.context_id
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = reached.far_id
+    OFFSET 0
+) n
 WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
 """
 
@@ -159,14 +176,29 @@ SELECT
     p.context_id::text
 FROM (
     SELECT
-        v.position, v.depth, v.edge_id, v.near_id, e.edge_type, e.data AS edge_data, n.*,
+        v.position, v.depth, v.edge_id, v.near_id, e.edge_type, e.data AS edge_data,
+        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+        n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
+        n.owner_user_id, n.agent_id, n.context_id,
         sum(pg_column_size(n.data) + coalesce(pg_column_size(e.data), 0) + %(row_bytes)s) OVER (
             ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
         WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
-    JOIN entity.node n ON n.tenant_id = %(tenant_id)s AND n.id = v.id
-    LEFT JOIN entity.edge e ON e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
+    CROSS JOIN LATERAL (
+        SELECT
+            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
+            n.owner_user_id, n.agent_id, n.context_id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = v.id
+        OFFSET 0
+    ) n
+    LEFT JOIN LATERAL (
+        SELECT e.edge_type, e.data FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
+        OFFSET 0
+    ) e ON true
 ) p
 WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
 ORDER BY p.position
@@ -330,7 +362,7 @@ class Traversal:
                 raise _too_many(walk)
             if not frontier:
                 break
-            rows = await tenant.query(_LEVEL, parameters | {"near_ids": frontier}, named=False)
+            rows = await tenant.query(_LEVEL, parameters | {"near_ids": id_array(frontier)}, named=False)
             new = [row for row in rows if row[0] not in visited]
             frontier = [row[0] for row in new]
             visited.update(frontier)
@@ -348,7 +380,8 @@ class Traversal:
         """
         rows = await tenant.query(
             _STARTS,
-            _filters(tenant, walk) | {"start_ids": list(walk.start_ids), "order_path": list(walk.order_path) or None},
+            _filters(tenant, walk)
+            | {"start_ids": id_array(walk.start_ids), "order_path": list(walk.order_path) or None},
             named=False,
         )
         found = {row[0] for row in rows}
@@ -373,10 +406,10 @@ class Traversal:
             _DOCUMENTS,
             {
                 "tenant_id": tenant.tenant_id,
-                "ids": [hit.id for hit in hits],
+                "ids": id_array([hit.id for hit in hits]),
                 "depths": [hit.depth for hit in hits],
-                "edge_ids": [hit.edge_id for hit in hits],
-                "near_ids": [hit.near_id for hit in hits],
+                "edge_ids": id_array([hit.edge_id for hit in hits]),
+                "near_ids": id_array([hit.near_id for hit in hits]),
                 "bytes_max": PAGE_BYTES_MAX,
                 "row_bytes": ROW_BYTES,
             },

@@ -18,7 +18,7 @@ import psycopg
 from contextgraph.errors import Aborted, ExternalIdTaken, NodeNotFound
 from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_of, misplaced, refusal
 from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
-from entity_service.store import NODE, NODE_BY_EXTERNAL_ID
+from entity_service.store import NODE, NODE_BY_EXTERNAL_ID, id_array
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
@@ -98,7 +98,8 @@ WITH node_input AS (
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at, seqs FROM seqs
 """
 
-# The rows that stand in the way of a write, or that it repeats.
+# The rows that stand in the way of a write, or that it repeats. `OFFSET 0` keeps the planner from turning look-ups
+# by key into a hash of all that a tenant has.
 _STANDING_NODES = """
 SELECT id::text, graph_name, external_id, context_id::text, (extract(epoch FROM created_at) * 1000000)::bigint, seq
 FROM entity.node
@@ -108,8 +109,12 @@ SELECT
     n.id::text, n.graph_name, n.external_id, n.context_id::text,
     (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq
 FROM unnest(%(graph_names)s::text[], %(external_ids)s::text[]) AS wanted (graph_name, external_id)
-JOIN entity.node n
-    ON n.tenant_id = %(tenant_id)s AND n.graph_name = wanted.graph_name AND n.external_id = wanted.external_id
+CROSS JOIN LATERAL (
+    SELECT o.id, o.graph_name, o.external_id, o.context_id, o.created_at, o.seq
+    FROM entity.node o
+    WHERE o.tenant_id = %(tenant_id)s AND o.graph_name = wanted.graph_name AND o.external_id = wanted.external_id
+    OFFSET 0
+) n
 """
 
 _STANDING_EDGES = """
@@ -122,9 +127,13 @@ SELECT
     (extract(epoch FROM e.created_at) * 1000000)::bigint
 FROM unnest(%(from_ids)s::uuid[], %(to_ids)s::uuid[], %(edge_types)s::text[])
     AS wanted (from_node_id, to_node_id, edge_type)
-JOIN entity.edge e
-    ON e.tenant_id = %(tenant_id)s AND e.to_node_id = wanted.to_node_id AND e.edge_type = wanted.edge_type
-    AND e.from_node_id = wanted.from_node_id
+CROSS JOIN LATERAL (
+    SELECT o.id, o.from_node_id, o.to_node_id, o.edge_type, o.created_at
+    FROM entity.edge o
+    WHERE o.tenant_id = %(tenant_id)s AND o.to_node_id = wanted.to_node_id AND o.edge_type = wanted.edge_type
+        AND o.from_node_id = wanted.from_node_id
+    OFFSET 0
+) e
 """
 
 
@@ -168,8 +177,14 @@ SELECT
 FROM ROWS FROM (jsonb_to_recordset(%(edges)s::jsonb) AS (
     id uuid, graph_name text, from_node_id uuid, to_node_id uuid, edge_type text, data jsonb, created_at timestamptz
 )) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)
-JOIN entity.node parent ON parent.tenant_id = %(tenant_id)s AND parent.id = e.from_node_id
-JOIN entity.node child ON child.tenant_id = %(tenant_id)s AND child.id = e.to_node_id
+CROSS JOIN LATERAL (
+    SELECT n.context_id FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = e.from_node_id OFFSET 0
+) parent
+CROSS JOIN LATERAL (
+    SELECT n.context_id, n.created_at, n.seq FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = e.to_node_id
+    OFFSET 0
+) child
 ORDER BY e.to_node_id, e.edge_type, e.from_node_id, e.position
 ON CONFLICT DO NOTHING
 RETURNING id::text
@@ -421,7 +436,7 @@ async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:
             _STANDING_NODES,
             {
                 "tenant_id": transaction.tenant_id,
-                "ids": list(ends.union(node.id for node in write.nodes)),
+                "ids": id_array(ends.union(node.id for node in write.nodes)),
                 "graph_names": [node.graph_name for node in with_external_id],
                 "external_ids": [node.external_id for node in with_external_id],
             },
@@ -434,9 +449,9 @@ async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:
             _STANDING_EDGES,
             {
                 "tenant_id": transaction.tenant_id,
-                "ids": [edge.id for edge in write.edges],
-                "from_ids": [edge.from_node_id for edge in write.edges],
-                "to_ids": [edge.to_node_id for edge in write.edges],
+                "ids": id_array([edge.id for edge in write.edges]),
+                "from_ids": id_array([edge.from_node_id for edge in write.edges]),
+                "to_ids": id_array([edge.to_node_id for edge in write.edges]),
                 "edge_types": [edge.edge_type for edge in write.edges],
             },
             named=False,
@@ -461,7 +476,7 @@ def _parameters(principal: Principal, write: GraphWrite, request: Request | None
         "nodes": _node_rows(write.nodes),
         "nodes_count": len(write.nodes),
         "edges": _edge_rows(write.edges),
-        "old_ends": list(ends - new_ids),
+        "old_ends": id_array(ends - new_ids),
         "first_id": write.first_made_id,
         "request_id": request and request.request_id,
         "rpc": request and request.rpc,
