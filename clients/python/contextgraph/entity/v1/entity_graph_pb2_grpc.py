@@ -110,7 +110,7 @@ class EntityGraphServicer:
     """
 
     def CreateNode(self, request, context):
-        """Writes one node.
+        """Writes one node, and answers it as GetNode would.
 
         Reasons: EXTERNAL_ID_TAKEN (metadata `node_id`; with `get_existing` that node is answered instead, unchanged),
         NODE_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
@@ -132,9 +132,13 @@ class EntityGraphServicer:
     def WriteGraph(self, request, context):
         """Writes nodes and edges in one transaction: all of them or none. At most 2,000 rows and 4 MiB a call.
 
-        Edges may join nodes of the same call. Times are one microsecond apart, in the order of the request, so that
-        a conversation written in one call reads back in that order. With `ON_EXISTING_SKIP`, rows that exist (by id, external
-        id, or both ends and type) are left as they are and answered as `existed`.
+        Edges may join nodes of the same call. Times that are not given are the server's, one microsecond apart in the
+        order of the request: first the nodes, then the edges; `seq` follows the same order. So a conversation written in
+        one call reads back in that order.
+
+        With `ON_EXISTING_SKIP`, rows that exist are left as they are and answered as `existed`: a node that has the id, else
+        one that has the external id; an edge that has the id, else one of the same type between the same ends. An edge that
+        names a node of the call by its id joins the node that exists in its place, under whatever id.
 
         Reasons: those of CreateNode and CreateEdge.
         """
@@ -203,7 +207,8 @@ class EntityGraphServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEdges(self, request, context):
-        """Lists the edges of a node, oldest first (`created_at`, then `id`).
+        """Lists the edges of a node, oldest first (`created_at`, then `id`). A page looks at all edges of the node in that
+        direction: to read many children in order, use Traverse.
 
         Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
@@ -217,7 +222,7 @@ class EntityGraphServicer:
 
         An indexed walk (one start node, direction out, order created_at, depth 1) costs the same at any length and
         any page; any other walk visits first and sorts then. The first message says which. A row written during the
-        stream may or may not appear; none that was there is missed or repeated.
+        stream may or may not appear; none that was there is missed or repeated. A walk that starts in a context stays in it.
 
         Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN.
         """
