@@ -319,8 +319,7 @@ class Traversal:
                 yield WalkPage(shown)
             remaining -= len(shown)
             after_at, after_seq = _position(_key(rows[-1]))
-            # A filter that hides most children makes for ever larger pages instead of ever more of them.
-            rows_max = min(rows_max * 2, PAGE_ROWS_MAX)
+            rows_max = _rows_next(rows_max, looked_at=rows[0][0], read=len(rows))
 
     async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Visit, sort, read."""
@@ -332,12 +331,14 @@ class Traversal:
         if walk.limit and len(hits) > walk.limit:
             hits = hits[: walk.limit]
             token = _encode(tenant, walk, _hit_key(walk, hits[-1]))
-        done = 0
+        done, rows_max = 0, PAGE_ROWS_MAX
         while True:
-            page = hits[done : done + PAGE_ROWS_MAX]
+            page = hits[done : done + rows_max]
             rows = await self._documents(tenant, page) if page else []
             # What is missing between two rows was deleted since; what is missing at the end may be the page's border.
-            done += rows[-1][0] if rows else len(page)
+            read = rows[-1][0] if rows else len(page)
+            done += read
+            rows_max = _rows_next(rows_max, looked_at=len(page), read=read)
             if done >= len(hits):
                 yield WalkPage(rows, token)
                 return
@@ -494,6 +495,15 @@ def _key(row: Any) -> tuple[int, int]:
 def _before(walk: Walk, key: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Say whether a key comes before another in the direction of the walk."""
     return other < key if walk.descending else key < other
+
+
+def _rows_next(rows_max: int, *, looked_at: int, read: int) -> int:
+    """Return how many rows the next page looks at.
+
+    Where documents ended the last page, about as many as it held. Else more and more: a filter that hides most
+    rows makes for larger pages instead of ever more of them.
+    """
+    return min(read + read // 8 + 1 if read < looked_at else rows_max * 2, PAGE_ROWS_MAX)
 
 
 def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
