@@ -83,8 +83,8 @@ class LocalBackend:
         except BaseException:
             # Behind a write that is under way, if one is; and done also if nobody waits for it any more.
             await asyncio.shield(self._run(part.abort))
-            if pending is not None and not pending.cancelled():
-                pending.exception()  # taken, so that asyncio does not report it as overlooked
+            if pending is not None:
+                pending.add_done_callback(_overlook)  # at any time: another thread may still be at it
             raise
 
     async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
@@ -182,6 +182,12 @@ class LocalBackend:
         # Also false on a file system that became read-only, where root passes every other test.
         if not os.access(self._root, os.W_OK | os.X_OK):
             raise Unavailable("the folder of the blobs cannot be written", dependency="local")
+
+
+def _overlook(future: asyncio.Future[None]) -> None:
+    """Take a future's error, so that asyncio does not report it as never seen."""
+    if not future.cancelled():
+        future.exception()
 
 
 class _Part:
