@@ -43,7 +43,13 @@ CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
 
-_SET_LOCAL = "SELECT set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout"
+# Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
+# to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not).
+_SET_LOCAL = """
+SELECT
+    set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
+    set_config('plan_cache_mode', 'force_generic_plan', true) AS plans
+"""
 _ROLE = """
 SELECT r.rolname, r.rolsuper, r.rolbypassrls,
     EXISTS (
