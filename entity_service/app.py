@@ -9,6 +9,7 @@ from pathlib import Path
 from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
 from entity_service.changes import NodeChanges
 from entity_service.model import Limits
+from entity_service.node_io import NodeIOStore
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
 from entity_service.store import GraphStore
@@ -75,6 +76,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         servicer = EntityGraphServicer(
             writes=GraphWrites(database),
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
+            node_io=NodeIOStore(database),
             store=GraphStore(database),
             traversal=Traversal(database),
             limits=limits,

@@ -11,6 +11,7 @@ from contextgraph.entity.v1 import entity_graph_pb2_grpc
 from entity_service import wire
 from entity_service.changes import NodeChanges
 from entity_service.model import Limits
+from entity_service.node_io import NodeIOStore
 from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
@@ -24,10 +25,18 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     """Answers the RPCs of `EntityGraph`."""
 
     def __init__(
-        self, *, writes: GraphWrites, changes: NodeChanges, store: GraphStore, traversal: Traversal, limits: Limits
+        self,
+        *,
+        writes: GraphWrites,
+        changes: NodeChanges,
+        node_io: NodeIOStore,
+        store: GraphStore,
+        traversal: Traversal,
+        limits: Limits,
     ) -> None:
         self._writes = writes
         self._changes = changes
+        self._node_io = node_io
         self._store = store
         self._traversal = traversal
         self._limits = limits
@@ -100,6 +109,14 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         """Archive a node, or bring it back."""
         node = await self._changes.archive(principal(), wire.archive_change(request))
         return pb.ArchiveNodeResponse(node=wire.node(node))
+
+    async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
+        """Set a node's input or output."""
+        return wire.io_set(await self._node_io.set(principal(), wire.io_change(request, self._limits)))
+
+    async def GetNodeIO(self, request: pb.GetNodeIORequest, context: Context) -> pb.GetNodeIOResponse:
+        """Read a node's input and output."""
+        return wire.node_io(await self._node_io.get(principal(), wire.id_of("node_id", request.node_id)))
 
     async def ListEdges(self, request: pb.ListEdgesRequest, context: Context) -> pb.ListEdgesResponse:
         """List the edges of a node."""

@@ -15,7 +15,7 @@ from decimal import Context, DecimalException
 from typing import Any, NamedTuple, TypeVar
 
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
-from entity_service.model import Direction, iso
+from entity_service.model import Direction, Node, iso
 from entity_service.store import id_array
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
@@ -113,6 +113,33 @@ ORDER BY p.child_created_at ASC, p.child_seq ASC
 # The same page from the other end.
 _CHILDREN_DESCENDING = _CHILDREN.replace(" ASC", " DESC").replace("child_seq) > (", "child_seq) < (")
 
+
+def _with_io(statement: str) -> str:
+    """Return a statement that reads documents with two more columns: each node's input and output.
+
+    A statement of its own, so that a walk that does not ask for them pays nothing. They count for the page's end too.
+    """
+    return (
+        statement.replace(" ON true\n)", f" ON true\n{_IO}\n)")
+        .replace("%(row_bytes)s", "%(row_bytes)s + coalesce(io.bytes, 0)")
+        .replace(" AS bytes_before", " AS bytes_before, io.input, io.output")
+        .replace("p.context_id::text", "p.context_id::text, p.input::text, p.output::text")
+    )
+
+
+_IO = """\
+    LEFT JOIN LATERAL (
+        SELECT
+            io.input, io.output,
+            coalesce(pg_column_size(io.input), 0) + coalesce(pg_column_size(io.output), 0) AS bytes
+        FROM entity.node_io io
+        WHERE io.tenant_id = %(tenant_id)s AND io.node_id = n.id
+        OFFSET 0
+    ) io ON true"""
+
+_CHILDREN_IO = _with_io(_CHILDREN)
+_CHILDREN_IO_DESCENDING = _with_io(_CHILDREN_DESCENDING)
+
 # The nodes one edge away from some nodes, each once, with the edge that is said to have reached it.
 _LEVEL = """
 SELECT
@@ -203,6 +230,7 @@ FROM (
 WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
 ORDER BY p.position
 """
+_DOCUMENTS_IO = _with_io(_DOCUMENTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +244,7 @@ class Walk:
     node_types: Sequence[str]  # empty: all
     include_archived: bool
     include_start: bool
+    include_io: bool
     order_path: Sequence[str]  # empty: `created_at`
     descending: bool
     limit: int  # 0: all
@@ -244,10 +273,11 @@ class Reached(NamedTuple):
 NODE = len(Reached._fields)
 SEQ = NODE + 10
 CREATED_AT = NODE + 11
+IO = NODE + len(Node._fields)  # then, with `include_io`, input and output as JSON
 
 
 class WalkPage(NamedTuple):
-    """Some rows of a walk, as tuples of `Reached` and `Node` together."""
+    """Some rows of a walk, as tuples of `Reached` and `Node` together, and of input and output if asked for."""
 
     rows: Sequence[Any]
     next_page_token: str = ""  # on the last page, if the limit cut the walk
@@ -279,7 +309,10 @@ class Traversal:
         key = _decode(tenant, walk)
         after_at, after_seq = _after(walk, key)
         start = await self._start_row(tenant, walk, key) if walk.include_start else None
-        statement = _CHILDREN_DESCENDING if walk.descending else _CHILDREN
+        if walk.include_io:
+            statement = _CHILDREN_IO_DESCENDING if walk.descending else _CHILDREN_IO
+        else:
+            statement = _CHILDREN_DESCENDING if walk.descending else _CHILDREN
         parameters = _filters(tenant, walk) | {
             "start_id": walk.start_ids[0],
             "bytes_max": PAGE_BYTES_MAX,
@@ -334,7 +367,7 @@ class Traversal:
         done, rows_max = 0, PAGE_ROWS_MAX
         while True:
             page = hits[done : done + rows_max]
-            rows = await self._documents(tenant, page) if page else []
+            rows = await self._documents(tenant, walk, page) if page else []
             # What is missing between two rows was deleted since; what is missing at the end may be the page's border.
             read = rows[-1][0] if rows else len(page)
             done += read
@@ -399,12 +432,12 @@ class Traversal:
         hit = _hit(start, depth=0, edge_id=None, near_id=None)
         if not start[3] or (key is not None and not _before(walk, tuple(key), (hit.created_at, hit.seq))):
             return None
-        rows = await self._documents(tenant, [hit])
+        rows = await self._documents(tenant, walk, [hit])
         return rows[0] if rows else None
 
-    async def _documents(self, tenant: Tenant, hits: Sequence[_Hit]) -> list[Any]:
+    async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[_Hit]) -> list[Any]:
         return await tenant.query(
-            _DOCUMENTS,
+            _DOCUMENTS_IO if walk.include_io else _DOCUMENTS,
             {
                 "tenant_id": tenant.tenant_id,
                 "ids": id_array([hit.id for hit in hits]),

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
 from entity_service.changes import ArchiveChange, DataChange, StatusChange
 from entity_service.model import (
     GRAPH_DEFAULT,
@@ -24,9 +24,10 @@ from entity_service.model import (
     Written,
     made_id,
 )
+from entity_service.node_io import NodeIO, NodeIOChange
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
-from entity_service.traversal import NODE, ROW_BYTES, Walk, WalkPage
-from service_runtime.documents import check_size, check_text, parse_object
+from entity_service.traversal import IO, NODE, ROW_BYTES, Walk, WalkPage
+from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.ids import new_id, parse_id
 from service_runtime.pages import page_size
 
@@ -202,6 +203,7 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
         node_types=_types("node_types", message.node_types, limits),
         include_archived=message.include_archived,
         include_start=message.include_start,
+        include_io=message.include_io,
         order_path=_path("order_path", message.order_path, limits),
         descending=message.descending,
         limit=message.limit,
@@ -248,6 +250,36 @@ def archive_change(message: pb.ArchiveNodeRequest) -> ArchiveChange:
         is_archived=not message.restore,
         expected_version=message.expected_version if message.HasField("expected_version") else None,
     )
+
+
+def io_change(message: pb.SetNodeIORequest, limits: Limits) -> NodeIOChange:
+    """Return the change of SetNodeIO; errors as of `data_change`."""
+    node_id = id_of("node_id", message.node_id)
+    given = [field for field in ("input_json", "output_json") if message.HasField(field)]
+    if not given:
+        raise InvalidArgument("neither input_json nor output_json is given", field="input_json")
+    for field in given:
+        parse_json(field, getattr(message, field), size_bytes_max=limits.document_bytes_max)
+    return NodeIOChange(
+        node_id=node_id,
+        input_json=message.input_json if "input_json" in given else None,
+        output_json=message.output_json if "output_json" in given else None,
+    )
+
+
+def io_set(modified_at: int) -> pb.SetNodeIOResponse:
+    """Return the answer to SetNodeIO."""
+    response = pb.SetNodeIOResponse()
+    fill_time(response.modified_at, modified_at)
+    return response
+
+
+def node_io(io: NodeIO) -> pb.GetNodeIOResponse:
+    """Return the answer to GetNodeIO. It fits: Postgres's spelling makes a document longer by half at most."""
+    response = pb.GetNodeIOResponse(input_json=io.input_json or "", output_json=io.output_json or "")
+    if io.modified_at is not None:
+        fill_time(response.modified_at, io.modified_at)
+    return response
 
 
 def on_existing_skip(value: int) -> bool:
@@ -334,12 +366,20 @@ def direction(value: int) -> Direction:
 
 
 def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.TraverseResponse]:
-    """Yield a page of a walk as messages of up to 1 MiB, one at least."""
+    """Yield a page of a walk as messages of up to 1 MiB, one at least; one that is larger holds one node.
+
+    Raises:
+        AnswerTooLarge: a node does not fit one message with its edge, its input and its output.
+    """
     response = pb.TraverseResponse(indexed=first and indexed)
+    with_io = bool(page.rows) and len(page.rows[0]) > IO
     size_bytes = 0
     add = response.nodes.add
     for row in page.rows:
         row_bytes = len(row[NODE + DATA]) + ROW_BYTES
+        if with_io:
+            input_json, output_json = row[IO:]
+            row_bytes += len(input_json or "") + len(output_json or "")
         if size_bytes and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
             yield response
             response = pb.TraverseResponse()
@@ -357,7 +397,19 @@ def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.
             reached_by.node_id = near_id
             reached_by.data_json = edge_data_json or ""
             size_bytes += len(reached_by.data_json)
-        fill_node(reached.node, row[NODE:])
+        fill_node(reached.node, row[NODE:IO])
+        if not with_io:
+            continue
+        if input_json:
+            reached.io.input_json = input_json
+        if output_json:
+            reached.io.output_json = output_json
+        if size_bytes > MESSAGE_BYTES_MAX and response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge(
+                "a node does not fit one message with its input and output",
+                node_id=reached.node.id,
+                use="Traverse without include_io, and GetNodeIO",
+            )
     response.next_page_token = page.next_page_token
     yield response
 

@@ -72,6 +72,17 @@ CREATE TABLE entity.node (
 
 ALTER TABLE entity.node OWNER TO contextgraph_owner;
 
+CREATE TABLE entity.node_io (
+    tenant_id uuid NOT NULL,
+    node_id uuid NOT NULL,
+    modified_at timestamp with time zone NOT NULL,
+    context_id uuid,
+    input jsonb,
+    output jsonb
+);
+
+ALTER TABLE entity.node_io OWNER TO contextgraph_owner;
+
 ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME entity.node_seq_seq
     START WITH 1
@@ -128,6 +139,9 @@ ALTER TABLE ONLY entity.embedding
 ALTER TABLE ONLY entity.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY entity.node_io
+    ADD CONSTRAINT node_io_pkey PRIMARY KEY (tenant_id, node_id);
+
 ALTER TABLE ONLY entity.node
     ADD CONSTRAINT node_pkey PRIMARY KEY (tenant_id, id);
 
@@ -153,6 +167,9 @@ ALTER TABLE ONLY entity.edge
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_to_node_id_fkey FOREIGN KEY (tenant_id, to_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY entity.node_io
+    ADD CONSTRAINT node_io_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY entity.progress
     ADD CONSTRAINT progress_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
 
@@ -161,6 +178,8 @@ ALTER TABLE entity.edge ENABLE ROW LEVEL SECURITY;
 ALTER TABLE entity.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.node ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.node_io ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.progress ENABLE ROW LEVEL SECURITY;
 
@@ -171,6 +190,8 @@ CREATE POLICY tenant ON entity.edge USING ((tenant_id = ( SELECT (NULLIF(current
 CREATE POLICY tenant ON entity.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON entity.node USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.node_io USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON entity.progress USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -183,6 +204,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextgraph_service;
 

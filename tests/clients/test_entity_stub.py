@@ -105,6 +105,18 @@ def test_ArchiveNode_works_both_ways(grpc_stub, node):
         assert grpc_stub.ArchiveNode(request, metadata=METADATA).node.is_archived is not restore
 
 
+def test_SetNodeIO_replaces_the_side_that_is_given(grpc_stub, node):
+    for sides in ({"input_json": "1", "output_json": "null"}, {"input_json": '{"a": 2}'}):
+        answer = grpc_stub.SetNodeIO(pb.SetNodeIORequest(node_id=node.id, **sides), metadata=METADATA)
+    io = grpc_stub.GetNodeIO(pb.GetNodeIORequest(node_id=node.id), metadata=METADATA)
+    assert (io.input_json, io.output_json, io.modified_at) == ('{"a": 2}', "null", answer.modified_at)
+
+
+def test_GetNodeIO_is_empty_where_nothing_was_set(grpc_stub, node):
+    io = grpc_stub.GetNodeIO(pb.GetNodeIORequest(node_id=node.id), metadata=METADATA)
+    assert io == pb.GetNodeIOResponse()
+
+
 def test_ListEdges_lists_the_edges_of_a_node(grpc_stub, node, child):
     (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
     assert edge.to_node_id == child.id
@@ -115,3 +127,10 @@ def test_Traverse_streams_what_it_reaches(grpc_stub, node, child):
     pages = list(grpc_stub.Traverse(request, metadata=METADATA))
     assert [reached.node.id for page in pages for reached in page.nodes] == [child.id]
     assert pages[0].indexed
+
+
+def test_Traverse_carries_input_and_output_with_include_io(grpc_stub, node, child):
+    grpc_stub.SetNodeIO(pb.SetNodeIORequest(node_id=child.id, output_json="[1]"), metadata=METADATA)
+    request = pb.TraverseRequest(start_node_ids=[node.id], include_start=True, include_io=True)
+    rows = [row for page in grpc_stub.Traverse(request, metadata=METADATA) for row in page.nodes]
+    assert [(row.HasField("io"), row.io.output_json) for row in rows] == [(False, ""), (True, "[1]")]

@@ -114,6 +114,33 @@ async def test_edges_and_walks(world, graph):
     assert len({reached.node.id for page in (first, second) for reached in page.nodes}) == 20
 
 
+async def test_input_and_output(world, graph):
+    session, turn = [await world.run(graph.create_node, kind) for kind in ("Session", "Turn")]
+    await world.run(graph.create_edge, session.id, turn.id, "Contains")
+    empty = await world.run(graph.get_node_io, turn.id)
+    assert (empty.input, empty.output, empty.modified_at) == (None, None, None)
+
+    await world.run(graph.set_node_io, turn.id, input={"text": "ünï"}, output=None)
+    modified_at = await world.run(graph.set_node_io, turn.id, input=[1])
+    io = await world.run(graph.get_node_io, turn.id)
+    assert (io.input, io.output, io.output_json, io.modified_at) == ([1], None, "null", modified_at)
+
+    reached = await world.run(graph.traverse, session.id, include_start=True, include_io=True)
+    assert [each.io and each.io.input for each in reached] == [None, [1]]
+    assert [each.io for each in await world.run(graph.traverse, session.id)] == [None]
+    (page,) = await world.run(graph.traverse_pages, session.id, include_io=True)
+    assert page.nodes[0].io.input_json == "[1]"
+
+    with pytest.raises(InvalidArgument):
+        await world.run(graph.set_node_io, turn.id)
+    with pytest.raises(InvalidArgument) as raised:
+        await world.run(graph.set_node_io, turn.id, output=float("nan"))
+    assert raised.value.violations[0].field == "output_json"
+    for method, sides in ((graph.set_node_io, {"input": 1}), (graph.get_node_io, {})):
+        with pytest.raises(NodeNotFound):
+            await world.run(method, new_id(), **sides)
+
+
 async def test_a_write_repeated_by_hand_answers_as_the_first_time(world, graph):
     request_id = new_id()
     node = await world.run(graph.create_node, "Session", name="once", request_id=request_id)

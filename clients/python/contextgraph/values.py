@@ -173,12 +173,47 @@ class ReachedBy(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NodeIO(_Value):
+    """What went into a node and what came out of it."""
+
+    input_json: str = ""  # empty: it was never set; "null": it was set to null
+    output_json: str = ""
+    modified_at: datetime | None = None  # None: neither was ever set, or a walk brought them
+    _input: Any = _cached()
+    _output: Any = _cached()
+
+    @property
+    def input(self) -> Any:
+        """Return the input, parsed; None where it was never set."""
+        if self._input is None and self.input_json:
+            object.__setattr__(self, "_input", json.loads(self.input_json))
+        return self._input
+
+    @property
+    def output(self) -> Any:
+        """Return the output, parsed; None where it was never set."""
+        if self._output is None and self.output_json:
+            object.__setattr__(self, "_output", json.loads(self.output_json))
+        return self._output
+
+    @classmethod
+    def from_proto(cls, io: graph_pb.GetNodeIOResponse) -> NodeIO:
+        """Return the value of a message."""
+        return cls(
+            input_json=io.input_json,
+            output_json=io.output_json,
+            modified_at=_time(io.modified_at) if io.HasField("modified_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TraversedNode(_Value):
     """A node and how a walk reached it."""
 
     node: Node
     depth: int  # 0 for a start node
     reached_by: ReachedBy | None = None  # None for a start node
+    io: NodeIO | None = None  # None where neither side was ever set, or the walk was without `include_io`
 
     def __str__(self) -> str:
         return f"{'  ' * self.depth}{self.node}"
@@ -194,6 +229,9 @@ class TraversedNode(_Value):
                 edge_id=edge.edge_id, edge_type=edge.edge_type, node_id=edge.node_id, data_json=edge.data_json
             )
             if reached.HasField("reached_by")
+            else None,
+            io=NodeIO(input_json=reached.io.input_json, output_json=reached.io.output_json)
+            if reached.HasField("io")
             else None,
         )
 

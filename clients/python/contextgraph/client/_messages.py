@@ -10,6 +10,7 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import Enum
 from typing import Any, Literal, TypedDict
 
 from google.protobuf.json_format import ParseDict, ParseError
@@ -38,6 +39,18 @@ ON_EXISTING: dict[str, graph_pb.OnExisting] = {
     "fail": graph_pb.ON_EXISTING_FAIL,
     "skip": graph_pb.ON_EXISTING_SKIP,
 }
+
+
+class NotGiven(Enum):
+    """An argument that was not given, where None is JSON's null."""
+
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN = NotGiven.NOT_GIVEN
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
@@ -201,6 +214,7 @@ def traverse_request(
     node_types: Iterable[str],
     include_archived: bool,
     include_start: bool,
+    include_io: bool,
     order_path: str,
     descending: bool,
     limit: int,
@@ -217,6 +231,7 @@ def traverse_request(
         node_types=texts("node_types", node_types),
         include_archived=include_archived,
         include_start=include_start,
+        include_io=include_io,
         order_path=order_path,
         descending=descending,
         limit=limit,

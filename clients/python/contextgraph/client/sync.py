@@ -12,7 +12,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Self, TypeVar, Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -20,7 +20,16 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextgraph.client import _base as base
 from contextgraph.client import _messages as messages
 from contextgraph.client import _sync_io as io
-from contextgraph.client._messages import BlobName, Direction, Id, OnExisting, RecordChanges, RecordFields
+from contextgraph.client._messages import (
+    NOT_GIVEN,
+    BlobName,
+    Direction,
+    Id,
+    NotGiven,
+    OnExisting,
+    RecordChanges,
+    RecordFields,
+)
 from contextgraph.client._retry import Attempts, RetryBudget
 from contextgraph.client._transfer import (
     Chunks,
@@ -49,6 +58,7 @@ from contextgraph.values import (
     NamedNode,
     Node,
     NodeBatch,
+    NodeIO,
     Record,
     TraversedNode,
     WrittenGraph,
@@ -483,6 +493,45 @@ class EntityClient(_Client):
         )
         return Node.from_proto(response.node)
 
+    def set_node_io(
+        self,
+        node_id: Id,
+        *,
+        input: Any | NotGiven = NOT_GIVEN,
+        output: Any | NotGiven = NOT_GIVEN,
+        timeout_s: float | None = None,
+    ) -> datetime:
+        """Set what went into a node, what came out of it, or both, and return the time of the change.
+
+        Args:
+            node_id: Which.
+            input: Any JSON value, up to 1 MiB; it replaces the one before, and None is null. Not given: it stays.
+            output: The same.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+            InvalidArgument: neither side is given, or a value cannot be JSON.
+            LimitExceeded: a side is too large.
+        """
+        request = graph_pb.SetNodeIORequest(
+            node_id=messages.to_id(node_id),
+            input_json=None if input is NOT_GIVEN else messages.to_json("input_json", input),
+            output_json=None if output is NOT_GIVEN else messages.to_json("output_json", output),
+        )
+        response: graph_pb.SetNodeIOResponse = self.call("SetNodeIO", request, timeout_s=timeout_s)
+        return response.modified_at.ToDatetime(tzinfo=UTC)
+
+    def get_node_io(self, node_id: Id, *, timeout_s: float | None = None) -> NodeIO:
+        """Return what went into a node and what came out of it; of a node without any, both sides are empty.
+
+        Raises:
+            NodeNotFound: there is none, or it is another tenant's.
+        """
+        request = graph_pb.GetNodeIORequest(node_id=messages.to_id(node_id))
+        response: graph_pb.GetNodeIOResponse = self.call("GetNodeIO", request, timeout_s=timeout_s)
+        return NodeIO.from_proto(response)
+
     def list_edges(
         self,
         node_id: Id,
@@ -528,6 +577,7 @@ class EntityClient(_Client):
         node_types: Iterable[str] = (),
         include_archived: bool = False,
         include_start: bool = False,
+        include_io: bool = False,
         order_path: str = "",
         descending: bool = False,
         limit: int = 0,
@@ -544,6 +594,7 @@ class EntityClient(_Client):
             node_types: Nodes of other types are passed through, not yielded. Empty: all.
             include_archived: Yield archived nodes too, which else are passed through.
             include_start: Yield the start nodes too, with depth 0.
+            include_io: Bring the nodes' input and output along, as `io`.
             order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
             descending: The other way round.
             limit: Nodes to yield at most; 0: all.
@@ -553,6 +604,7 @@ class EntityClient(_Client):
         Raises:
             NodeNotFound: a start node is not there.
             NodeBudgetExceeded: the walk is too large.
+            AnswerTooLarge: with `include_io`, one node with its input and output is over 4 MiB.
         """
         pages = self.traverse_pages(
             start,
@@ -562,6 +614,7 @@ class EntityClient(_Client):
             node_types=node_types,
             include_archived=include_archived,
             include_start=include_start,
+            include_io=include_io,
             order_path=order_path,
             descending=descending,
             limit=limit,
@@ -583,6 +636,7 @@ class EntityClient(_Client):
         node_types: Iterable[str] = (),
         include_archived: bool = False,
         include_start: bool = False,
+        include_io: bool = False,
         order_path: str = "",
         descending: bool = False,
         limit: int = 0,
@@ -605,6 +659,7 @@ class EntityClient(_Client):
             node_types=node_types,
             include_archived=include_archived,
             include_start=include_start,
+            include_io=include_io,
             order_path=order_path,
             descending=descending,
             limit=limit,

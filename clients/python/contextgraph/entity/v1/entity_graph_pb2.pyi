@@ -319,6 +319,38 @@ class ArchiveNodeResponse(_message.Message):
     node: Node
     def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
 
+class SetNodeIORequest(_message.Message):
+    __slots__ = ("node_id", "input_json", "output_json")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    INPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    input_json: str
+    output_json: str
+    def __init__(self, node_id: _Optional[str] = ..., input_json: _Optional[str] = ..., output_json: _Optional[str] = ...) -> None: ...
+
+class SetNodeIOResponse(_message.Message):
+    __slots__ = ("modified_at",)
+    MODIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    modified_at: _timestamp_pb2.Timestamp
+    def __init__(self, modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetNodeIORequest(_message.Message):
+    __slots__ = ("node_id",)
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    def __init__(self, node_id: _Optional[str] = ...) -> None: ...
+
+class GetNodeIOResponse(_message.Message):
+    __slots__ = ("input_json", "output_json", "modified_at")
+    INPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    MODIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    input_json: str
+    output_json: str
+    modified_at: _timestamp_pb2.Timestamp
+    def __init__(self, input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class ListEdgesRequest(_message.Message):
     __slots__ = ("node_id", "direction", "edge_types", "page_size", "page_token")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -342,7 +374,7 @@ class ListEdgesResponse(_message.Message):
     def __init__(self, edges: _Optional[_Iterable[_Union[Edge, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class TraverseRequest(_message.Message):
-    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget")
+    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget", "include_io")
     START_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
     EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
     DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -355,6 +387,7 @@ class TraverseRequest(_message.Message):
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NODE_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_IO_FIELD_NUMBER: _ClassVar[int]
     start_node_ids: _containers.RepeatedScalarFieldContainer[str]
     edge_types: _containers.RepeatedScalarFieldContainer[str]
     direction: Direction
@@ -367,7 +400,8 @@ class TraverseRequest(_message.Message):
     limit: int
     page_token: str
     node_budget: int
-    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ...) -> None: ...
+    include_io: bool
+    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ..., include_io: _Optional[bool] = ...) -> None: ...
 
 class TraverseResponse(_message.Message):
     __slots__ = ("nodes", "indexed", "next_page_token")
@@ -380,14 +414,24 @@ class TraverseResponse(_message.Message):
     def __init__(self, nodes: _Optional[_Iterable[_Union[TraversedNode, _Mapping]]] = ..., indexed: _Optional[bool] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class TraversedNode(_message.Message):
-    __slots__ = ("node", "depth", "reached_by")
+    __slots__ = ("node", "depth", "reached_by", "io")
     NODE_FIELD_NUMBER: _ClassVar[int]
     DEPTH_FIELD_NUMBER: _ClassVar[int]
     REACHED_BY_FIELD_NUMBER: _ClassVar[int]
+    IO_FIELD_NUMBER: _ClassVar[int]
     node: Node
     depth: int
     reached_by: ReachedBy
-    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., depth: _Optional[int] = ..., reached_by: _Optional[_Union[ReachedBy, _Mapping]] = ...) -> None: ...
+    io: NodeIO
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., depth: _Optional[int] = ..., reached_by: _Optional[_Union[ReachedBy, _Mapping]] = ..., io: _Optional[_Union[NodeIO, _Mapping]] = ...) -> None: ...
+
+class NodeIO(_message.Message):
+    __slots__ = ("input_json", "output_json")
+    INPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    input_json: str
+    output_json: str
+    def __init__(self, input_json: _Optional[str] = ..., output_json: _Optional[str] = ...) -> None: ...
 
 class ReachedBy(_message.Message):
     __slots__ = ("edge_id", "edge_type", "node_id", "data_json")

@@ -89,6 +89,16 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeResponse.FromString,
                 _registered_method=True)
+        self.SetNodeIO = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/SetNodeIO',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIOResponse.FromString,
+                _registered_method=True)
+        self.GetNodeIO = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/GetNodeIO',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
+                _registered_method=True)
         self.ListEdges = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/ListEdges',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgesRequest.SerializeToString,
@@ -206,6 +216,23 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetNodeIO(self, request, context):
+        """Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
+        replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
+
+        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (neither side is given, too), LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetNodeIO(self, request, context):
+        """Reads what went into a node and what came out of it. Reasons: NODE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListEdges(self, request, context):
         """Lists the edges of a node, oldest first (`created_at`, then `id`). A page looks at all edges of the node in that
         direction: to read many children in order, use Traverse.
@@ -224,7 +251,8 @@ class EntityGraphServicer:
         any page; any other walk visits first and sorts then. The first message says which. A row written during the
         stream may or may not appear; none that was there is missed or repeated. A walk that starts in a context stays in it.
 
-        Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN.
+        Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN,
+        ANSWER_TOO_LARGE (with `include_io`: one node, its input and its output are over 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -282,6 +310,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.ArchiveNode,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeRequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeResponse.SerializeToString,
+            ),
+            'SetNodeIO': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetNodeIO,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIOResponse.SerializeToString,
+            ),
+            'GetNodeIO': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetNodeIO,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.SerializeToString,
             ),
             'ListEdges': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEdges,
@@ -569,6 +607,60 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/ArchiveNode',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeRequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetNodeIO(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/SetNodeIO',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIOResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetNodeIO(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/GetNodeIO',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,91 @@
+"""What went into a node and what came out of it, read and written beside the node: one statement each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from contextgraph.errors import NodeNotFound
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database
+
+# A side that is not given is SQL's null, and stays. The clock as in `changes`. FOR KEY SHARE: a node that another call
+# is deleting is waited for and then not found, instead of breaking the foreign key.
+_SET = """
+INSERT INTO entity.node_io (tenant_id, node_id, modified_at, context_id, input, output)
+SELECT n.tenant_id, n.id, clock_timestamp(), n.context_id, %(input)s::jsonb, %(output)s::jsonb
+FROM entity.node n
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+FOR KEY SHARE
+ON CONFLICT (tenant_id, node_id) DO UPDATE SET
+    input = coalesce(excluded.input, node_io.input),
+    output = coalesce(excluded.output, node_io.output),
+    modified_at = greatest(clock_timestamp(), node_io.modified_at)
+RETURNING (extract(epoch FROM modified_at) * 1000000)::bigint
+"""
+
+# A row without values is a node whose sides were never set.
+_GET = """
+SELECT io.input::text, io.output::text, (extract(epoch FROM io.modified_at) * 1000000)::bigint
+FROM entity.node n
+LEFT JOIN entity.node_io io ON io.tenant_id = n.tenant_id AND io.node_id = n.id
+WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeIOChange:
+    """What SetNodeIO is asked for."""
+
+    node_id: str
+    input_json: str | None  # None: it stays
+    output_json: str | None
+
+
+class NodeIO(NamedTuple):
+    """The input and the output of a node."""
+
+    input_json: str | None  # None: it was never set
+    output_json: str | None
+    modified_at: int | None  # None: neither was
+
+
+class NodeIOStore:
+    """The inputs and outputs of all tenants' nodes; every method sees the principal's."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def set(self, principal: Principal, change: NodeIOChange) -> int:
+        """Replace the sides that are given, and return the time of that.
+
+        Raises:
+            NodeNotFound: the tenant has no such node.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        rows = await tenant.query(
+            _SET,
+            {
+                "tenant_id": tenant.tenant_id,
+                "id": change.node_id,
+                "input": change.input_json,
+                "output": change.output_json,
+            },
+            named=False,
+        )
+        if not rows:
+            raise NodeNotFound("no node has this id", node_id=change.node_id)
+        modified_at: int = rows[0][0]
+        return modified_at
+
+    async def get(self, principal: Principal, node_id: str) -> NodeIO:
+        """Return what there is of a node's input and output.
+
+        Raises:
+            NodeNotFound: the tenant has no such node.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        rows = await tenant.query(_GET, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
+        if not rows:
+            raise NodeNotFound("no node has this id", node_id=node_id)
+        return NodeIO._make(rows[0])
