@@ -97,7 +97,9 @@ class ContextAssembly:
         if question.max_messages < 0:
             raise InvalidArgument("max_messages is negative", field="max_messages")
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
-        root = await self._graph.node(question.node_id) if mapping.reads("root") else {}
+        root = {}
+        if mapping.reads("root"):
+            root = await self._graph.node(question.node_id, with_io=mapping.reads("root", "io"))
         mapper = NodeMapper(mapping, root, skipped, strict=question.strict)
         walk = _walk(mapping, question.node_id)
         try:
@@ -267,6 +269,7 @@ def _walk(mapping: Mapping, node_id: str) -> Walk:
         include_archived=walk.include_archived,
         with_edges=mapping.reads("edge"),
         with_times=mapping.reads("entity", "created_at") or mapping.reads("entity", "modified_at"),
+        with_io=mapping.reads("entity", "io"),
     )
 
 

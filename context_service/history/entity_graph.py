@@ -49,6 +49,7 @@ class Walk:
     include_archived: bool
     with_edges: bool  # fill `GraphNode.edge`
     with_times: bool  # give the entity its times, which cost as much as the rest of it
+    with_io: bool  # give the entity its input and output, which are fetched for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,16 +66,28 @@ class EntityGraph:
     def __init__(self, client: AsyncEntityClient) -> None:
         self._client = client
 
-    async def node(self, node_id: str) -> dict[str, Any]:
+    async def node(self, node_id: str, *, with_io: bool) -> dict[str, Any]:
         """Return the entity of one node.
+
+        Args:
+            node_id: Which.
+            with_io: Give it its input and output, which is a second call.
 
         Raises:
             NodeNotFound: there is none, or it is not the caller's.
         """
-        request = pb.GetNodeRequest(node_id=node_id)
+        client = self._as_caller()
         with _dependency():
-            response: pb.GetNodeResponse = await self._as_caller().call("GetNode", request, timeout_s=_timeout_s())
-        return _entity(response.node, with_times=True)
+            response: pb.GetNodeResponse = await client.call(
+                "GetNode", pb.GetNodeRequest(node_id=node_id), timeout_s=_timeout_s()
+            )
+            entity = _entity(response.node, with_times=True)
+            if with_io:
+                io: pb.GetNodeIOResponse = await client.call(
+                    "GetNodeIO", pb.GetNodeIORequest(node_id=node_id), timeout_s=_timeout_s()
+                )
+                entity["io"] = _io(io)
+        return entity
 
     async def walk(
         self, walk: Walk, *, descending: bool = False, limit: int = 0, page_token: str = ""
@@ -100,6 +113,7 @@ class EntityGraph:
             node_types=walk.entity_types,
             include_start=walk.include_start,
             include_archived=walk.include_archived,
+            include_io=walk.with_io,
             descending=descending,
             limit=limit,
             page_token=page_token,
@@ -136,11 +150,14 @@ def _timeout_s() -> float | None:
 def _graph_node(reached: pb.TraversedNode, walk: Walk) -> GraphNode:
     node = reached.node
     created_at = node.created_at
+    entity = _entity(node, with_times=walk.with_times)
+    if walk.with_io:
+        entity["io"] = _io(reached.io)
     return GraphNode(
         node.id,
         created_at.seconds * 1_000_000 + created_at.nanos // 1000,
         node.seq,
-        _entity(node, with_times=walk.with_times),
+        entity,
         _edge(reached) if walk.with_edges else {},
     )
 
@@ -159,6 +176,12 @@ def _entity(node: pb.Node, *, with_times: bool) -> dict[str, Any]:
         entity["created_at"] = _time(node.created_at)
         entity["modified_at"] = _time(node.modified_at)
     return entity
+
+
+def _io(io: pb.NodeIO | pb.GetNodeIOResponse) -> dict[str, Any]:
+    """Return the sides that were ever set: null is a value, an absent side is none."""
+    sides = {"input": io.input_json, "output": io.output_json}
+    return {side: orjson.loads(text) for side, text in sides.items() if text}
 
 
 def _edge(reached: pb.TraversedNode) -> dict[str, Any]:

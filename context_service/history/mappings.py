@@ -162,7 +162,18 @@ _SIMPLE_CHAT = Rules(
 # The same below a session of turns of messages, where answers hang below what they answer.
 _CHAT_TURNS = replace(_SIMPLE_CHAT, edge_types=("Contains", "InResponseTo"), depth_max=3)
 
-_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT, "chat_turns": _CHAT_TURNS}
+# What went into each step of a run and what came out of it, as a turn.
+_IO_CHAT = Rules(
+    edge_types=("Contains", "Calls"),
+    depth_max=3,
+    include_start=True,
+    messages=(
+        MessageRule(when="has(entity.io.input)", role="'user'", content="entity.io.input"),
+        MessageRule(when="has(entity.io.output)", role="'assistant'", content="entity.io.output"),
+    ),
+)
+
+_BUILT_IN = {DEFAULT_NAME: _SIMPLE_CHAT, "chat_turns": _CHAT_TURNS, "io_chat": _IO_CHAT}
 
 
 def built_in_names() -> list[str]:

@@ -63,6 +63,7 @@ class Graph:
                     status=node.get("status", "Created"),
                     external_id=node.get("external_id", ""),
                     archived=node.get("archived", False),
+                    io=node.get("io", {}),
                 )
             )
         self.edges = [
@@ -202,5 +203,8 @@ async def write(stub: EntityGraphStub, graph: Graph) -> None:
         )
     await stub.WriteGraph(request, metadata=METADATA)
     for node in graph.nodes:
+        if node.io:
+            sides = {f"{side}_json": orjson.dumps(value).decode() for side, value in node.io.items()}
+            await stub.SetNodeIO(graph_pb.SetNodeIORequest(node_id=node.id, **sides), metadata=METADATA)
         if node.archived:
             await stub.ArchiveNode(graph_pb.ArchiveNodeRequest(node_id=node.id), metadata=METADATA)

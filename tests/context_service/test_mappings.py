@@ -296,3 +296,9 @@ async def test_a_mapping_that_no_longer_compiles_is_listed_as_broken(stub: ChatH
 
 def test_the_default_mapping_is_built_in():
     assert built_in(DEFAULT_NAME) is not None
+
+
+def test_input_and_output_are_fetched_only_for_rules_that_read_them():
+    """They cost a join in each page of the walk."""
+    asking = {name for name in built_in_names() if built_in(name).reads("entity", "io")}
+    assert asking == {"io_chat"}

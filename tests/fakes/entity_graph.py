@@ -26,6 +26,7 @@ class FakeNode:
     status: str = "Created"
     external_id: str = ""
     archived: bool = False
+    io: dict[str, Any] = field(default_factory=dict)  # "input" and "output", where set
 
 
 @dataclass(kw_only=True)
@@ -44,10 +45,10 @@ class FakeEntityGraph:
         self._nodes = {node.id: node for node in nodes}
         self._edges = edges
 
-    async def node(self, node_id: str) -> dict[str, Any]:
+    async def node(self, node_id: str, *, with_io: bool) -> dict[str, Any]:
         if node_id not in self._nodes:
             raise NodeNotFound(f"there is no node {node_id}")
-        return self._entity(self._nodes[node_id])
+        return self._entity(self._nodes[node_id], with_io=with_io)
 
     async def walk(
         self, walk: Walk, *, descending: bool = False, limit: int = 0, page_token: str = ""
@@ -85,20 +86,21 @@ class FakeEntityGraph:
         start = int(page_token or 0)
         page = rows[start : start + limit] if limit else rows[start:]
         more = str(start + limit) if limit and start + limit < len(rows) else ""
-        yield WalkPage(nodes=[self._reached(*row) for row in page], next_page_token=more)
+        nodes = [self._reached(*row, with_io=walk.with_io) for row in page]
+        yield WalkPage(nodes=nodes, next_page_token=more)
 
-    def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None) -> GraphNode:
+    def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None, *, with_io: bool) -> GraphNode:
         return GraphNode(
             node_id=node.id,
             created_at_us=round(node.created_at.timestamp() * 1_000_000),
             seq=node.seq,
-            entity=self._entity(node),
+            entity=self._entity(node, with_io=with_io),
             edge={"type": edge.type if edge else "", "depth": depth, "data": edge.data if edge else {}},
         )
 
     @staticmethod
-    def _entity(node: FakeNode) -> dict[str, Any]:
-        return {
+    def _entity(node: FakeNode, *, with_io: bool) -> dict[str, Any]:
+        entity = {
             "id": node.id,
             "external_id": node.external_id,
             "name": node.name,
@@ -109,3 +111,4 @@ class FakeEntityGraph:
             "created_at": node.created_at,
             "modified_at": node.created_at,
         }
+        return {**entity, "io": node.io} if with_io else entity
