@@ -18,6 +18,7 @@ class ModelNode:
     types: tuple[str, str]
     is_archived: bool = False
     data: dict[str, Any] = field(default_factory=dict)
+    io: dict[str, str] = field(default_factory=dict)  # `input_json`, `output_json`, where set
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Reached:
     depth: int
     edge_id: str | None
     near_id: str | None
+    io: dict[str, str] = field(default_factory=dict)
 
 
 def walk(
@@ -48,6 +50,7 @@ def walk(
     node_types: list[str],
     include_archived: bool,
     include_start: bool,
+    include_io: bool,
     order_path: str,
     descending: bool,
 ) -> list[Reached]:
@@ -69,6 +72,10 @@ def walk(
                     found[far] = min(found.get(far, candidate), candidate)
         visited |= {far: Reached(far, depth, edge_id, near) for far, (_, edge_id, near) in found.items()}
         level = set(found)
+
+    if include_io:
+        for reached in visited.values():
+            reached.io = nodes[reached.id].io
 
     def shown(row: Reached) -> bool:
         node = nodes[row.id]

@@ -20,13 +20,20 @@ VALUES = st.sampled_from(
     [None, 1, 2, -1, 1.5, 2**60, 2**60 + 1, "a", "b", "", True, [1], {"b": 1}, {"b": "z"}, {"b": None}]
 )
 
+SIDES = st.sampled_from([{}, {}, {"input_json": "1"}, {"output_json": "null"}, {"input_json": "2", "output_json": "3"}])
+
 few = st.integers(0, 8)
 graphs = st.fixed_dictionaries(
     {
         # Few different times, so that ties are the rule.
         "nodes": st.lists(
             st.tuples(
-                st.integers(0, 3), st.sampled_from(NODE_TYPES), st.sampled_from(NODE_TYPES), st.booleans(), VALUES
+                st.integers(0, 3),
+                st.sampled_from(NODE_TYPES),
+                st.sampled_from(NODE_TYPES),
+                st.booleans(),
+                VALUES,
+                SIDES,
             ),
             min_size=1,
             max_size=9,
@@ -43,6 +50,7 @@ walks = st.fixed_dictionaries(
         "node_types": st.one_of(st.just([]), st.lists(st.sampled_from(NODE_TYPES), max_size=2, unique=True)),
         "include_archived": st.booleans(),
         "include_start": st.booleans(),
+        "include_io": st.booleans(),
         "order_path": st.sampled_from(["", "", "a", "a.b"]),
         "descending": st.booleans(),
     }
@@ -59,7 +67,7 @@ class Written:
     async def write(self, graph: Graph, shape: dict[str, Any]) -> None:
         ids = [new_id() for _ in shape["nodes"]]
         inputs = []
-        for node_id, (at, general, specific, _, value) in zip(ids, shape["nodes"], strict=True):
+        for node_id, (at, general, specific, _, value, _) in zip(ids, shape["nodes"], strict=True):
             fields = {"id": node_id, "specific_type_name": specific, "data": {"a": value} if value is not None else {}}
             inputs.append(node(general, created_at={"seconds": at}, **fields))
         edges: dict[tuple[str, str, str], pb.EdgeInput] = {}
@@ -68,7 +76,9 @@ class Written:
             edges.setdefault(ends, edge(*ends, id=new_id(), created_at={"seconds": at}))
         written = await graph.write(*inputs, *edges.values())
         for node_input, row, values in zip(inputs, written.nodes, shape["nodes"], strict=True):
-            is_archived = values[3]
+            is_archived, io = values[3], values[5]
+            if io:
+                await graph.SetNodeIO(pb.SetNodeIORequest(node_id=row.id, **io))
             if is_archived:
                 await graph.ArchiveNode(pb.ArchiveNodeRequest(node_id=row.id))
             self.nodes[row.id] = model.ModelNode(
@@ -78,6 +88,7 @@ class Written:
                 (node_input.general_type_name, node_input.specific_type_name),
                 is_archived,
                 json.loads(node_input.data_json),
+                io,
             )
         for ends, edge_input in edges.items():
             self.edges.append(model.ModelEdge(edge_input.id, *ends, edge_input.created_at.ToMicroseconds()))
@@ -98,7 +109,13 @@ async def answer(graph: Graph, starts: list[str], page_rows: int, **options: Any
             break
         assert len(page) == page_rows
     return [
-        model.Reached(row.node.id, row.depth, row.reached_by.edge_id or None, row.reached_by.node_id or None)
+        model.Reached(
+            row.node.id,
+            row.depth,
+            row.reached_by.edge_id or None,
+            row.reached_by.node_id or None,
+            {field.name: text for field, text in row.io.ListFields()},
+        )
         for row in rows
     ]
 
