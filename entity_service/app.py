@@ -16,7 +16,7 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import server
+from service_runtime import background, server
 from service_runtime.auth import Authenticator, authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -81,7 +81,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             traversal=Traversal(database),
             limits=limits,
         )
-        await stack.enter_async_context(RequestSweep(database, Requests("entity")).running())
+        await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))
         services = [
             server.Service(
                 full_name="contextgraph.entity.v1.EntityGraph",

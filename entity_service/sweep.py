@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from contextgraph.errors import ContextGraphError
 from service_runtime.postgres import Database
@@ -33,17 +31,8 @@ class RequestSweep:
         except ContextGraphError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Sweep in the background for the block, now and then."""
-        task = asyncio.create_task(self._forever())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _forever(self) -> None:
+    async def keep_sweeping(self) -> None:
+        """Sweep now and then, until cancelled."""
         while True:
             await asyncio.sleep(INTERVAL_S)
             await self.once()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service.model import Direction, Node, iso
 from entity_service.store import id_array
+from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
@@ -631,13 +632,8 @@ async def _ahead(items: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:
         else:
             await ready.put(None)
 
-    making = asyncio.create_task(make())
-    try:
+    async with aclosing(items), background.running(make()):
         while (item := await ready.get()) is not None:
             if isinstance(item, Exception):
                 raise item
             yield item
-    finally:
-        making.cancel()
-        await asyncio.gather(making, return_exceptions=True)
-        await items.aclose()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
+from collections.abc import AsyncGenerator
 
 import grpc
 import pytest
@@ -13,6 +15,7 @@ import entity_service.app
 import entity_service.settings
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
+from entity_service.traversal import _ahead
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
@@ -302,6 +305,23 @@ async def test_a_cancelled_walk_gives_its_connection_back(
         call.cancel()
 
     assert len(await graph.reached(root, depth_max=1)) == 2500
+
+
+async def test_reading_ahead_ends_with_its_walk_though_a_cancellation_was_lost():
+    """Before Python 3.12 `asyncio.wait_for`, which psycopg waits with, may lose one."""
+
+    async def pages() -> AsyncGenerator[int, None]:
+        for number in itertools.count():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.05 if number else 0)
+            yield number
+
+    ahead = _ahead(pages())
+    await anext(ahead)
+    await asyncio.sleep(0.01)
+
+    async with asyncio.timeout(5):
+        await ahead.aclose()
 
 
 async def test_slow_readers_hold_no_connection(entity_settings: entity_service.settings.Settings, graph: Graph):
