@@ -82,7 +82,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             remaining_s = UNARY_TIMEOUT_S
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
-        token = current_call.set(call)
+        current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
         self._calls += 1
         error: ContextGraphError | None = None
         try:
@@ -96,7 +96,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with asyncio.timeout(remaining_s if unary else None):
                 yield
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             error = Cancelled("the caller went away")
             raise  # grpc.aio expects it; nobody is left to read a status
         except BaseException as raised:
@@ -105,7 +105,6 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             await context.abort(error.code, message_of(error), trailing)
         finally:
             self._calls -= 1
-            current_call.reset(token)
             _log_call(call, error, duration_s=time.monotonic() - started)
 
 
