@@ -16,13 +16,19 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from contextlib import aclosing
 from contextvars import Context
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest, StoredBlob
 from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
-from context_service.working_memory.records import INLINE_PROVIDER, Record, Records, SameContent
+from context_service.working_memory.records import (
+    INLINE_PROVIDER,
+    Record,
+    RecordOrRequestExists,
+    Records,
+    SameContent,
+)
 from contextgraph.errors import (
     AnswerTooLarge,
     BlobNotFound,
@@ -52,6 +58,7 @@ _PUBLISH_ATTEMPTS = 5
 _BLOB_KEY_PREFIX = "blob_"
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
+_HEX = "\\x"  # in front of bytes that Postgres writes as JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,15 +126,11 @@ class WorkingMemory:
         self._checks.check(said, path="record")
         record = _with_content(_new_record(said, principal), said.content_json)
 
-        async def work(transaction: Transaction) -> Record:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                return _record_of(answer)
-            inserted = await self._insert(transaction, record, said, principal=principal, request=request)
-            if request:
-                await self._requests.answer(transaction, request, _answer_of(inserted))
-            return inserted
-
-        stored = await self._tenant(principal).transaction(work)
+        tenant = self._tenant(principal)
+        try:
+            stored = await self._records.insert(tenant, record, embedding=said.embedding, request=request)
+        except RecordOrRequestExists:
+            stored = await self._answered(tenant, request, record.id)
         return dataclasses.replace(stored, content_json=said.content_json or None)
 
     async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
@@ -372,29 +375,16 @@ class WorkingMemory:
             raise _archived(found[0])
         return found
 
-    async def _insert(
-        self,
-        transaction: Transaction,
-        record: Record,
-        said: RecordInput,
-        *,
-        principal: Principal,
-        request: Request | None,
-        blob_id: UUID | None = None,
-    ) -> Record:
-        inserted = await self._records.insert(transaction, record, blob_id=blob_id)
-        if inserted is None:
-            raise _taken(record.id)
-        if said.embedding is not None:
-            await self._records.put_embedding(transaction, record.id, said.embedding)
-        await self._records.append_action(
-            transaction,
-            record.id,
-            "created",
-            principal=principal.subject,
-            request_id=request.request_id if request else None,
-        )
-        return inserted
+    async def _answered(self, tenant: Tenant, request: Request | None, record_id: UUID) -> Record:
+        """Return the record that a request made when it came first.
+
+        Raises:
+            RecordExists: it is the first time; so it was the id that was taken.
+            RequestIdReused: see the contract.
+        """
+        if request and (answer := await self._requests.answered(tenant, request)):
+            return _record_of(answer)
+        raise _taken(record_id)
 
     async def _publish(
         self,
@@ -418,21 +408,21 @@ class WorkingMemory:
         )
 
         async def work(transaction: Transaction) -> Record:
-            if request and (answer := await self._requests.claim(transaction, request)):
-                await self._records.give_up_blob(transaction, blob_id)  # a twin of this call was faster
-                return _record_of(answer)
             live_id = await self._records.publish_blob(transaction, blob_id, provider=provider, digest=digest)
             if live_id is None:
                 raise _expired()
-            inserted = await self._insert(
-                transaction, record, said, principal=principal, request=request, blob_id=live_id
+            inserted = await self._records.insert(
+                transaction, record, blob_id=live_id, embedding=said.embedding, request=request
             )
-            if request:
-                await self._requests.answer(transaction, request, _answer_of(inserted))
             raise_if_cancelled()
             return inserted
 
-        return await _again_for_same_content(lambda: tenant.transaction(work))
+        try:
+            return await _again_for_same_content(lambda: tenant.transaction(work))
+        except RecordOrRequestExists:
+            stored = await self._answered(tenant, request, record.id)
+        await self._records.give_up_blob(tenant, blob_id)  # a twin of this call was faster
+        return stored
 
     async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
         """Yield the chunks, keeping the sweeper away while they come.
@@ -569,14 +559,14 @@ def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
 
 
 def _answer_of(record: Record) -> dict[str, Any]:
-    """Return what a repeated request is answered with, as JSON: the record without its content."""
+    """Return what a repeated request is answered with, as Postgres writes it: the record without its content."""
     values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     del values["content_json"]
     for name in _UUIDS:
         values[name] = values[name] and str(values[name])
     for name in _TIMES:
         values[name] = values[name] and values[name].isoformat()
-    return {**values, "sha256": record.sha256.hex(), "tags": list(record.tags)}
+    return {**values, "sha256": _HEX + record.sha256.hex(), "tags": list(record.tags)}
 
 
 def _record_of(answer: dict[str, Any]) -> Record:
@@ -584,8 +574,10 @@ def _record_of(answer: dict[str, Any]) -> Record:
     for name in _UUIDS:
         values[name] = values[name] and UUID(values[name])
     for name in _TIMES:
-        values[name] = values[name] and datetime.fromisoformat(values[name])
-    return Record(**{**values, "sha256": bytes.fromhex(values["sha256"]), "tags": tuple(values["tags"])})
+        values[name] = values[name] and datetime.fromisoformat(values[name]).astimezone(UTC)
+    values["blob_key"] = values["blob_key"] or ""
+    values["sha256"] = bytes.fromhex((values["sha256"] or "").removeprefix(_HEX))
+    return Record(**{**values, "tags": tuple(values["tags"])})
 
 
 def _taken(record_id: UUID) -> RecordExists:

@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 from context_service.blobs.storage import Digest, StoredBlob
 from context_service.working_memory.fields import Embedding, RecordFilter
 from service_runtime.postgres import Connection, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
 
@@ -80,23 +81,43 @@ class DueBlob:
 # In a page, a row counts as its texts and this much for all the rest.
 _ROW_BYTES = 600
 
+# The record, its vector, the first entry of its log and the answer to its request in one statement: one round trip, and
+# all of it or nothing. Whatever is there already makes Postgres refuse the whole; a concurrent twin waits for the first.
 _INSERT_RECORD = """
-INSERT INTO context.wm_record (
-    tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type, subtype,
-    semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id, created_by,
-    owner_user_id, agent_id, tags, metadata, content
+WITH new_record AS (
+    INSERT INTO context.wm_record (
+        tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type,
+        subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id, created_by,
+        owner_user_id, agent_id, tags, metadata, content
+    )
+    VALUES (
+        %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
+        %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
+        %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
+        %(owner_user_id)s, %(agent_id)s, %(tags)s, %(metadata_json)s, %(content_json)s
+    )
+    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+        agent_bundle_id, app_id, created_by, owner_user_id, agent_id,
+        coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version, index_state, seq
+), new_vector AS (
+    INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
+    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec
+    FROM new_record
+    WHERE %(vector)s::public.halfvec IS NOT NULL
+), logged AS (
+    INSERT INTO context.action (tenant_id, record_id, request_id, kind, principal)
+    SELECT %(tenant_id)s, id, %(request_id)s, 'created', %(created_by)s FROM new_record
+), answered AS (
+    INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
+    SELECT %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s, to_jsonb(new_record)
+    FROM new_record
+    WHERE %(request_id)s::uuid IS NOT NULL
 )
-VALUES (
-    %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
-    %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
-    %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
-    %(owner_user_id)s, %(agent_id)s, %(tags)s, %(metadata_json)s, %(content_json)s
-)
-ON CONFLICT (tenant_id, id) DO NOTHING
-RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, coalesce(expires_at <= now(), false) AS is_archived,
-    expires_at, created_at, updated_at, version, index_state, seq
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+FROM new_record
 """
 
 # Named by its id or by the key of its blob; the other one is null.
@@ -368,15 +389,37 @@ class Records:
             has_more=bool(rows) and rows[0].found > len(rows),
         )
 
-    async def insert(self, transaction: Transaction, record: Record, *, blob_id: UUID | None = None) -> Record | None:
-        """Insert a record and return it as it is stored, without its content; None if its id is taken.
+    async def insert(
+        self,
+        door: Tenant | Transaction,
+        record: Record,
+        *,
+        blob_id: UUID | None = None,
+        embedding: Embedding | None = None,
+        request: Request | None = None,
+    ) -> Record:
+        """Insert a record with its vector, log it, and answer its request; return it as stored, without its content.
 
         Times, version and order come from the database, whatever `record` says.
+
+        Raises:
+            RecordOrRequestExists: the id is taken, or the request was answered before; a transaction is to end.
         """
-        parameters = {**_parameters(transaction, record), "blob_id": blob_id}
-        for row in await transaction.query(_INSERT_RECORD, parameters):
-            return _record(row)
-        return None
+        parameters = {
+            **_parameters(door.tenant_id, record),
+            "blob_id": blob_id,
+            "dimension": embedding and len(embedding.values),
+            "model": embedding and embedding.model,
+            "vector": embedding and HalfVector(list(embedding.values)),
+            "request_id": request and request.request_id,
+            "rpc": request and request.rpc,
+            "fingerprint": request and request.fingerprint,
+        }
+        try:
+            (row,) = await door.query(_INSERT_RECORD, parameters)
+        except psycopg.errors.UniqueViolation as error:
+            raise RecordOrRequestExists from error
+        return _record(row)
 
     async def lock(
         self, transaction: Transaction, *, record_id: UUID | None = None, blob_key: str = ""
@@ -392,7 +435,7 @@ class Records:
 
     async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
         """Store the fields of a locked record and return it, a version later, without its content."""
-        parameters = {**_parameters(transaction, record), "content_changes": content_changes}
+        parameters = {**_parameters(transaction.tenant_id, record), "content_changes": content_changes}
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
         return _record(row)
 
@@ -499,14 +542,18 @@ class SameContent(Exception):
     """The same content was made live at the same moment, by another upload."""
 
 
+class RecordOrRequestExists(Exception):
+    """The id of a record is taken, or its request has been answered: which, only a second look can tell."""
+
+
 async def tenant_ids(database: Database) -> list[UUID]:
     """Return all tenants, for work in the background."""
     return [row.id for row in await database.untenanted(_TENANTS)]
 
 
-def _parameters(transaction: Transaction, record: Record) -> dict[str, Any]:
+def _parameters(tenant_id: UUID, record: Record) -> dict[str, Any]:
     return {
-        "tenant_id": transaction.tenant_id,
+        "tenant_id": tenant_id,
         "id": record.id,
         "entity_node_id": record.entity_node_id,
         "memory_type": record.memory_type,
