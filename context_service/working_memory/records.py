@@ -81,14 +81,14 @@ class DueBlob:
 # In a page, a row counts as its texts and this much for all the rest.
 _ROW_BYTES = 600
 
-# The record, its vector, the first entry of its log and the answer to its request in one statement: one round trip, and
-# all of it or nothing. Whatever is there already makes Postgres refuse the whole; a concurrent twin waits for the first.
+# The record, its vector, the first entry of its log and the answer to its request in one statement: one round trip,
+# and all of it or nothing. Whatever is there already makes Postgres refuse the whole; a concurrent twin waits.
 _INSERT_RECORD = """
 WITH new_record AS (
     INSERT INTO context.wm_record (
         tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type,
-        subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id, created_by,
-        owner_user_id, agent_id, tags, metadata, content
+        subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id,
+        created_by, owner_user_id, agent_id, tags, metadata, content
     )
     VALUES (
         %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
@@ -99,7 +99,8 @@ WITH new_record AS (
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id,
-        coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version, index_state, seq
+        coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version,
+        index_state, seq
 ), new_vector AS (
     INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
     SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec
