@@ -53,7 +53,7 @@ def main() -> None:
 def _add_storage(commands: Subparsers) -> None:
     storage = commands.add_parser("storage", help="look after the blobs")
     storage_commands = storage.add_subparsers(dest="storage_command", required=True)
-    sweep = storage_commands.add_parser("sweep", help="remove what abandoned uploads and deleted blobs left, once")
+    sweep = storage_commands.add_parser("sweep", help="purge and remove what is due, once")
     sweep.add_argument("--json", action="store_true", help="print what was removed as JSON")
 
 
@@ -64,6 +64,7 @@ def _sweep(settings: Settings, *, as_json: bool) -> None:
         print(json.dumps(dataclasses.asdict(swept)))
     else:
         print(
+            f"purged {swept.records_purged} records; "
             f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them uploads that were never finished; "
             f"{swept.blobs_failed} could not be removed",
             file=sys.stderr,

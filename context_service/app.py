@@ -16,9 +16,12 @@ from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
+from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
+from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.records import Records
+from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.sweep import Sweeper, Swept
 from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
@@ -84,7 +87,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ),
             upload_lease_s=settings.upload_lease_s,
         )
-        sweeper = Sweeper(database, records=Records(), requests=requests, storage=storage)
+        life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
+        sweeper = Sweeper(database, records=Records(), requests=requests, storage=storage, purges=_purges(settings))
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         registry = MappingRegistry(MappingStore(database))
         await stack.enter_async_context(background.running(registry.keep_current()))
@@ -92,7 +96,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",
-                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory)),
+                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life)),
                 checks=[database.ready, storage.check],
             ),
             server.Service(
@@ -112,8 +116,15 @@ async def sweep(settings: Settings) -> Swept:
         UnsafeRole, ProviderNotConfigured: as `running`.
     """
     async with _database(settings) as database, open_storage(settings) as storage:
-        sweeper = Sweeper(database, records=Records(), requests=Requests("context"), storage=storage)
+        sweeper = Sweeper(
+            database, records=Records(), requests=Requests("context"), storage=storage, purges=_purges(settings)
+        )
         return await sweeper.sweep()
+
+
+def _purges(settings: Settings) -> Purges:
+    retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
+    return Purges(records=Records(), retention=retention, blob_grace_s=settings.blob_delete_grace_s)
 
 
 def _database(settings: Settings) -> AbstractAsyncContextManager[Database]:

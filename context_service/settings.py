@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -38,10 +38,18 @@ class Settings(ServiceSettings):
         description="seconds between the last reference to a blob and the removal of its bytes; "
         "longer than the oldest backup you would restore",
     )
+    record_retention_s: float = Field(
+        30 * 24 * 3600.0,
+        ge=0,
+        description="seconds after which archived and expired records are purged; inf: never",
+    )
+    record_retention_by_type_s: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        {}, description='the same for single memory types, as JSON: {"image/png": 86400, "file": "inf"}'
+    )
     upload_lease_s: float = Field(
         3600.0, gt=0, description="seconds after its last sign of life in which an upload counts as abandoned"
     )
-    sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps of abandoned and deleted blobs")
+    sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
     metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record")
 
     blob_storage_provider: Literal["azure", "gcs", "s3", "local"] | None = Field(

@@ -205,13 +205,13 @@ CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
+CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, memory_type, LEAST(archived_at, expires_at)) WHERE (LEAST(archived_at, expires_at) IS NOT NULL);
+
 CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
 
 CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_id, blob_key) WHERE (blob_key IS NOT NULL);
 
 CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
-
-CREATE INDEX wm_record_expiry ON context.wm_record USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL);
 
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);

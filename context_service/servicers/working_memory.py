@@ -11,7 +11,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.servicers import wire
+from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
+from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import PageRequest, RecordName, WorkingMemory
 from context_service.working_memory.records import Record
 from contextgraph.context.v1 import working_memory_pb2 as pb
@@ -29,8 +31,9 @@ _BLOB_KEY_CHARS_MAX = 200
 class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
     """Working memory over gRPC."""
 
-    def __init__(self, memory: WorkingMemory) -> None:
+    def __init__(self, memory: WorkingMemory, life: LifeCycle) -> None:
         self._memory = memory
+        self._life = life
 
     async def InsertWMRecord(self, request: pb.InsertWMRecordRequest, context: object) -> pb.InsertWMRecordResponse:
         """Insert a record."""
@@ -76,6 +79,33 @@ class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
         )
         return pb.FetchWMRecordsByEntityResponse(records=map(_record, records), next_page_token=next_page_token)
 
+    async def DeleteWMRecord(self, request: pb.DeleteWMRecordRequest, context: object) -> pb.DeleteWMRecordResponse:
+        """Archive or purge a record."""
+        record_id = parse_id("working_memory_id", request.working_memory_id)
+        if request.purge:
+            await self._life.purge(record_id, principal=calls.principal())
+            return pb.DeleteWMRecordResponse()
+        record = await self._life.archive(RecordName(record_id=record_id), principal=calls.principal())
+        return pb.DeleteWMRecordResponse(record=_record(record))
+
+    async def RestoreWMRecord(self, request: pb.RestoreWMRecordRequest, context: object) -> pb.RestoreWMRecordResponse:
+        """Bring a record back."""
+        record_id = parse_id("working_memory_id", request.working_memory_id)
+        return pb.RestoreWMRecordResponse(
+            record=_record(await self._life.restore(record_id, principal=calls.principal()))
+        )
+
+    async def ListWMRecordActions(
+        self, request: pb.ListWMRecordActionsRequest, context: object
+    ) -> pb.ListWMRecordActionsResponse:
+        """List what happened to a record."""
+        actions, next_page_token = await self._life.actions(
+            parse_id("working_memory_id", request.working_memory_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+        )
+        return pb.ListWMRecordActionsResponse(actions=map(_action, actions), next_page_token=next_page_token)
+
     async def UploadBlob(self, requests: AsyncIterator[pb.UploadBlobRequest], context: object) -> pb.UploadBlobResponse:
         """Store a file."""
         header = await _header(requests)
@@ -118,8 +148,8 @@ class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
     async def DeleteBlob(self, request: pb.DeleteBlobRequest, context: object) -> pb.DeleteBlobResponse:
         """Archive the record of a blob."""
-        record_id = await self._memory.delete_blob(_name(request), principal=calls.principal())
-        return pb.DeleteBlobResponse(working_memory_id=str(record_id))
+        record = await self._life.archive(_name(request), principal=calls.principal(), with_blob=True)
+        return pb.DeleteBlobResponse(working_memory_id=str(record.id))
 
     async def ListBlobs(self, request: pb.ListBlobsRequest, context: object) -> pb.ListBlobsResponse:
         """List the blobs of an entity."""
@@ -284,6 +314,16 @@ def _record(record: Record) -> pb.WMRecord:
         updated_at=wire.timestamp(record.updated_at),
         version=record.version,
         index_state=f"INDEX_STATE_{record.index_state}",
+    )
+
+
+def _action(action: Action) -> pb.WMRecordAction:
+    return pb.WMRecordAction(
+        kind=f"RECORD_ACTION_KIND_{action.kind.upper()}",
+        created_at=wire.timestamp(action.created_at),
+        principal=action.principal,
+        request_id=_id(action.request_id),
+        details_json=action.details_json,
     )
 
 

@@ -300,7 +300,7 @@ class WorkingMemory:
         """
         record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
         if stored is None:
-            raise _no_blob(record)
+            raise record_has_no_blob(record)
         end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
         return record, self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
 
@@ -328,27 +328,6 @@ class WorkingMemory:
             async for chunk in chunks:
                 content += chunk
         return record, bytes(content)
-
-    async def delete_blob(self, name: RecordName, *, principal: Principal) -> UUID:
-        """Archive the record that a blob belongs to, and return its id; again is harmless.
-
-        Raises:
-            RecordNotFound, BlobNotFound: nothing has this name.
-            RecordHasNoBlob: the record has none.
-        """
-
-        async def work(transaction: Transaction) -> UUID:
-            record = await self._records.lock(transaction, record_id=name.record_id, blob_key=name.blob_key)
-            if record is None:
-                raise name.not_found()
-            if not record.blob_key:
-                raise _no_blob(record)
-            if not record.is_archived:
-                await self._records.archive(transaction, record.id)
-                await self._records.append_action(transaction, record.id, "archived", principal=principal.subject)
-            return record.id
-
-        return await self._tenant(principal).transaction(work)
 
     def _tenant(self, principal: Principal) -> Tenant:
         return self._database.tenant(principal.tenant_id)
@@ -588,7 +567,8 @@ def _archived(record: Record) -> RecordArchived:
     return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
 
 
-def _no_blob(record: Record) -> RecordHasNoBlob:
+def record_has_no_blob(record: Record) -> RecordHasNoBlob:
+    """Return the error that says where the content of a record is instead."""
     return RecordHasNoBlob(
         f"record {record.id} has no blob; its content, if it has any, is inline: use GetContent",
         working_memory_id=record.id,

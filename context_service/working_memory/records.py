@@ -6,6 +6,7 @@ caller's transaction; what is one statement takes the tenant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -169,8 +170,41 @@ RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose
 """
 
 _ARCHIVE_RECORD = """
-UPDATE context.wm_record SET archived_at = now(), updated_at = now(), version = version + 1
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
+WITH archived AS (
+    UPDATE context.wm_record SET archived_at = now(), updated_at = now(), version = version + 1
+    WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
+    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+        agent_bundle_id, app_id, created_by, owner_user_id, agent_id, true AS is_archived, expires_at, created_at,
+        updated_at, version, index_state, seq
+), logged AS (
+    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal)
+    SELECT %(tenant_id)s, id, clock_timestamp(), 'archived', %(principal)s FROM archived
+)
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+FROM archived
+"""
+
+# An end that has passed would archive the record again at once.
+_RESTORE_RECORD = """
+WITH restored AS (
+    UPDATE context.wm_record SET archived_at = NULL, updated_at = now(), version = version + 1,
+        expires_at = CASE WHEN expires_at > now() THEN expires_at END
+    WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND (archived_at IS NOT NULL OR expires_at <= now())
+    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+        agent_bundle_id, app_id, created_by, owner_user_id, agent_id, false AS is_archived, expires_at, created_at,
+        updated_at, version, index_state, seq
+), logged AS (
+    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal)
+    SELECT %(tenant_id)s, id, clock_timestamp(), 'restored', %(principal)s FROM restored
+)
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+FROM restored
 """
 
 # A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
@@ -216,9 +250,10 @@ ORDER BY created_at DESC, seq DESC
 
 _RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
 
+# With the time of the clock: a transaction may have waited, since it began, for another one that is in the log now.
 _APPEND_ACTION = """
-INSERT INTO context.action (tenant_id, record_id, request_id, kind, principal, details)
-VALUES (%s, %s, %s, %s, %s, %s)
+INSERT INTO context.action (tenant_id, record_id, created_at, request_id, kind, principal, details)
+VALUES (%s, %s, clock_timestamp(), %s, %s, %s, %s)
 """
 
 _PUT_EMBEDDING = """
@@ -267,11 +302,13 @@ _BLOB_IS_LIVE = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AN
 
 # FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
 # what was committed while this one waited.
-_LOCK_BLOB = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live' FOR UPDATE"
+_LOCK_BLOBS = """
+SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'live' ORDER BY id FOR UPDATE
+"""
 
-_RELEASE_BLOB = """
+_RELEASE_BLOBS = """
 UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
-WHERE b.tenant_id = %(tenant_id)s AND b.id = %(id)s AND b.state = 'live'
+WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(ids)s) AND b.state = 'live'
     AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
 RETURNING b.id
 """
@@ -440,9 +477,19 @@ class Records:
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
         return _record(row)
 
-    async def archive(self, transaction: Transaction, record_id: UUID) -> None:
-        """Archive a locked record; again is harmless."""
-        await transaction.query(_ARCHIVE_RECORD, {"tenant_id": transaction.tenant_id, "id": record_id})
+    async def archive(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
+        """Archive a record, log it, and return it; None if there is none that is not archived."""
+        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
+        for row in await tenant.query(_ARCHIVE_RECORD, parameters):
+            return _record(row)
+        return None
+
+    async def restore(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
+        """Bring an archived or expired record back, log it, and return it; None if there is none."""
+        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
+        for row in await tenant.query(_RESTORE_RECORD, parameters):
+            return _record(row)
+        return None
 
     async def append_action(
         self,
@@ -520,11 +567,12 @@ class Records:
         """Tell whether records may point to the blob."""
         return bool(await tenant.query(_BLOB_IS_LIVE, (tenant.tenant_id, blob_id)))
 
-    async def release_blob(self, transaction: Transaction, blob_id: UUID, *, grace_s: float) -> bool:
-        """Let a live blob go after `grace_s`, if no record points to it; say whether it goes."""
-        await transaction.query(_LOCK_BLOB, (transaction.tenant_id, blob_id))
-        parameters = {"tenant_id": transaction.tenant_id, "id": blob_id, "grace": timedelta(seconds=grace_s)}
-        return bool(await transaction.query(_RELEASE_BLOB, parameters))
+    async def release_blobs(self, transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
+        """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
+        ids = list(blob_ids)
+        await transaction.query(_LOCK_BLOBS, (transaction.tenant_id, ids))
+        parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
+        return len(await transaction.query(_RELEASE_BLOBS, parameters))
 
     async def claim_due_blobs(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
         """Take blobs whose time is up; nobody else gets them for `lease_s`."""

@@ -1,4 +1,4 @@
-"""The sweeper: removes the bytes that nobody may read, and request ids that are too old.
+"""The sweeper: purges records whose retention is over, removes bytes that nobody may read, forgets old request ids.
 
 It works from rows alone, so one pass is enough and any number of replicas may sweep at once: a row is claimed, the
 bytes go, then the row. If a sweeper dies in between, another takes the row when its lease is over.
@@ -7,6 +7,7 @@ bytes go, then the row. If a sweeper dies in between, another takes the row when
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import random
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage
 from context_service.working_memory.records import DueBlob, Records, tenant_ids
+from context_service.working_memory.retention import Purges
 from contextgraph.errors import ContextGraphError
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
 
 _log = logging.getLogger("sweep")
@@ -29,12 +31,14 @@ _DELETES_MAX = 8  # at once
 class Swept:
     """What a pass did."""
 
+    records_purged: int = 0  # their retention was over
     blobs_removed: int = 0
     uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
     blobs_failed: int = 0  # bytes that could not be removed; they are tried again
 
     def __add__(self, other: Swept) -> Swept:
         return Swept(
+            records_purged=self.records_purged + other.records_purged,
             blobs_removed=self.blobs_removed + other.blobs_removed,
             uploads_abandoned=self.uploads_abandoned + other.uploads_abandoned,
             blobs_failed=self.blobs_failed + other.blobs_failed,
@@ -44,11 +48,14 @@ class Swept:
 class Sweeper:
     """Sweeps all tenants, one at a time."""
 
-    def __init__(self, database: Database, *, records: Records, requests: Requests, storage: BlobStorage) -> None:
+    def __init__(
+        self, database: Database, *, records: Records, requests: Requests, storage: BlobStorage, purges: Purges
+    ) -> None:
         self._database = database
         self._records = records
         self._requests = requests
         self._storage = storage
+        self._purges = purges
 
     async def sweep(self) -> Swept:
         """Do one pass.
@@ -60,14 +67,7 @@ class Sweeper:
         for tenant_id in await tenant_ids(self._database):
             swept += await self._sweep_tenant(tenant_id)
         if swept != Swept():
-            _log.info(
-                "swept",
-                extra={
-                    "blobs_removed": swept.blobs_removed,
-                    "uploads_abandoned": swept.uploads_abandoned,
-                    "blobs_failed": swept.blobs_failed,
-                },
-            )
+            _log.info("swept", extra=dataclasses.asdict(swept))
         return swept
 
     async def keep_sweeping(self, interval_s: float) -> None:
@@ -84,7 +84,7 @@ class Sweeper:
     async def _sweep_tenant(self, tenant_id: UUID) -> Swept:
         tenant = self._database.tenant(tenant_id)
         await self._requests.sweep(tenant)
-        swept = Swept()
+        swept = Swept(records_purged=await self._purge(tenant))  # first: bytes without a grace time go in the same pass
         while True:
             due = await self._records.claim_due_blobs(tenant, count_max=_BATCH, lease_s=LEASE_S)
             at_once = asyncio.Semaphore(_DELETES_MAX)
@@ -92,6 +92,12 @@ class Sweeper:
                 swept += one
             if len(due) < _BATCH:
                 return swept
+
+    async def _purge(self, tenant: Tenant) -> int:
+        purged = 0
+        while count := await self._purges.purge_due(tenant, count_max=_BATCH):
+            purged += count
+        return purged
 
     async def _remove(self, tenant_id: UUID, blob: DueBlob, at_once: asyncio.Semaphore) -> Swept:
         try:

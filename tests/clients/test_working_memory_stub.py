@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -58,6 +59,32 @@ def test_UpdateWMRecord_changes_what_the_mask_names(grpc_stub, record):
 def test_FetchWMRecordsByEntity_lists_an_entity(grpc_stub, record):
     request = pb.FetchWMRecordsByEntityRequest(entity_node_id=record.entity_node_id, with_content=True)
     assert list(grpc_stub.FetchWMRecordsByEntity(request, metadata=METADATA).records) == [record]
+
+
+def test_DeleteWMRecord_archives_or_purges(grpc_stub, record):
+    request = pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id)
+    archived = grpc_stub.DeleteWMRecord(request, metadata=METADATA).record
+    assert (archived.status, archived.version) == (pb.RECORD_STATUS_ARCHIVED, 2)
+    request.purge = True
+    assert not grpc_stub.DeleteWMRecord(request, metadata=METADATA).HasField("record")
+    read = pb.FetchWMRecordRequest(working_memory_id=record.working_memory_id, include_archived=True)
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.FetchWMRecord(read, metadata=METADATA)
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+def test_RestoreWMRecord_brings_a_record_back(grpc_stub, record):
+    name = {"working_memory_id": record.working_memory_id}
+    grpc_stub.DeleteWMRecord(pb.DeleteWMRecordRequest(**name), metadata=METADATA)
+    restored = grpc_stub.RestoreWMRecord(pb.RestoreWMRecordRequest(**name), metadata=METADATA).record
+    assert (restored.status, restored.version) == (pb.RECORD_STATUS_ACTIVE, 3)
+
+
+def test_ListWMRecordActions_tells_what_happened(grpc_stub, record):
+    request = pb.ListWMRecordActionsRequest(working_memory_id=record.working_memory_id)
+    (action,) = grpc_stub.ListWMRecordActions(request, metadata=METADATA).actions
+    assert (action.kind, action.principal) == (pb.RECORD_ACTION_KIND_CREATED, "first")
+    assert action.created_at == record.created_at
 
 
 def test_UploadBlob_answers_size_and_checksum(uploaded):

@@ -45,7 +45,7 @@ async def forget_record(database: Database, working_memory_id: str) -> Any:
 
 async def release(database: Database, blob_id: Any, *, grace_s: float) -> bool:
     async def work(transaction: Transaction) -> bool:
-        return await Records().release_blob(transaction, blob_id, grace_s=grace_s)
+        return bool(await Records().release_blobs(transaction, [blob_id], grace_s=grace_s))
 
     return await database.tenant(PRINCIPAL.tenant_id).transaction(work)
 
@@ -295,6 +295,7 @@ async def test_a_kill_during_an_upload_leaves_nothing_after_one_sweep(
     if early["blobs_removed"] == 0:  # its lease was not over yet
         await asyncio.sleep(1)
         assert json.loads(sweep_command(urls, folder, "--json").stdout) == {
+            "records_purged": 0,
             "blobs_removed": 1,
             "uploads_abandoned": 1,
             "blobs_failed": 0,

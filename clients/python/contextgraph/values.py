@@ -22,6 +22,7 @@ from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 
 RecordStatus = Literal["active", "archived"]
+RecordActionKind = Literal["created", "updated", "archived", "restored", "moved", "purged", "unknown"]
 IndexState = Literal["none", "pending", "indexed", "failed"]
 PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
 
@@ -399,6 +400,50 @@ class BlobEntry(_Value):
             sha256=blob.sha256,
             created_at=_time(blob.created_at),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RecordAction(_Value):
+    """One entry of a record's log, as `list_wm_record_actions` shows it."""
+
+    kind: RecordActionKind  # "unknown": this client is older than the service
+    created_at: datetime
+    principal: str  # whom the key of the call stood for; "sweeper": the service itself, when a retention ended
+    request_id: str = ""
+    details_json: str = "{}"
+    _details: Any = _cached()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Return what is known of the change, parsed: the fields of an update, the reason of a purge."""
+        if self._details is None:
+            object.__setattr__(self, "_details", json.loads(self.details_json or "{}"))
+        details: dict[str, Any] = self._details
+        return details
+
+    def __str__(self) -> str:
+        return f"{self.kind} by {self.principal} at {_shown(self.created_at)}"
+
+    @classmethod
+    def from_proto(cls, action: memory_pb.WMRecordAction) -> RecordAction:
+        """Return the value of a message."""
+        return cls(
+            kind=_ACTION_KINDS.get(action.kind, "unknown"),
+            created_at=_time(action.created_at),
+            principal=action.principal,
+            request_id=action.request_id,
+            details_json=action.details_json,
+        )
+
+
+_ACTION_KINDS: dict[int, RecordActionKind] = {
+    memory_pb.RECORD_ACTION_KIND_CREATED: "created",
+    memory_pb.RECORD_ACTION_KIND_UPDATED: "updated",
+    memory_pb.RECORD_ACTION_KIND_ARCHIVED: "archived",
+    memory_pb.RECORD_ACTION_KIND_RESTORED: "restored",
+    memory_pb.RECORD_ACTION_KIND_MOVED: "moved",
+    memory_pb.RECORD_ACTION_KIND_PURGED: "purged",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

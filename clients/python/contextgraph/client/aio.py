@@ -59,6 +59,7 @@ from contextgraph.values import (
     NodeBatch,
     NodeIO,
     Record,
+    RecordAction,
     TraversedNode,
     WrittenGraph,
     WrittenRow,
@@ -854,6 +855,61 @@ class AsyncContextClient(_AsyncClient):
             )
             for record in page.records:
                 yield Record.from_proto(record)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def delete_wm_record(
+        self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None
+    ) -> Record | None:
+        """Archive a record and return it, or remove it for good. Again is harmless.
+
+        An archived record is hidden until `restore_wm_record` brings it back or its retention ends.
+
+        Args:
+            working_memory_id: Which.
+            purge: Remove it at once, with its bytes unless other records share them. Then there is nothing to return.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            RecordNotFound: there never was one, or it is gone and `purge` is not set.
+        """
+        request = memory_pb.DeleteWMRecordRequest(working_memory_id=messages.to_id(working_memory_id), purge=purge)
+        response: memory_pb.DeleteWMRecordResponse = await self.call("DeleteWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(response.record) if response.HasField("record") else None
+
+    async def restore_wm_record(self, working_memory_id: Id, *, timeout_s: float | None = None) -> Record:
+        """Bring an archived or expired record back and return it. Again is harmless.
+
+        Raises:
+            RecordNotFound: there never was one, or it was purged.
+        """
+        request = memory_pb.RestoreWMRecordRequest(working_memory_id=messages.to_id(working_memory_id))
+        response: memory_pb.RestoreWMRecordResponse = await self.call("RestoreWMRecord", request, timeout_s=timeout_s)
+        return Record.from_proto(response.record)
+
+    async def list_wm_record_actions(
+        self, working_memory_id: Id, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[RecordAction, None]:
+        """Yield what happened to a record, oldest first, following the pages. The log outlives a purge.
+
+        Args:
+            working_memory_id: Which.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            RecordNotFound: there never was one.
+        """
+        request = memory_pb.ListWMRecordActionsRequest(
+            working_memory_id=messages.to_id(working_memory_id), page_size=page_size
+        )
+        while True:
+            page: memory_pb.ListWMRecordActionsResponse = await self.call(
+                "ListWMRecordActions", request, timeout_s=timeout_s
+            )
+            for action in page.actions:
+                yield RecordAction.from_proto(action)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -24,6 +24,16 @@ class IndexState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     INDEX_STATE_PENDING: _ClassVar[IndexState]
     INDEX_STATE_INDEXED: _ClassVar[IndexState]
     INDEX_STATE_FAILED: _ClassVar[IndexState]
+
+class RecordActionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECORD_ACTION_KIND_UNSPECIFIED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_CREATED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_UPDATED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_ARCHIVED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_RESTORED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_MOVED: _ClassVar[RecordActionKind]
+    RECORD_ACTION_KIND_PURGED: _ClassVar[RecordActionKind]
 RECORD_STATUS_UNSPECIFIED: RecordStatus
 RECORD_STATUS_ACTIVE: RecordStatus
 RECORD_STATUS_ARCHIVED: RecordStatus
@@ -32,6 +42,13 @@ INDEX_STATE_NONE: IndexState
 INDEX_STATE_PENDING: IndexState
 INDEX_STATE_INDEXED: IndexState
 INDEX_STATE_FAILED: IndexState
+RECORD_ACTION_KIND_UNSPECIFIED: RecordActionKind
+RECORD_ACTION_KIND_CREATED: RecordActionKind
+RECORD_ACTION_KIND_UPDATED: RecordActionKind
+RECORD_ACTION_KIND_ARCHIVED: RecordActionKind
+RECORD_ACTION_KIND_RESTORED: RecordActionKind
+RECORD_ACTION_KIND_MOVED: RecordActionKind
+RECORD_ACTION_KIND_PURGED: RecordActionKind
 
 class WMRecord(_message.Message):
     __slots__ = ("working_memory_id", "entity_node_id", "memory_type", "subtype", "semantic_purpose", "name", "description", "reasoning", "content_type", "metadata_json", "content_json", "provider", "blob_key", "size_bytes", "sha256", "status", "tags", "graph_name", "agent_bundle_id", "app_id", "context_id", "created_by", "owner_user_id", "agent_id", "expires_at", "created_at", "updated_at", "version", "index_state")
@@ -222,6 +239,64 @@ class FetchWMRecordsByEntityResponse(_message.Message):
     records: _containers.RepeatedCompositeFieldContainer[WMRecord]
     next_page_token: str
     def __init__(self, records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class DeleteWMRecordRequest(_message.Message):
+    __slots__ = ("working_memory_id", "purge")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    PURGE_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    purge: bool
+    def __init__(self, working_memory_id: _Optional[str] = ..., purge: _Optional[bool] = ...) -> None: ...
+
+class DeleteWMRecordResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class RestoreWMRecordRequest(_message.Message):
+    __slots__ = ("working_memory_id",)
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    def __init__(self, working_memory_id: _Optional[str] = ...) -> None: ...
+
+class RestoreWMRecordResponse(_message.Message):
+    __slots__ = ("record",)
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class ListWMRecordActionsRequest(_message.Message):
+    __slots__ = ("working_memory_id", "page_size", "page_token")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, working_memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListWMRecordActionsResponse(_message.Message):
+    __slots__ = ("actions", "next_page_token")
+    ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    actions: _containers.RepeatedCompositeFieldContainer[WMRecordAction]
+    next_page_token: str
+    def __init__(self, actions: _Optional[_Iterable[_Union[WMRecordAction, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class WMRecordAction(_message.Message):
+    __slots__ = ("kind", "created_at", "principal", "request_id", "details_json")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_JSON_FIELD_NUMBER: _ClassVar[int]
+    kind: RecordActionKind
+    created_at: _timestamp_pb2.Timestamp
+    principal: str
+    request_id: str
+    details_json: str
+    def __init__(self, kind: _Optional[_Union[RecordActionKind, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., request_id: _Optional[str] = ..., details_json: _Optional[str] = ...) -> None: ...
 
 class UploadBlobRequest(_message.Message):
     __slots__ = ("header", "chunk")

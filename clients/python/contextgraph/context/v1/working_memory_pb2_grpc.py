@@ -60,6 +60,21 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
                 _registered_method=True)
+        self.DeleteWMRecord = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/DeleteWMRecord',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordResponse.FromString,
+                _registered_method=True)
+        self.RestoreWMRecord = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/RestoreWMRecord',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordResponse.FromString,
+                _registered_method=True)
+        self.ListWMRecordActions = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/ListWMRecordActions',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsResponse.FromString,
+                _registered_method=True)
         self.UploadBlob = channel.stream_unary(
                 '/contextgraph.context.v1.WorkingMemory/UploadBlob',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobRequest.SerializeToString,
@@ -131,6 +146,38 @@ class WorkingMemoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteWMRecord(self, request, context):
+        """Archives a record: lists leave it out, and readers without `include_archived` get RECORD_ARCHIVED. RestoreWMRecord brings it back
+        until its retention ends (a setting, 30 days from when it was archived or expired). Then, or at once with `purge`, it is gone for
+        good, and its bytes follow after the grace time of the service (7 days) if no other record shares them. Its log stays.
+
+        Again is harmless: an archived record stays as it is, and to purge one that was purged is no error.
+
+        Reasons: RECORD_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreWMRecord(self, request, context):
+        """Brings an archived record back, and one past its `expires_at`, which is then taken away. Again is harmless.
+
+        Reasons: RECORD_NOT_FOUND (it never was, or it was purged).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWMRecordActions(self, request, context):
+        """Lists what happened to a record, oldest first. Every change of a record is an entry, written in the transaction of the change;
+        entries are never changed nor removed, and can be read when the record is purged.
+
+        Reasons: RECORD_NOT_FOUND (it never was), INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UploadBlob(self, request_iterator, context):
         """Stores a file: first the header, then its bytes in chunks of up to 1 MiB.
 
@@ -170,7 +217,7 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteBlob(self, request, context):
-        """Archives the record that the blob belongs to. Again is harmless. Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND,
+        """Archives the record that the blob belongs to, as DeleteWMRecord does. Again is harmless. Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND,
         RECORD_HAS_NO_BLOB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -206,6 +253,21 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.FetchWMRecordsByEntity,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.SerializeToString,
+            ),
+            'DeleteWMRecord': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteWMRecord,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordResponse.SerializeToString,
+            ),
+            'RestoreWMRecord': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreWMRecord,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordResponse.SerializeToString,
+            ),
+            'ListWMRecordActions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWMRecordActions,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsResponse.SerializeToString,
             ),
             'UploadBlob': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadBlob,
@@ -347,6 +409,87 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/FetchWMRecordsByEntity',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteWMRecord(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/DeleteWMRecord',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreWMRecord(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/RestoreWMRecord',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.RestoreWMRecordResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWMRecordActions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/ListWMRecordActions',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.ListWMRecordActionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,103 @@
+"""The life of a record behind its creation: archived, restored, purged, and what its log says of it.
+
+Archived is hidden, not gone: a caller can bring it back. Purged is gone, but for the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from context_service.working_memory.actions import Action, ActionLog
+from context_service.working_memory.memory import PageRequest, RecordName, record_has_no_blob
+from context_service.working_memory.records import Record, Records
+from context_service.working_memory.retention import Purges
+from contextgraph.errors import InvalidPageToken
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Tenant, Transaction
+
+_SEQ_MAX = 2**63 - 1
+
+
+class LifeCycle:
+    """What may be done to a record as a whole; each call acts for its principal."""
+
+    def __init__(self, database: Database, *, records: Records, purges: Purges, log: ActionLog) -> None:
+        self._database = database
+        self._records = records
+        self._purges = purges
+        self._log = log
+
+    async def archive(self, name: RecordName, *, principal: Principal, with_blob: bool = False) -> Record:
+        """Archive a record and return it without its content; again is harmless.
+
+        Args:
+            name: Which.
+            principal: Who does it.
+            with_blob: Only a record that has one.
+
+        Raises:
+            RecordNotFound, BlobNotFound: nothing has this name.
+            RecordHasNoBlob: it has none.
+        """
+        tenant = self._tenant(principal)
+        record = await self._find(tenant, name)
+        if with_blob and not record.blob_key:
+            raise record_has_no_blob(record)
+        archived = await self._records.archive(tenant, record.id, principal=principal.subject)
+        return archived or await self._find(tenant, name)  # archived before, or purged meanwhile
+
+    async def restore(self, record_id: UUID, *, principal: Principal) -> Record:
+        """Bring an archived or expired record back and return it without its content; again is harmless.
+
+        Raises:
+            RecordNotFound: there is none.
+        """
+        tenant = self._tenant(principal)
+        restored = await self._records.restore(tenant, record_id, principal=principal.subject)
+        return restored or await self._find(tenant, RecordName(record_id=record_id))
+
+    async def purge(self, record_id: UUID, *, principal: Principal) -> None:
+        """Remove a record for good; again is harmless.
+
+        Raises:
+            RecordNotFound: there never was one.
+        """
+
+        async def work(transaction: Transaction) -> int:
+            return await self._purges.purge(transaction, [record_id], principal=principal.subject, why="deleted")
+
+        tenant = self._tenant(principal)
+        if not await tenant.transaction(work) and not await self._log.was_purged(tenant, record_id):
+            raise RecordName(record_id=record_id).not_found()
+
+    async def actions(
+        self, record_id: UUID, page: PageRequest, *, principal: Principal
+    ) -> tuple[Sequence[Action], str]:
+        """Return a page of a record's log, oldest first, and the token of the next one, empty at the end.
+
+        Raises:
+            RecordNotFound: there never was such a record.
+            InvalidPageToken: the token is of another list.
+        """
+        query = ("ListWMRecordActions", principal.tenant_id, record_id)
+        key = pages.decode_token(query, page.token, parts=1)
+        behind_seq = key[0] if key else 0
+        if type(behind_seq) is not int or not 0 <= behind_seq <= _SEQ_MAX:
+            raise InvalidPageToken("page_token is malformed", field="page_token")
+        size = pages.page_size(page.size)
+        found = await self._log.page(self._tenant(principal), record_id, behind_seq=behind_seq, count_max=size + 1)
+        if not found and key is None:
+            raise RecordName(record_id=record_id).not_found()
+        shown = found[:size]
+        return shown, pages.encode_token(query, (shown[-1].seq,)) if len(found) > size else ""
+
+    async def _find(self, tenant: Tenant, name: RecordName) -> Record:
+        found = await self._records.find(tenant, record_id=name.record_id, blob_key=name.blob_key)
+        if found is None:
+            raise name.not_found()
+        return found[0]
+
+    def _tenant(self, principal: Principal) -> Tenant:
+        return self._database.tenant(principal.tenant_id)
