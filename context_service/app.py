@@ -23,6 +23,7 @@ from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.sweep import Sweeper, Swept
+from context_service.working_memory.writing import BlobWriter
 from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
@@ -77,6 +78,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         )
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
+        writer = BlobWriter(Records(), storage, lease_s=settings.upload_lease_s)
         memory = WorkingMemory(
             database,
             records=Records(),
@@ -85,7 +87,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             checks=FieldChecks(
                 metadata_bytes_max=settings.metadata_bytes_max, content_bytes_max=settings.node_data_bytes_max
             ),
-            upload_lease_s=settings.upload_lease_s,
+            writer=writer,
         )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = Sweeper(database, records=Records(), requests=requests, storage=storage, purges=_purges(settings))

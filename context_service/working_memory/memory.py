@@ -6,21 +6,18 @@ transaction that makes them live and inserts the record. Whatever happens in bet
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import hashlib
 import logging
 import secrets
-import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from context_service.blobs.storage import BlobStorage, Declared, Digest, StoredBlob
+from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
 from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
 from context_service.working_memory.records import (
     INLINE_PROVIDER,
@@ -29,6 +26,7 @@ from context_service.working_memory.records import (
     Records,
     SameContent,
 )
+from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextgraph.errors import (
     AnswerTooLarge,
     BlobNotFound,
@@ -41,7 +39,6 @@ from contextgraph.errors import (
     RecordHasNoBlob,
     RecordNotFound,
     Unavailable,
-    UploadExpired,
     VersionConflict,
 )
 from service_runtime import pages
@@ -95,7 +92,7 @@ class WorkingMemory:
         requests: The request ids of this service.
         storage: Where the blobs are.
         checks: Of what callers say.
-        upload_lease_s: How long an upload may be silent.
+        writer: Writes new ones.
     """
 
     def __init__(
@@ -106,15 +103,14 @@ class WorkingMemory:
         requests: Requests,
         storage: BlobStorage,
         checks: FieldChecks,
-        upload_lease_s: float,
+        writer: BlobWriter,
     ) -> None:
         self._database = database
         self._records = records
         self._requests = requests
         self._storage = storage
         self._checks = checks
-        self._upload_lease_s = upload_lease_s
-        self._clearing: set[asyncio.Task[None]] = set()
+        self._writer = writer
 
     async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
         """Insert a record with inline content, or with none.
@@ -270,17 +266,67 @@ class WorkingMemory:
         if said.id and await self._records.exists(tenant, said.id):  # before the bytes, not only behind them
             raise _taken(said.id)
 
-        blob_id, key = new_id(), self._storage.new_key(principal.tenant_id)
-        try:
-            await self._records.start_blob(
-                tenant, blob_id, provider=self._storage.provider, key=key, lease_s=self._upload_lease_s
+        return await self._writer.write(
+            tenant,
+            chunks,
+            declared=declared,
+            commit=lambda written: self.publish(tenant, written, said, principal=principal, request=request),
+        )
+
+    async def publish(
+        self,
+        tenant: Tenant,
+        written: WrittenBlob,
+        said: RecordInput,
+        *,
+        principal: Principal,
+        request: Request | None,
+        first: Callable[[Transaction], Awaitable[None]] | None = None,
+    ) -> Record:
+        """Make a written blob live and insert its record, in one transaction: the commit of an upload.
+
+        Args:
+            tenant: Whose.
+            written: The blob.
+            said: The record.
+            principal: Who uploads.
+            request: Makes it happen once.
+            first: What else the transaction does, before that; again if it is run again.
+
+        Raises:
+            RecordExists: the id is taken.
+            UploadExpired: the sweeper has taken the blob.
+            Whatever `first` raises.
+        """
+        record = dataclasses.replace(
+            _new_record(said, principal),
+            content_type=content_type_of(said, otherwise="application/octet-stream"),
+            provider=written.provider,
+            blob_key=_BLOB_KEY_PREFIX + secrets.token_hex(16),
+            size_bytes=written.digest.size_bytes,
+            sha256=written.digest.sha256,
+        )
+
+        async def work(transaction: Transaction) -> Record:
+            if first is not None:
+                await first(transaction)
+            live_id = await self._records.publish_blob(
+                transaction, written.id, provider=written.provider, digest=written.digest
             )
-            async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
-                digest = await self._storage.write(key, leased, declared=declared)
-            return await self._publish(tenant, blob_id, digest, said, principal=principal, request=request)
-        except BaseException:
-            await self._clear(tenant, blob_id, self._storage.provider, key)
-            raise
+            if live_id is None:
+                raise upload_expired()
+            inserted = await self._records.insert(
+                transaction, record, blob_id=live_id, embedding=said.embedding, request=request
+            )
+            raise_if_cancelled()
+            return inserted
+
+        try:
+            return await _again_for_same_content(lambda: tenant.transaction(work))
+        except RecordOrRequestExists:
+            stored = await self._answered(tenant, request, record.id)
+        await self._records.give_up_blob(tenant, written.id)  # a twin of this call was faster
+        return stored
 
     async def open_blob(
         self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
@@ -364,89 +410,6 @@ class WorkingMemory:
         if request and (answer := await self._requests.answered(tenant, request)):
             return _record_of(answer)
         raise _taken(record_id)
-
-    async def _publish(
-        self,
-        tenant: Tenant,
-        blob_id: UUID,
-        digest: Digest,
-        said: RecordInput,
-        *,
-        principal: Principal,
-        request: Request | None,
-    ) -> Record:
-        """Make the written blob live and insert its record, in one transaction."""
-        provider = self._storage.provider
-        record = dataclasses.replace(
-            _new_record(said, principal),
-            content_type=content_type_of(said, otherwise="application/octet-stream"),
-            provider=provider,
-            blob_key=_BLOB_KEY_PREFIX + secrets.token_hex(16),
-            size_bytes=digest.size_bytes,
-            sha256=digest.sha256,
-        )
-
-        async def work(transaction: Transaction) -> Record:
-            live_id = await self._records.publish_blob(transaction, blob_id, provider=provider, digest=digest)
-            if live_id is None:
-                raise _expired()
-            inserted = await self._records.insert(
-                transaction, record, blob_id=live_id, embedding=said.embedding, request=request
-            )
-            raise_if_cancelled()
-            return inserted
-
-        try:
-            return await _again_for_same_content(lambda: tenant.transaction(work))
-        except RecordOrRequestExists:
-            stored = await self._answered(tenant, request, record.id)
-        await self._records.give_up_blob(tenant, blob_id)  # a twin of this call was faster
-        return stored
-
-    async def _leased(self, tenant: Tenant, blob_id: UUID, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks, keeping the sweeper away while they come.
-
-        Raises:
-            UploadExpired: none came for the time of the lease, or the sweeper was here.
-        """
-        renew_at = time.monotonic() + self._upload_lease_s / 3
-        coming: AsyncIterator[bytes] = aiter(chunks)
-        chunk: bytes | None = b""
-        while chunk is not None:
-            try:
-                async with asyncio.timeout(self._upload_lease_s):
-                    chunk = await anext(coming, None)
-            except TimeoutError:
-                raise _expired() from None
-            # Also behind the last chunk: the file gets its name next.
-            if time.monotonic() >= renew_at:
-                if not await self._records.renew_blob(tenant, blob_id, lease_s=self._upload_lease_s):
-                    raise _expired()
-                renew_at = time.monotonic() + self._upload_lease_s / 3
-            if chunk:
-                yield chunk
-        # grpc ends the stream of a cancelled call as it ends a whole one.
-        raise_if_cancelled()
-
-    async def _clear(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
-        """Hand what is left of a failed upload to the sweeper, also if the call is cancelled again meanwhile.
-
-        In a context of its own: the call may have no time left, but this must be done.
-        """
-        task = asyncio.create_task(self._hand_over(tenant, blob_id, provider, key), context=Context())
-        self._clearing.add(task)
-        task.add_done_callback(self._clearing.discard)
-        await asyncio.shield(task)
-
-    async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
-        try:
-            if await self._records.give_up_blob(tenant, blob_id) or await self._records.blob_is_live(tenant, blob_id):
-                return
-            # The sweeper has been here, and may have looked for the bytes before they had their name.
-            await self._storage.delete(provider, key)
-        except ContextGraphError as error:
-            # The row is still `writing`: the sweeper finds it when the lease is over.
-            _log.warning("failed upload not handed over", extra={"blob_id": blob_id, "error": str(error)})
 
 
 async def _again_for_same_content(publish: Callable[[], Awaitable[Record]]) -> Record:
@@ -574,7 +537,3 @@ def record_has_no_blob(record: Record) -> RecordHasNoBlob:
         working_memory_id=record.id,
         use="GetContent",
     )
-
-
-def _expired() -> UploadExpired:
-    return UploadExpired("the upload was silent for too long, and was given up; nothing was stored")
