@@ -82,8 +82,8 @@ constraints: install ## pin what development and CI install to what is installed
 cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
 	@$(RUN) -m tests.conformance.cel_vectors
 
-bench: install ## measure, as ratios against fixed floors in the same run
-	@$(RUN) -m tests.bench
+bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m tests.bench $(if $(SAVE),--save)
 
 clean: ## remove what the build made; the data of `make run` stays
 	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

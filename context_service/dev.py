@@ -46,7 +46,9 @@ class Stack:
 
 
 @contextmanager
-def stack(folder: Path, *, context_port: int, entity_port: int, keep: bool = True) -> Iterator[Stack]:
+def stack(
+    folder: Path, *, context_port: int, entity_port: int, keep: bool = True, run_with: Sequence[str] = ("-m",)
+) -> Iterator[Stack]:
     """Run the stack for the block.
 
     Args:
@@ -54,6 +56,7 @@ def stack(folder: Path, *, context_port: int, entity_port: int, keep: bool = Tru
         context_port: Port of the Context Service.
         entity_port: Port of the Entity Service.
         keep: False removes the database at the end.
+        run_with: What Python is told in front of a service's name: a module that watches it, say.
 
     Raises:
         StackError: something did not start.
@@ -72,8 +75,11 @@ def stack(folder: Path, *, context_port: int, entity_port: int, keep: bool = Tru
             "CONTEXT_SERVICE_PORT": str(context_port),
             "WORKING_MEMORY_STORAGE_PATH": os.environ.get("WORKING_MEMORY_STORAGE_PATH", str(folder / "blobs")),
         }
-        entity = opened.enter_context(_service("entity_service", folder / "entity-service.log", environment))
-        context = opened.enter_context(_service("context_service", folder / "context-service.log", environment))
+        entity_command, context_command = (
+            [sys.executable, *run_with, name, "serve", "--migrate"] for name in ("entity_service", "context_service")
+        )
+        entity = opened.enter_context(_service(entity_command, folder / "entity-service.log", environment))
+        context = opened.enter_context(_service(context_command, folder / "context-service.log", environment))
         _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, folder / "entity-service.log")
         _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, folder / "context-service.log")
         yield Stack(
@@ -137,10 +143,10 @@ Ctrl-C stops all of it."""
 
 
 @contextmanager
-def _service(module: str, log_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     with log_path.open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, "serve", "--migrate"],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -311,7 +311,7 @@ def _make_roles(server: EmbeddedPostgres) -> None:
         password = sql.Literal(server.service_password)
         for role in {OWNER_ROLE, SERVICE_ROLE} - roles:
             connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), password))
-        if not connection.execute("SELECT FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone():
+        if not connection.execute("SELECT datname FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone():
             connection.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(DATABASE), sql.Identifier(OWNER_ROLE))
             )

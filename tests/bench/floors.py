@@ -26,8 +26,8 @@ class Floor:
     cpu_s: float
 
 
-def tcp_to_file(size_bytes: int, path: Path, *, durable: bool) -> Floor:
-    """Receive `size_bytes` from another process, hash them, write them to `path`; synced if `durable`."""
+def tcp_to_file(size_bytes: int, path: Path) -> Floor:
+    """Receive `size_bytes` from another process, hash them, write them to `path`, sync it."""
     receiving, sending = _connected()
     child = os.fork()
     if child == 0:
@@ -43,8 +43,7 @@ def tcp_to_file(size_bytes: int, path: Path, *, durable: bool) -> Floor:
             view = memoryview(buffer)[:count]
             sha256.update(view)
             file.write(view)
-        if durable:
-            os.fsync(file.fileno())
+        os.fdatasync(file.fileno())
     floor = Floor(seconds=time.perf_counter() - started, cpu_s=_cpu_s() - cpu)
     os.waitpid(child, 0)
     return floor

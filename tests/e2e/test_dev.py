@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from contextgraph import EntityClient
+
 
 def free_port() -> str:
     with socket.socket() as listener:
@@ -82,6 +84,22 @@ def test_ctrl_c_and_sigterm_stop_all_of_it(run: Run, number: signal.Signals):
     assert process.wait(20) == 0
     assert "the data stays" in process.stdout.read()
     assert gone(children, timeout_s=5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_data_survives_the_next_run(run: Run, number: signal.Signals):
+    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
+    first = run.start_until_ready()
+    children = descendants(first)
+    with EntityClient(address) as graph:
+        node_id = graph.create_node("Session", name="kept").id
+    first.send_signal(number)
+    assert gone(children, timeout_s=20)
+
+    run.start_until_ready()
+
+    with EntityClient(address) as graph:
+        assert graph.get_node(node_id).name == "kept"
 
 
 def test_a_kill_of_the_supervisor_leaves_no_process_behind(run: Run):
