@@ -85,7 +85,7 @@ def is_available() -> bool:
 
 @contextmanager
 def running(
-    state_folder: Path, *, version: str = "18", durable: bool = True, keep: bool = True
+    state_folder: Path, *, version: str = "18", durable: bool = True, keep: bool = True, port: int = 0
 ) -> Iterator[EmbeddedPostgres]:
     """Run Postgres for the block; make its data folder if there is none.
 
@@ -94,6 +94,7 @@ def running(
         version: Major version, "18" or "16".
         durable: False turns fsync off: for tests that kill no machine.
         keep: False removes the data at the end.
+        port: Where to listen; 0: any free one.
 
     Raises:
         EmbeddedPostgresError: the wheel is missing, another process uses the folder, or Postgres does not start.
@@ -107,7 +108,7 @@ def running(
         service_password = _password(state_folder / "service.password")
         if not (data_folder / "PG_VERSION").exists():
             _initialise(binaries, data_folder, superuser_password, account)
-        port = _free_port()
+        port = port or _free_port()
         log_path = state_folder / "postgres.log"
         with log_path.open("ab") as log:
             child = subprocess.Popen(

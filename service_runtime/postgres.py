@@ -4,11 +4,19 @@
 which row-level security checks, and a statement timeout of what is left of the call's deadline. Both settings
 are local to the transaction: nothing of a session survives, so that PgBouncer may hand the connection on.
 Tables without a tenant are read by `Database.untenanted`.
+
+A Postgres that is gone says so: its connections close, and are replaced when they are asked for. One that is frozen,
+or whose machine has vanished, says nothing at all. Then the caller is told while there is time, and the connection
+and all that idle beside it are hung up on: it is not the caller's part to find out which of ten are dead.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import select
+import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -16,6 +24,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import namedtuple_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -38,10 +47,14 @@ Cursor = psycopg.AsyncCursor[Row]
 Configure = Callable[[Connection], Awaitable[None]]
 _T = TypeVar("_T")
 
-STATEMENT_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
+ANSWER_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
+READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
+# Of the time that a call has, what is kept for telling the caller; within it Postgres may still say why it was late.
+_TELLING = 0.1
+_TELLING_S_MAX = 0.5
 
 # Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
 # to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not).
@@ -50,6 +63,8 @@ SELECT
     set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
     set_config('plan_cache_mode', 'force_generic_plan', true) AS plans
 """
+# A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
+_SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
 _ROLE = """
 SELECT r.rolname, r.rolsuper, r.rolbypassrls,
     EXISTS (
@@ -71,6 +86,8 @@ class Database:
 
     def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
         self._pool = pool
+        self._refusals = 0  # connections that could not be made, when one last could
+        self._renewing: asyncio.Task[None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -96,9 +113,11 @@ class Database:
                 await _require_safe_role(connection)
 
         async def prepare(connection: Connection) -> None:
-            await _require_safe_role(connection)
-            if configure is not None:
-                await configure(connection)
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                await _require_safe_role(connection)
+                if configure is not None:
+                    await configure(connection)
+            database._refusals = database._refusals_now()
 
         pool = AsyncConnectionPool(
             url,
@@ -108,18 +127,22 @@ class Database:
             max_waiting=connections_max * 100,
             reconnect_timeout=2.0,
             configure=prepare,
-            check=_check_alive,
             open=False,
             kwargs={
                 "autocommit": True,
                 "row_factory": namedtuple_row,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": name,
+                # Of a machine that vanished the kernel knows in three quarters of a minute, also while we are idle.
+                "keepalives_idle": 30,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
             },
         )
+        database = cls(pool)
         await pool.open()
         try:
-            yield cls(pool)
+            yield database
         finally:
             await pool.close()
 
@@ -127,9 +150,11 @@ class Database:
         """Return the door to one tenant's rows."""
         return Tenant(self, tenant_id)
 
-    async def untenanted(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+    async def untenanted(
+        self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
+    ) -> list[Row]:
         """Run one statement on tables that have no tenant, in a transaction of its own."""
-        async with self.connection() as connection:
+        async with self.connection(timeout_s=timeout_s) as connection:
             return await _rows(await _execute(connection, sql, parameters, named=True))
 
     async def ready(self) -> None:
@@ -138,21 +163,58 @@ class Database:
         Raises:
             Unavailable: there is none.
         """
-        await self.untenanted("SELECT 1")
+        await self.untenanted("SELECT 1", timeout_s=READY_TIMEOUT_S)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """Lend a connection, inside the error border: for this module and for tests."""
-        # Some of the caller's time is kept for telling it that there was no connection.
-        timeout_s = min(CHECKOUT_TIMEOUT_S, max(remaining_s() * 0.8, 0.001))
+    async def connection(self, *, timeout_s: float = ANSWER_TIMEOUT_MAX_S) -> AsyncIterator[Connection]:
+        """Lend a connection, inside the error border: for this module and for tests.
+
+        What runs on it is cancelled shortly before the time of the call is up, or `timeout_s`; if Postgres does not
+        even answer that, the connection is cut.
+        """
+        give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
         try:
-            async with self._pool.connection(timeout=timeout_s) as connection:
+            connection = await self._checkout(give_up_at)
+            watch = _Watch(connection, _answer_s(give_up_at - time.monotonic()), silent=self._renew)
+            try:
                 yield connection
+            finally:
+                if watch.stop() or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                    await connection.close()  # given up in the middle; the pool makes another
+                await self._pool.putconn(connection)
         except (psycopg.Error, OSError) as error:
             ours = _ours(error)
             if ours is None:
                 raise
             raise ours from error
+
+    async def _checkout(self, give_up_at: float) -> Connection:
+        """Take a connection that lives."""
+        # Some of the caller's time is kept for the statement, and for telling that there was no connection.
+        wait_until = time.monotonic() + min(CHECKOUT_TIMEOUT_S, (give_up_at - time.monotonic()) * 0.8)
+        while True:
+            try:
+                connection = await self._pool.getconn(timeout=max(wait_until - time.monotonic(), 0.001))
+            except PoolTimeout as error:
+                if self._refusals_now() != self._refusals:
+                    raise _unavailable() from error
+                raise
+            try:
+                if await _is_alive(connection):
+                    return connection
+            except BaseException:
+                await self._pool.putconn(connection)
+                raise
+            await connection.close()
+            await self._pool.putconn(connection)  # it makes another in its place
+
+    def _refusals_now(self) -> int:
+        return self._pool.get_stats().get("connections_errors", 0)
+
+    def _renew(self) -> None:
+        """Hang up on all idle connections, and make new ones: one of them was found dead, and had not said so."""
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.create_task(self._pool.drain())
 
 
 class Tenant:
@@ -201,13 +263,14 @@ class Tenant:
 
         async def run() -> _T:
             async with self._database.connection() as connection, connection.transaction():
-                await connection.execute(_SET_LOCAL, self._settings())
+                tenant_id, timeout_ms = self._settings()
+                await connection.execute(_SET_LOCAL_OF_SEVERAL, (tenant_id, timeout_ms, timeout_ms))
                 return await work(Transaction(connection, self.tenant_id))
 
         return await _once_more(run)
 
     def _settings(self) -> tuple[str, str]:
-        timeout_s = min(max(remaining_s(), 0.001), STATEMENT_TIMEOUT_MAX_S)
+        timeout_s = _answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return str(self.tenant_id), str(max(1, int(timeout_s * 1000)))
 
 
@@ -266,16 +329,66 @@ async def _require_safe_role(connection: psycopg.AsyncConnection[Any]) -> None:
         )
 
 
-async def _check_alive(connection: Connection) -> None:
-    """Refuse a connection that died while it was idle; the pool then takes another.
+async def _is_alive(connection: Connection) -> bool:
+    """Tell whether a connection survived its idleness.
 
     An idle connection has nothing to say. If its socket is readable, Postgres has closed it (or, with TLS, sent
     a ticket), and only then it is worth a round trip. So a restart costs nobody a call, and a checkout two
     microseconds.
     """
-    readable, _, _ = select.select([connection.fileno()], [], [], 0)
-    if readable:
-        await AsyncConnectionPool.check_connection(connection)
+    socket_state = select.poll()  # `select.select` takes no descriptor above 1,023
+    socket_state.register(connection.fileno(), select.POLLIN)
+    if not socket_state.poll(0):
+        return True
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            await AsyncConnectionPool.check_connection(connection)
+    except (psycopg.Error, OSError, TimeoutError):
+        return False
+    return True
+
+
+class _Watch:
+    """Sees to it that what runs on a connection ends in time.
+
+    At first Postgres is asked to cancel it, which is the deadline's fault. If there is no answer, the socket is shut:
+    psycopg itself would wait for the server, and whoever waits gets its error now.
+
+    Args:
+        connection: One that was just lent.
+        answer_s: When to cancel.
+        silent: Called when there was no answer.
+    """
+
+    def __init__(self, connection: Connection, answer_s: float, *, silent: Callable[[], None]) -> None:
+        self._connection = connection
+        self._silent = silent
+        self._grace_s = min(answer_s * _TELLING, _TELLING_S_MAX) / 2
+        self._timer = asyncio.get_running_loop().call_later(max(answer_s, 0.0), self._cancel)
+        self._cancelling: asyncio.Task[None] | None = None
+
+    def stop(self) -> bool:
+        """End the watch; True if it acted: a late cancellation would hit whoever gets the connection next."""
+        self._timer.cancel()
+        return self._cancelling is not None
+
+    def _cancel(self) -> None:
+        self._cancelling = asyncio.create_task(self._ask())
+        self._timer = asyncio.get_running_loop().call_later(self._grace_s, self._cut)
+
+    async def _ask(self) -> None:
+        with suppress(psycopg.Error, OSError):
+            await self._connection.cancel_safe(timeout=self._grace_s)
+
+    def _cut(self) -> None:
+        self._silent()
+        with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as ours:
+            ours.shutdown(socket.SHUT_RDWR)
+
+
+def _answer_s(left_s: float) -> float:
+    """Return how long Postgres may take for an answer, of what is left of the call."""
+    return max(left_s - min(left_s * _TELLING, _TELLING_S_MAX), 0.001)
 
 
 def _ours(error: BaseException) -> Exception | None:
@@ -296,7 +409,11 @@ def _ours(error: BaseException) -> Exception | None:
         case pg.DataError() if error.sqlstate:
             # A number that jsonb cannot hold, a time out of range: what no check in front of it knows.
             return InvalidArgument(f"a value cannot be stored: {error.diag.message_primary}")
-        case psycopg.OperationalError() | OSError():
-            return Unavailable("the database does not answer", dependency="postgres", retry_after_s=RETRY_AFTER_S)
+        case psycopg.OperationalError() | pg.ReadOnlySqlTransaction() | OSError():  # read-only: it is failing over
+            return _unavailable()
         case _:
             return None
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable("the database does not answer", dependency="postgres", retry_after_s=RETRY_AFTER_S)

@@ -21,7 +21,7 @@ SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_settin
 async def test_a_query_runs_with_its_tenant_and_a_timeout(database: Database):
     (row,) = await database.tenant(DEFAULT_TENANT_ID).query(SETTINGS)
 
-    assert (row.tenant, row.timeout) == (str(DEFAULT_TENANT_ID), "1min")
+    assert (row.tenant, row.timeout) == (str(DEFAULT_TENANT_ID), "59500ms")
 
 
 async def test_nothing_of_a_tenant_stays_on_the_connection(urls: Urls):

@@ -1,0 +1,1 @@
+"""What is broken here on purpose: Postgres, the other service, the disk, the clock, the process, the network."""

@@ -1,0 +1,55 @@
+"""Both services in this process, on a Postgres of their own that can be broken."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import context_service.app
+import context_service.settings
+import entity_service.app
+import entity_service.settings
+from contextgraph import AsyncContextClient, AsyncEntityClient
+from tests.faults import postgres as breakable
+from tests.faults.postgres import Postgres
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The services, and clients that try nothing twice."""
+
+    postgres: Postgres
+    entity: AsyncEntityClient
+    context: AsyncContextClient
+    entity_address: str
+    context_address: str
+    blobs: Path
+
+
+@pytest.fixture(scope="module")
+async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    async with AsyncExitStack() as stack:
+        postgres = await stack.enter_async_context(breakable.running(tmp_path_factory.mktemp("postgres")))
+        blobs = tmp_path_factory.mktemp("blobs")
+        entity_settings = entity_service.settings.Settings(database_url=postgres.url, entity_service_port=0, drain_s=2)
+        entity_address = f"127.0.0.1:{await stack.enter_async_context(entity_service.app.running(entity_settings))}"
+        context_settings = context_service.settings.Settings(
+            database_url=postgres.url,
+            context_service_port=0,
+            entity_service_url=entity_address,
+            working_memory_storage_path=blobs,
+            drain_s=2,
+        )
+        context_address = f"127.0.0.1:{await stack.enter_async_context(context_service.app.running(context_settings))}"
+        yield World(
+            postgres=postgres,
+            entity=await stack.enter_async_context(AsyncEntityClient(entity_address, retries=0)),
+            context=await stack.enter_async_context(AsyncContextClient(context_address, retries=0)),
+            entity_address=entity_address,
+            context_address=context_address,
+            blobs=blobs,
+        )

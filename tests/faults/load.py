@@ -1,0 +1,83 @@
+"""Callers that write all the time, keep what was acknowledged, and know how each call failed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextgraph.errors import ContextGraphError
+from service_runtime.ids import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, from when to when, and how it ended."""
+
+    started: float  # on the monotonic clock
+    ended: float
+    error: ContextGraphError | None
+
+    @property
+    def took_s(self) -> float:
+        return self.ended - self.started
+
+
+@dataclass(slots=True)
+class Load:
+    """What came of the calls so far."""
+
+    entity: AsyncEntityClient
+    context: AsyncContextClient
+    calls: list[Call] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)  # acknowledged
+    records: dict[str, str] = field(default_factory=dict)  # acknowledged: id and content
+
+    @property
+    def failures(self) -> list[Call]:
+        return [call for call in self.calls if call.error is not None]
+
+    async def lost(self) -> list[str]:
+        """Return what was acknowledged and does not read back."""
+        missing: list[str] = []
+        for start in range(0, len(self.nodes), 100):
+            missing += (await self.entity.batch_get_nodes(self.nodes[start : start + 100])).missing_ids
+        for record_id, content in self.records.items():
+            if (await self.context.fetch_wm_record(record_id)).content != {"text": content}:
+                missing.append(record_id)
+        return missing
+
+    async def _write(self) -> None:
+        started, error, name = time.monotonic(), None, str(new_id())
+        try:
+            if len(self.calls) % 2:
+                self.nodes.append((await self.entity.create_node("Load", name=name)).id)
+            else:
+                record = await self.context.insert_wm_record("data/json", name, content={"text": name})
+                self.records[record.working_memory_id] = name
+        except ContextGraphError as raised:
+            error = raised
+        self.calls.append(Call(started, time.monotonic(), error))
+
+
+@asynccontextmanager
+async def running(entity: AsyncEntityClient, context: AsyncContextClient, *, callers: int = 12) -> AsyncIterator[Load]:
+    """Write for the block."""
+    load = Load(entity, context)
+    stopping = asyncio.Event()
+
+    async def keep_writing() -> None:
+        while not stopping.is_set():
+            await load._write()
+            await asyncio.sleep(0.005)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(callers):
+            group.create_task(keep_writing())
+        try:
+            yield load
+        finally:
+            stopping.set()

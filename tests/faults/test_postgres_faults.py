@@ -1,0 +1,177 @@
+"""Postgres goes away under load, freezes, vanishes: callers hear UNAVAILABLE in time, nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from contextgraph.errors import Unavailable
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.postgres import Database, Transaction
+from tests.faults import load, proxy
+from tests.faults.conftest import World
+from tests.faults.postgres import FAST, IMMEDIATE
+
+TENANTS = "SELECT id FROM access.tenant"
+
+
+async def health(address: str) -> int:
+    async with grpc.aio.insecure_channel(address) as channel:
+        request = health_pb2.HealthCheckRequest()
+        return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=2)).status
+
+
+async def until_health(address: str, status: int, *, timeout_s: float) -> None:
+    async with asyncio.timeout(timeout_s):
+        while await health(address) != status:
+            await asyncio.sleep(0.05)
+
+
+async def until_it_works(world: World) -> None:
+    await until_health(world.entity_address, health_pb2.HealthCheckResponse.SERVING, timeout_s=10)
+    await until_health(world.context_address, health_pb2.HealthCheckResponse.SERVING, timeout_s=10)
+
+
+@pytest.mark.parametrize("how", [FAST, IMMEDIATE, signal.SIGKILL], ids=["fast", "immediate", "killed"])
+async def test_a_restart_under_load_costs_only_the_calls_under_way(world: World, how: signal.Signals):
+    await until_it_works(world)
+
+    async with load.running(world.entity, world.context) as written:
+        await asyncio.sleep(0.5)
+        await world.postgres.restart(how)
+        back = time.monotonic()
+        await asyncio.sleep(2)
+
+    assert {type(call.error) for call in written.failures} <= {Unavailable}
+    assert all(call.error.metadata["dependency"] == "postgres" for call in written.failures)
+    assert all(call.error.retry_after_s for call in written.failures)
+    assert [call for call in written.failures if call.started > back] == []
+    assert [call for call in written.calls if call.started > back + 1.5 and not call.error] != []
+    assert await written.lost() == []
+
+
+async def test_connections_that_died_in_idleness_cost_nobody_a_call(world: World):
+    await until_it_works(world)
+    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(50)))  # the pool is full now
+    await world.postgres.restart(FAST)
+
+    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(50)))
+
+
+async def test_while_postgres_is_down_calls_fail_in_time_and_when_it_is_back_they_work(world: World):
+    await until_it_works(world)
+
+    await world.postgres.stop(IMMEDIATE)
+
+    async def fails_in_time(call: Coroutine[Any, Any, object], timeout_s: float) -> None:
+        started = time.monotonic()
+        with pytest.raises(Unavailable, match="the database does not answer"):
+            await call
+        assert time.monotonic() - started < timeout_s
+
+    for timeout_s in (0.3, 2.5):  # before and after the pool has given up its connections
+        await asyncio.gather(
+            fails_in_time(world.entity.create_node("Down", timeout_s=timeout_s), timeout_s),
+            fails_in_time(world.context.insert_wm_record("data/json", "down", timeout_s=timeout_s), timeout_s),
+        )
+    assert await health(world.context_address) == health_pb2.HealthCheckResponse.NOT_SERVING
+
+    await world.postgres.start()
+    await until_it_works(world)
+    await world.entity.create_node("Up", timeout_s=2)
+    await world.context.upload_blob(b"up", name="up")
+
+
+async def test_a_frozen_postgres_is_unavailable_within_the_deadline_and_health_says_so(world: World):
+    """Its connections stay open and say nothing: neither statement timeouts nor cancellations are answered."""
+    await until_it_works(world)
+    await asyncio.gather(*(world.entity.create_node("Idle") for _ in range(20)))
+
+    world.postgres.freeze()
+    try:
+        frozen = time.monotonic()
+        calls = [
+            *(world.entity.create_node("Frozen", timeout_s=1.5) for _ in range(20)),
+            *(world.context.insert_wm_record("data/json", "frozen", timeout_s=1.5) for _ in range(20)),
+        ]
+        failures = await asyncio.gather(*calls, return_exceptions=True)
+        assert time.monotonic() - frozen < 1.5 + 0.5
+        assert {type(failure).code for failure in failures} == {grpc.StatusCode.UNAVAILABLE}
+        assert {failure.metadata["dependency"] for failure in failures} == {"postgres"}
+        await until_health(world.context_address, health_pb2.HealthCheckResponse.NOT_SERVING, timeout_s=5)
+        assert time.monotonic() - frozen < 5
+    finally:
+        world.postgres.thaw()
+
+    await until_it_works(world)
+    await world.entity.create_node("Thawed", timeout_s=2)
+    await world.context.insert_wm_record("data/json", "thawed", timeout_s=2)
+
+
+async def test_a_server_that_vanished_costs_one_call_and_not_one_a_connection(world: World):
+    """No FIN, no RST: as after a power cut, or a failover that moves the address. New connections reach the new one."""
+    await until_it_works(world)
+    async with proxy.running(world.postgres.server.port) as network:
+        url = world.postgres.url.replace(f":{world.postgres.server.port}/", f":{network.port}/")
+        async with Database.open(url, connections_max=10, name="vanished") as database:
+            await asyncio.gather(*(database.untenanted("SELECT pg_sleep(0.2)") for _ in range(10)))
+            network.fall_silent()
+
+            failures = 0
+            for _ in range(20):
+                try:
+                    await database.untenanted(TENANTS, timeout_s=1)
+                except Unavailable:
+                    failures += 1
+
+    assert failures == 1
+
+
+HOLD = """
+import asyncio, sys
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.calls import Call, current_call
+from service_runtime.postgres import Database
+import time
+
+async def main():
+    async with Database.open(sys.argv[1], connections_max=1, name="held") as database:
+        async def work(transaction):
+            await transaction.query("UPDATE context.mapping_revision SET revision = revision + 1")
+            print("held", flush=True)
+            await asyncio.sleep(60)
+        current_call.set(Call(call_id="", method="", deadline=time.monotonic() + 2))
+        await database.tenant(DEFAULT_TENANT_ID).transaction(work)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_replica_that_freezes_in_a_transaction_keeps_its_locks_no_longer_than_its_call(world: World):
+    await until_it_works(world)
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, world.postgres.url], stdout=subprocess.PIPE, cwd=Path.cwd())
+    try:
+        assert await asyncio.to_thread(holder.stdout.readline) == b"held\n"
+        holder.send_signal(signal.SIGSTOP)
+
+        async with Database.open(world.postgres.url, connections_max=1, name="waiting") as database:
+
+            async def work(transaction: Transaction) -> None:
+                await transaction.query("UPDATE context.mapping_revision SET revision = revision + 1")
+
+            async with asyncio.timeout(5):
+                await database.tenant(DEFAULT_TENANT_ID).transaction(work)
+    finally:
+        holder.kill()
+        holder.stdout.close()
+        holder.wait()
