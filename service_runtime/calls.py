@@ -26,6 +26,10 @@ class Call:
     credential: str = ""  # forwarded as it came, to a service that checks it itself
 
 
+# Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
+_TELLING = 0.1
+_TELLING_S_MAX = 0.5
+
 current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
 
@@ -40,6 +44,14 @@ def remaining_s() -> float:
     """Return the seconds until the deadline of the call under way; infinity outside of calls or without a deadline."""
     call = current_call.get()
     return math.inf if call is None else call.deadline - time.monotonic()
+
+
+def answer_s(left_s: float) -> float:
+    """Return how long a dependency may take of `left_s`, so that the caller can still be told that it did not answer.
+
+    A caller who only sees the deadline pass does not know whom to ask, nor that trying again may help.
+    """
+    return max(left_s - min(left_s * _TELLING, _TELLING_S_MAX), 0.001)
 
 
 def raise_if_cancelled() -> None:

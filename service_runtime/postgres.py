@@ -38,7 +38,7 @@ from contextgraph.errors import (
     StorageFull,
     Unavailable,
 )
-from service_runtime.calls import remaining_s
+from service_runtime.calls import answer_s, remaining_s
 
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = Any  # a named tuple of the statement's columns
@@ -52,9 +52,6 @@ READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
-# Of the time that a call has, what is kept for telling the caller; within it Postgres may still say why it was late.
-_TELLING = 0.1
-_TELLING_S_MAX = 0.5
 
 # Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
 # to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not).
@@ -175,7 +172,7 @@ class Database:
         give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
         try:
             connection = await self._checkout(give_up_at)
-            watch = _Watch(connection, _answer_s(give_up_at - time.monotonic()), silent=self._renew)
+            watch = _Watch(connection, give_up_at - time.monotonic(), silent=self._renew)
             try:
                 yield connection
             finally:
@@ -270,7 +267,7 @@ class Tenant:
         return await _once_more(run)
 
     def _settings(self) -> tuple[str, str]:
-        timeout_s = _answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
+        timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return str(self.tenant_id), str(max(1, int(timeout_s * 1000)))
 
 
@@ -356,15 +353,16 @@ class _Watch:
 
     Args:
         connection: One that was just lent.
-        answer_s: When to cancel.
+        left_s: What the call has left.
         silent: Called when there was no answer.
     """
 
-    def __init__(self, connection: Connection, answer_s: float, *, silent: Callable[[], None]) -> None:
+    def __init__(self, connection: Connection, left_s: float, *, silent: Callable[[], None]) -> None:
         self._connection = connection
         self._silent = silent
-        self._grace_s = min(answer_s * _TELLING, _TELLING_S_MAX) / 2
-        self._timer = asyncio.get_running_loop().call_later(max(answer_s, 0.0), self._cancel)
+        cancel_s = answer_s(left_s)
+        self._grace_s = max(left_s - cancel_s, 0.0) / 2
+        self._timer = asyncio.get_running_loop().call_later(cancel_s, self._cancel)
         self._cancelling: asyncio.Task[None] | None = None
 
     def stop(self) -> bool:
@@ -384,11 +382,6 @@ class _Watch:
         self._silent()
         with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as ours:
             ours.shutdown(socket.SHUT_RDWR)
-
-
-def _answer_s(left_s: float) -> float:
-    """Return how long Postgres may take for an answer, of what is left of the call."""
-    return max(left_s - min(left_s * _TELLING, _TELLING_S_MAX), 0.001)
 
 
 def _ours(error: BaseException) -> Exception | None:

@@ -9,6 +9,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from contextgraph.address import Address
+from contextgraph.client._base import channel_options
 from contextgraph.errors import Unavailable
 from service_runtime.server import CHECK_TIMEOUT_S, Check
 
@@ -16,11 +17,11 @@ from service_runtime.server import CHECK_TIMEOUT_S, Check
 @asynccontextmanager
 async def health_check(address: Address, service: str) -> AsyncIterator[Check]:
     """Yield a check that raises `Unavailable` unless `service` at `address` says that it serves."""
-    credentials = grpc.ssl_channel_credentials() if address.tls else None
+    options = channel_options(address)  # the client's: with grpc's own, it would try again only every two minutes
     channel = (
-        grpc.aio.secure_channel(address.target, credentials)
-        if credentials
-        else grpc.aio.insecure_channel(address.target)
+        grpc.aio.secure_channel(address.target, grpc.ssl_channel_credentials(), options)
+        if address.tls
+        else grpc.aio.insecure_channel(address.target, options)
     )
     async with channel:
         stub = health_pb2_grpc.HealthStub(channel)

@@ -112,6 +112,9 @@ async def running(
             host=host,
             port=options.port,
         ) from error
+    for name in ("", *names):  # grpc's own beginning is SERVING
+        await health_servicer.set(name, health_pb2.HealthCheckResponse.NOT_SERVING)
+    await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
         async with background.running(_keep_checking(services, health_servicer)):
@@ -132,7 +135,6 @@ async def until_signal() -> None:
 
 async def _keep_checking(services: Sequence[Service], health_servicer: health.aio.HealthServicer) -> None:
     """Set the health of every service name, once a second. `""` is healthy when all are."""
-    await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
     checks = list(dict.fromkeys(check for service in services for check in service.checks))
     was: dict[str, bool] = {}
     while True:

@@ -19,7 +19,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from context_service.history.rules import Direction
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import Unavailable
+from contextgraph.errors import DeadlineExceeded, Unavailable
 from service_runtime import calls
 
 _DEPENDENCY = "entity-service"
@@ -140,11 +140,15 @@ def _dependency() -> Iterator[None]:
         raise Unavailable(
             "the Entity Service does not answer", dependency=dependency, retry_after_s=error.retry_after_s
         ) from error
+    except DeadlineExceeded as error:
+        if "dependency" not in error.metadata:
+            raise  # it did answer: the walk takes longer than the caller has
+        raise Unavailable("the Entity Service does not answer", dependency=_DEPENDENCY) from error
 
 
 def _timeout_s() -> float | None:
     remaining_s = calls.remaining_s()
-    return None if math.isinf(remaining_s) else max(remaining_s, 0.001)
+    return None if math.isinf(remaining_s) else calls.answer_s(remaining_s)
 
 
 def _graph_node(reached: pb.TraversedNode, walk: Walk) -> GraphNode:

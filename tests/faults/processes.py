@@ -1,0 +1,100 @@
+"""Our services as an operator starts them: processes that can be stopped, killed and frozen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+# As `python -m`, but ended by the kernel when we die. Not a `preexec_fn`: a fork with gRPC's threads sometimes crashes.
+_RUN = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9)
+os.execv(sys.executable, [sys.executable, "-m", *sys.argv[1:]])
+"""
+START_TIMEOUT_S = 30.0
+
+
+def spawn(*arguments: str, environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """Run a module of ours, such as `context_service`, with its arguments; it dies with us."""
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            [sys.executable, "-c", _RUN, *arguments],
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+        )
+
+
+class Service:
+    """One service, through all of its lives.
+
+    Args:
+        module: "context_service" or "entity_service".
+        port: Where it listens.
+        environment: Its settings, but the port.
+        log: Where it writes.
+    """
+
+    def __init__(self, module: str, port: int, *, environment: Mapping[str, str], log: Path) -> None:
+        self.module = module
+        self.port = port
+        self.log = log
+        self._environment = {**environment, f"{module.upper()}_PORT": str(port)}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "it was never started"
+        return self._process
+
+    async def start(self, *, until: str = "") -> None:
+        """Start it, and wait until a health service name says that it serves; by default all of it."""
+        self._process = spawn(self.module, "serve", environment=self._environment, log=self.log)
+        await self.until_serving(until)
+
+    async def until_serving(self, name: str = "", *, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Wait until a health service name says that it serves."""
+        give_up_at = time.monotonic() + timeout_s
+        async with grpc.aio.insecure_channel(self.address, [("grpc.max_reconnect_backoff_ms", 100)]) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            while True:
+                try:
+                    request = health_pb2.HealthCheckRequest(service=name)
+                    answer = await stub.Check(request, timeout=0.5, wait_for_ready=True)
+                    if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                        return
+                except grpc.aio.AioRpcError:
+                    pass
+                ended = self.process.poll()
+                if ended is not None or time.monotonic() > give_up_at:
+                    tail = self.log.read_text(errors="replace").splitlines()[-5:]
+                    raise AssertionError("\n".join([f"{self.module} does not serve (ended: {ended})", *tail]))
+                await asyncio.sleep(0.02)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    async def ended(self, *, timeout_s: float) -> int:
+        """Wait for its end, and return its exit status."""
+        return await asyncio.to_thread(self.process.wait, timeout_s)
+
+    async def kill(self) -> None:
+        """Kill it, and wait until it is gone."""
+        self.send(signal.SIGKILL)
+        await self.ended(timeout_s=10)
