@@ -11,7 +11,7 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 PG ?= 18
 PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
-.PHONY: help install demo run test lint types format proto sync-client schema buf release constraints \
+.PHONY: help install demo run test lint types format proto sync-client schema npm buf release constraints \
 	cel-vectors bench clean
 
 help: ## list the targets
@@ -25,7 +25,7 @@ install: .venv/.installed ## make .venv with everything that development needs
 	@echo "installing into .venv (about half a minute the first time)"
 	@test -x $(RUN) || $(PYTHON) -m venv .venv
 	@$(PIP) --upgrade 'pip>=25.1'
-	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded]'
+	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded,azure-identity,gcs,s3]'
 	@touch $@
 
 demo: install ## do the main job on real input and show it
@@ -34,7 +34,7 @@ demo: install ## do the main job on real input and show it
 run: install ## start Postgres and both services, and stay up until Ctrl-C
 	@$(RUN) -m context_service dev
 
-test: install ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
+test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
 	@CONTEXTGRAPH_TEST_PG=$(PG) $(RUN) -m pytest
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
@@ -61,12 +61,15 @@ sync-client: install ## generate the synchronous client from the asynchronous on
 schema: install ## write what the migrations add up to: schema.sql
 	@$(RUN) -m tests.migrations.schema
 
-# buf comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
-buf:
+# What comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
+npm:
+	@if ! command -v npm > /dev/null; then exit 0; fi; \
+	test node_modules/.installed -nt package.json \
+		|| { npm install --silent --no-package-lock --no-fund --no-audit 2> /dev/null && touch node_modules/.installed; } \
+		|| { echo "npm could not install what package.json names"; exit 1; }
+
+buf: npm
 	@if command -v npm > /dev/null; then \
-		test -x node_modules/.bin/buf \
-			|| npm install --silent --no-package-lock --no-fund --no-audit 2> /dev/null \
-			|| { echo "buf: npm could not install it"; exit 1; }; \
 		cd proto && ../node_modules/.bin/buf lint && ../node_modules/.bin/buf breaking --against released.binpb; \
 	elif [ "$${CI:-}" = true ]; then echo "buf: Node is missing, and CI=true"; exit 1; \
 	else echo "buf: skipped, Node is not installed"; fi

@@ -11,6 +11,8 @@ from service_runtime.settings import KIB, MIB, ServiceSettings
 
 GIB = 1024 * MIB
 
+Provider = Literal["azure", "gcs", "s3", "local"]
+
 
 class Settings(ServiceSettings):
     """What the Context Service is told."""
@@ -24,13 +26,43 @@ class Settings(ServiceSettings):
     entity_service_port: int = Field(
         50052, ge=1, le=65535, description="the Entity Service's port, where its URL has none"
     )
-    working_memory_storage_provider: Literal["azure", "gcs", "s3", "local"] | None = Field(
+    working_memory_storage_provider: Provider | None = Field(
         None,
-        description="where blobs go: azure, gcs, s3 or local; unset: local in development, an error in production",
+        description="where new blobs go: azure, gcs, s3 or local; unset: azure if WORKING_MEMORY_STORAGE_ACCOUNT is "
+        "set, gcs if a GOOGLE_* variable below is, else local in development and an error in production",
+    )
+    working_memory_storage_container: str = Field("", description="container (Azure) or bucket (GCS, S3)")
+    working_memory_gcs_bucket: str = Field("", description="the bucket of GCS, where it is not the container above")
+    working_memory_s3_bucket: str = Field("", description="the bucket of S3, where it is not the container above")
+    working_memory_storage_create_container: bool = Field(
+        False, description="make the container or bucket at the start if it is missing: for development"
     )
     working_memory_storage_path: Path | None = Field(
         None, description="folder of the local provider; unset in development: .contextgraph/blobs"
     )
+    working_memory_storage_account: str = Field("", description="Azure: the storage account")
+    working_memory_storage_key: SecretStr = Field(
+        SecretStr(""), description="Azure: its key; with neither a key nor a SAS: managed or workload identity"
+    )
+    working_memory_storage_sas: SecretStr = Field(
+        SecretStr(""), description="Azure: a SAS token for the container, with rcwdl"
+    )
+    working_memory_storage_endpoint: str = Field(
+        "", description="Azure: URL of the blob service, for sovereign clouds and emulators"
+    )
+    google_cloud_project: str = Field("", description="GCS: the project; needed only to make the bucket")
+    google_application_credentials: str = Field("", description="GCS: file of a service account's key")
+    google_application_credentials_json: SecretStr = Field(
+        SecretStr(""), description="GCS: the key itself; with neither: application default credentials"
+    )
+    storage_emulator_host: str = Field("", description="GCS: URL of an emulator; no credentials are used")
+    aws_region: str = Field("", description="S3: the region")
+    aws_s3_endpoint: str = Field("", description="S3: URL of another service that speaks S3, such as MinIO")
+    aws_access_key_id: str = Field(
+        "", description="S3: the access key; unset: the role of the machine, container or web identity"
+    )
+    aws_secret_access_key: SecretStr = Field(SecretStr(""), description="S3: its secret")
+    aws_session_token: SecretStr = Field(SecretStr(""), description="S3: the token of a temporary key")
     blob_bytes_max: int = Field(16 * GIB, ge=1, description="size of one blob")
     blob_delete_grace_s: float = Field(
         7 * 24 * 3600.0,
@@ -52,9 +84,8 @@ class Settings(ServiceSettings):
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
     metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record")
 
-    blob_storage_provider: Literal["azure", "gcs", "s3", "local"] | None = Field(
-        None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER"
-    )
+    blob_storage_provider: Provider | None = Field(None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER")
+    blob_storage_container: str = Field("", description="older name of WORKING_MEMORY_STORAGE_CONTAINER")
     working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
 
     @model_validator(mode="before")
@@ -65,6 +96,7 @@ class Settings(ServiceSettings):
             return values
         for older, newer in (
             ("blob_storage_provider", "working_memory_storage_provider"),
+            ("blob_storage_container", "working_memory_storage_container"),
             ("working_memory_database_url", "database_url"),
         ):
             if not values.get(older):

@@ -22,11 +22,13 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
+import tests.emulators.azurite
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.migrate import migrate
 from service_runtime.postgres import Database
+from tests.emulators.azurite import Azurite
 
 TEMPLATE = "migrated"
 KEY = "key-of-the-first-tenant"
@@ -73,6 +75,15 @@ def postgres() -> Iterator[EmbeddedPostgres]:
                 "INSERT INTO access.tenant (id, name) VALUES (%s, 'other')", (OTHER_PRINCIPAL.tenant_id,)
             )
         yield server
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
+    if reason := tests.emulators.azurite.missing():
+        assert os.environ.get("CI") != "true", reason
+        pytest.skip(reason)
+    with tests.emulators.azurite.running(tmp_path_factory.mktemp("azurite")) as running:
+        yield running
 
 
 @contextmanager
@@ -123,6 +134,7 @@ def context_settings(urls: Urls, tmp_path: Path) -> context_service.settings.Set
     return context_service.settings.Settings(
         database_url=urls.service,
         context_service_port=0,
+        working_memory_storage_provider="local",
         working_memory_storage_path=tmp_path / "blobs",
         drain_s=2,
     )

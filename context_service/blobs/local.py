@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import errno
+import itertools
 import os
 import sys
 import threading
@@ -22,7 +23,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, check_key
+from context_service.blobs.retries import Retries
+from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextgraph.errors import BlobNotFound, ProviderNotConfigured, StorageFull, Unavailable
 from service_runtime.settings import state_folder
@@ -68,6 +70,7 @@ class LocalBackend:
     def __init__(self, root: Path, threads: ThreadPoolExecutor) -> None:
         self._root = root
         self._threads = threads
+        self.retries = Retries(0)  # a disk that failed once is not asked again
         self._synced_folders: set[Path] = set()  # whose own names are on disk
         self._checking: asyncio.Future[None] | None = None
 
@@ -119,9 +122,17 @@ class LocalBackend:
         """Remove the file, and the temporary one of a killed write."""
         await self._run(self._delete, self._path(key))
 
-    async def list_page(self, prefix: str, *, after: str = "", count_max: int) -> Sequence[BlobStat]:
-        """Return a page of the blobs below `prefix`."""
-        return await self._run(self._list_page, prefix, after, count_max)
+    async def list_pages(
+        self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield the blobs below `prefix`; of an unfinished write its temporary file, under the key of the blob."""
+        found = self._walk(self._root, "", prefix, unfinished)
+        while page := await self._run(_next_page, found, page_size):
+            yield page
+
+    async def download_url(self, key: str, download: Download) -> str:
+        """Refuse: a file has no URL."""
+        raise ProviderNotConfigured("the local provider has no download URLs; use GetBlob", provider="local")
 
     async def check(self) -> None:
         """Look whether files could be made in the folder."""
@@ -158,35 +169,30 @@ class LocalBackend:
         with suppress(FileNotFoundError):
             _sync(path.parent)
 
-    def _list_page(self, prefix: str, after: str, count_max: int) -> list[BlobStat]:
-        found: list[BlobStat] = []
-        for stat in self._walk(self._root, "", prefix, after):
-            if len(found) == count_max:
-                break
-            found.append(stat)
-        return found
-
-    def _walk(self, folder: Path, start: str, prefix: str, after: str) -> Iterator[BlobStat]:
-        """Yield what is below `folder`, whose keys start with `start`, in order of keys."""
+    def _walk(self, folder: Path, start: str, prefix: str, unfinished: bool) -> Iterator[BlobStat]:
+        """Yield what is below `folder`, whose keys start with `start`."""
         try:
             with os.scandir(folder) as entries:
-                # With the slash that their keys have: "a-b" comes before "a/b".
                 names = sorted(f"{e.name}/" if e.is_dir(follow_symlinks=False) else e.name for e in entries)
         except FileNotFoundError:
             return
         for name in names:
             key = start + name
             if name.endswith("/"):
-                if (key.startswith(prefix) or prefix.startswith(key)) and (key > after or after.startswith(key)):
-                    yield from self._walk(folder / name, key, prefix, after)
-            elif key.startswith(prefix) and key > after and not name.endswith(_PART):
+                if key.startswith(prefix) or prefix.startswith(key):
+                    yield from self._walk(folder / name, key, prefix, unfinished)
+            elif key.startswith(prefix) and (unfinished or not name.endswith(_PART)):
                 with suppress(FileNotFoundError):
-                    yield BlobStat(key=key, size_bytes=(folder / name).stat().st_size)
+                    yield BlobStat(key=key.removesuffix(_PART), size_bytes=(folder / name).stat().st_size)
 
     def _check(self) -> None:
         # Also false on a file system that became read-only, where root passes every other test.
         if not os.access(self._root, os.W_OK | os.X_OK):
             raise Unavailable("the folder of the blobs cannot be written", dependency="local")
+
+
+def _next_page(found: Iterator[BlobStat], page_size: int) -> list[BlobStat]:
+    return list(itertools.islice(found, page_size))
 
 
 def _overlook(future: asyncio.Future[None]) -> None:

@@ -17,22 +17,31 @@ from contextgraph.errors import ProviderNotConfigured
 
 _log = logging.getLogger("blobs")
 
-BACKENDS = {"local": "context_service.blobs.local"}
+BACKENDS = {
+    "azure": "context_service.blobs.azure",
+    "local": "context_service.blobs.local",
+}
 
 
 @asynccontextmanager
 async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
-    """Open the backends that the settings name, for the block.
+    """Open the backends that the settings name, for the block: one for new blobs, the others for older ones.
 
     Raises:
         ProviderNotConfigured: none is chosen, or what is chosen cannot be used; the message says what to set.
+        Unavailable: a container is to be made, and the provider does not answer.
     """
     provider, decided_by = chosen_provider(settings)
     async with AsyncExitStack() as stack:
-        backends: dict[str, BlobBackend] = {
-            provider: await stack.enter_async_context(importlib.import_module(BACKENDS[provider]).opened(settings))
-        }
-        _log.info("blob storage", extra={"provider": provider, "decided_by": decided_by})
+        backends = {provider: await _opened(stack, settings, provider)}
+        for other in configured_providers(settings):
+            if other in backends:
+                continue
+            try:
+                backends[other] = await _opened(stack, settings, other)
+            except ProviderNotConfigured as error:
+                _log.warning("older blobs cannot be read", extra={"provider": other, "error": str(error)})
+        _log.info("blob storage", extra={"provider": provider, "decided_by": decided_by, "readable": sorted(backends)})
         yield BlobStorage(backends, provider=provider, size_bytes_max=settings.blob_bytes_max)
 
 
@@ -40,19 +49,63 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
     """Return where new blobs go, and the variable that decided it.
 
     Raises:
-        ProviderNotConfigured: nothing is named in production, or what is named has no backend.
+        ProviderNotConfigured: nothing is named in production, or two clouds are and none is chosen.
     """
     provider = settings.working_memory_storage_provider
-    if provider is None:
-        if settings.environment == "production":
-            raise ProviderNotConfigured(
-                "WORKING_MEMORY_STORAGE_PROVIDER is required in production: where blobs go is not guessed"
-            )
-        return "local", "ENVIRONMENT"
-    variable = "BLOB_STORAGE_PROVIDER" if settings.blob_storage_provider else "WORKING_MEMORY_STORAGE_PROVIDER"
-    if provider not in BACKENDS:
-        raise ProviderNotConfigured(
-            f"{variable}={provider}: this version has no backend for {provider}; it has {', '.join(BACKENDS)}",
-            provider=provider,
+    if provider is not None:
+        return provider, (
+            "BLOB_STORAGE_PROVIDER" if settings.blob_storage_provider else "WORKING_MEMORY_STORAGE_PROVIDER"
         )
-    return provider, variable
+    azure = "WORKING_MEMORY_STORAGE_ACCOUNT" if settings.working_memory_storage_account else ""
+    # Others, such as GOOGLE_API_KEY, belong to other products of Google.
+    gcs = next(
+        (
+            name.upper()
+            for name in (
+                "google_application_credentials",
+                "google_application_credentials_json",
+                "google_cloud_project",
+            )
+            if getattr(settings, name)
+        ),
+        "",
+    )
+    if azure and gcs:
+        raise ProviderNotConfigured(
+            f"{azure} and {gcs} are both set: say with WORKING_MEMORY_STORAGE_PROVIDER=azure or =gcs where blobs go"
+        )
+    if azure:
+        return "azure", azure
+    if gcs:
+        return "gcs", gcs
+    if settings.environment == "production":
+        raise ProviderNotConfigured(
+            "WORKING_MEMORY_STORAGE_PROVIDER is required in production: where blobs go is not guessed"
+        )
+    return "local", "ENVIRONMENT"
+
+
+def configured_providers(settings: Settings) -> list[str]:
+    """Return the providers whose own variable is set: after a switch their blobs stay readable."""
+    own_variables = {
+        "azure": settings.working_memory_storage_account,
+        "gcs": settings.working_memory_gcs_bucket,
+        "s3": settings.working_memory_s3_bucket,
+        "local": settings.working_memory_storage_path,
+    }
+    return [provider for provider, value in own_variables.items() if value]
+
+
+async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:
+    if provider not in BACKENDS:
+        raise ProviderNotConfigured(f"this version has no backend for {provider}", provider=provider)
+    try:
+        module = importlib.import_module(BACKENDS[provider])
+    except ImportError as error:
+        raise ProviderNotConfigured(
+            f"the provider {provider} needs a library that is not installed ({error.name}): "
+            f"pip install 'context-service[{provider}]'",
+            provider=provider,
+        ) from error
+    backend: BlobBackend = await stack.enter_async_context(module.opened(settings))
+    return backend

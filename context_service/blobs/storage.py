@@ -7,6 +7,7 @@ conformance suite.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -15,11 +16,13 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 import google_crc32c
 
+from context_service.blobs.retries import Retries
 from contextgraph.errors import (
     AlreadyExists,
     BlobCorrupted,
@@ -29,6 +32,7 @@ from contextgraph.errors import (
     ProviderNotConfigured,
     RangePastEnd,
     SizeMismatch,
+    Unavailable,
 )
 
 _log = logging.getLogger("blobs")
@@ -81,11 +85,26 @@ class BlobStat:
     size_bytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """What a signed URL gives to whoever has it."""
+
+    expires_at: datetime  # aware
+    file_name: str  # the caller's text: a label, which is offered as the name of the file
+    content_type: str
+
+
 class BlobBackend(Protocol):
     """One place for blobs. Keys pass `check_key`, are written once and never again, and none is a folder of another.
 
-    Every method raises `Unavailable` when the place does not answer, and lets a cancellation through at once.
+    Every method raises `Unavailable` when the place does not answer, `ProviderNotConfigured` when it refuses our
+    credentials or lacks the container, and lets a cancellation through.
+
+    Attributes:
+        retries: How often a request to it is sent again.
     """
+
+    retries: Retries
 
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
         """Store the blocks under `key`.
@@ -118,10 +137,25 @@ class BlobBackend(Protocol):
         """Remove the blob, and whatever a killed write of it left; nothing there is no error."""
         ...
 
-    async def list_page(self, prefix: str, *, after: str = "", count_max: int) -> Sequence[BlobStat]:
-        """Return the first `count_max` blobs whose keys start with `prefix` and come behind `after`, in order of keys.
+    def list_pages(
+        self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield the blobs whose keys start with `prefix`, in pages and in no particular order.
 
         A blob that exists during a whole listing is in it once; one that comes or goes meanwhile may be.
+
+        Args:
+            prefix: Of the keys; empty: all of them.
+            page_size: Blobs of a page at most.
+            unfinished: With what writes have not finished, or never will, where the place shows it.
+        """
+        ...
+
+    async def download_url(self, key: str, download: Download) -> str:
+        """Return a URL that gives the blob to whoever has it; whether the blob exists is not looked at.
+
+        Raises:
+            ProviderNotConfigured: this place, or its credentials, can sign none.
         """
         ...
 
@@ -224,10 +258,7 @@ class BlobStorage:
         backend = self._backend(blob.provider)
         position = first_bytes
         try:
-            async with (
-                aclosing(backend.read(blob.key, first_bytes, last_bytes)) as chunks,
-                aclosing(in_blocks(chunks)) as blocks,
-            ):
+            async with aclosing(_resumed(backend, blob, first_bytes, last_bytes)) as blocks:
                 async for block in blocks:
                     if not _is_block(blob, position, block):
                         raise _corrupted(blob, position)
@@ -244,7 +275,18 @@ class BlobStorage:
         Raises:
             ProviderNotConfigured, Unavailable: it is still there.
         """
-        await self._backend(provider).delete(key)
+        backend = self._backend(provider)
+        await backend.retries.call(lambda: backend.delete(key))
+
+    async def download_url(self, blob: StoredBlob, download: Download) -> str:
+        """Return a URL that gives the blob to whoever has it.
+
+        Raises:
+            ProviderNotConfigured: the provider is not configured here, or can sign none.
+            Unavailable: it does not answer.
+        """
+        backend = self._backend(blob.provider)
+        return await backend.retries.call(lambda: backend.download_url(blob.key, download))
 
     async def check(self) -> None:
         """Ask the current provider for an answer: a health check.
@@ -333,6 +375,47 @@ async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]
             del buffer[:BLOCK_BYTES]
     if buffer:
         yield bytes(buffer)
+
+
+async def in_parts(blocks: AsyncIterable[bytes], *, part_bytes: int) -> AsyncGenerator[list[bytes], None]:
+    """Yield the same blocks in parts of `part_bytes`, a multiple of `BLOCK_BYTES`.
+
+    The last one is shorter, and may be empty, so that whoever gets it knows that it is the last.
+    """
+    part: list[bytes] = []
+    async for block in blocks:
+        part.append(block)
+        if sum(map(len, part)) == part_bytes:
+            yield part
+            part = []
+    yield part
+
+
+async def _resumed(
+    backend: BlobBackend, blob: StoredBlob, start_bytes: int, end_bytes: int
+) -> AsyncGenerator[bytes, None]:
+    """Yield a range in blocks; where the backend breaks off, go on behind the last whole block."""
+    position = start_bytes
+    attempts = backend.retries.attempts()
+    while True:
+        begun = position
+        try:
+            async with (
+                aclosing(backend.read(blob.key, position, end_bytes)) as chunks,
+                aclosing(in_blocks(chunks)) as blocks,
+            ):
+                async for block in blocks:
+                    yield block
+                    position += len(block)
+            attempts.succeeded()
+            return
+        except Unavailable as error:
+            if position > begun:
+                attempts = backend.retries.attempts()  # it moves: only standing still uses them up
+            delay_s = attempts.delay_s(error)
+            if delay_s is None:
+                raise
+            await asyncio.sleep(delay_s)
 
 
 def _is_block(blob: StoredBlob, position: int, block: bytes) -> bool:

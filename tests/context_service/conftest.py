@@ -28,6 +28,7 @@ async def shared_channel(
         settings = Settings(
             database_url=urls.service,
             context_service_port=0,
+            working_memory_storage_provider="local",
             working_memory_storage_path=tmp_path_factory.mktemp("blobs"),
             drain_s=2,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
-from context_service.blobs.providers import chosen_provider, open_storage
+from context_service.blobs.providers import BACKENDS, chosen_provider, open_storage
 from context_service.settings import Settings
 from contextgraph.errors import ProviderNotConfigured
 from service_runtime.postgres import Database
@@ -23,6 +24,13 @@ from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.working_memory import Caller
 
 URL = "postgresql://nobody@127.0.0.1:1/none"
+
+
+@pytest.fixture(autouse=True)
+def nothing_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer may have an account of a cloud."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
 
 
 def settings(**values: Any) -> Settings:
@@ -52,6 +60,63 @@ async def test_the_variable_that_decided_is_named_at_the_start(
     assert (record.provider, record.decided_by) == ("local", variable)  # type: ignore[attr-defined]
 
 
+AZURE: dict[str, Any] = {
+    "working_memory_storage_account": "account",
+    "working_memory_storage_container": "container",
+    "working_memory_storage_key": "a2V5",
+}
+
+
+@pytest.mark.parametrize("environment", ["development", "production"])
+@pytest.mark.parametrize(
+    ("values", "provider", "variable"),
+    [
+        ({"working_memory_storage_account": "a"}, "azure", "WORKING_MEMORY_STORAGE_ACCOUNT"),
+        ({"google_application_credentials": "f"}, "gcs", "GOOGLE_APPLICATION_CREDENTIALS"),
+        ({"google_application_credentials_json": "{}"}, "gcs", "GOOGLE_APPLICATION_CREDENTIALS_JSON"),
+        ({"google_cloud_project": "p"}, "gcs", "GOOGLE_CLOUD_PROJECT"),
+        (
+            {"working_memory_storage_provider": "s3", "working_memory_storage_account": "a"},
+            "s3",
+            "WORKING_MEMORY_STORAGE_PROVIDER",
+        ),
+        (
+            {
+                "blob_storage_provider": "gcs",
+                "working_memory_storage_account": "a",
+                "google_cloud_project": "p",
+            },
+            "gcs",
+            "BLOB_STORAGE_PROVIDER",
+        ),
+    ],
+)
+def test_a_provider_is_detected_by_its_variables(
+    values: dict[str, Any], provider: str, variable: str, environment: str
+):
+    assert chosen_provider(settings(environment=environment, **values)) == (provider, variable)
+
+
+def test_two_clouds_are_an_error_that_says_so():
+    with pytest.raises(ProviderNotConfigured) as error:
+        chosen_provider(settings(working_memory_storage_account="a", google_cloud_project="p"))
+
+    assert "WORKING_MEMORY_STORAGE_ACCOUNT and GOOGLE_CLOUD_PROJECT are both set" in error.value.message
+
+
+@pytest.mark.parametrize("name", ["GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "AWS_REGION", "AWS_ACCESS_KEY_ID"])
+def test_variables_of_other_products_detect_nothing(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(name, "x")
+
+    assert chosen_provider(settings()) == ("local", "ENVIRONMENT")
+
+
+def test_the_older_name_of_the_container_stands_for_the_new_one():
+    assert settings(blob_storage_container="c").working_memory_storage_container == "c"
+    with pytest.raises(ValueError, match="WORKING_MEMORY_STORAGE_CONTAINER and its older name BLOB_STORAGE_CONTAINER"):
+        settings(blob_storage_container="c", working_memory_storage_container="d")
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -60,8 +125,12 @@ async def test_the_variable_that_decided_is_named_at_the_start(
             {"environment": "production", "working_memory_storage_provider": "local"},
             "WORKING_MEMORY_STORAGE_PATH is required in production",
         ),
-        ({"working_memory_storage_provider": "azure"}, "WORKING_MEMORY_STORAGE_PROVIDER=azure"),
-        ({"blob_storage_provider": "gcs"}, "BLOB_STORAGE_PROVIDER=gcs: this version has no backend for gcs"),
+        ({"working_memory_storage_provider": "azure"}, "WORKING_MEMORY_STORAGE_ACCOUNT is required"),
+        ({"working_memory_storage_account": "a"}, "WORKING_MEMORY_STORAGE_CONTAINER is required"),
+        (
+            {**AZURE, "working_memory_storage_sas": "sv=1"},
+            "WORKING_MEMORY_STORAGE_KEY and WORKING_MEMORY_STORAGE_SAS are both set",
+        ),
         ({"working_memory_storage_path": Path("/dev/null/x")}, "WORKING_MEMORY_STORAGE_PATH=/dev/null/x: cannot make"),
     ],
 )
@@ -73,10 +142,41 @@ async def test_a_place_that_cannot_be_used_is_said_with_its_variable(values: dic
     assert error.value.message.startswith(sentence)
 
 
+@pytest.mark.parametrize(
+    ("values", "module", "install"),
+    [
+        (AZURE, "azure.storage.blob.aio", "context-service[azure]"),
+        ({**AZURE, "working_memory_storage_key": ""}, "azure.identity.aio", "context-service[azure-identity]"),
+    ],
+)
+async def test_a_library_that_is_missing_is_said_with_its_extra(
+    values: dict[str, Any], module: str, install: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    for name in list(sys.modules):
+        if name in BACKENDS.values() and name != "context_service.blobs.local":
+            monkeypatch.delitem(sys.modules, name)
+
+    with pytest.raises(ProviderNotConfigured, match=re.escape(install)):
+        async with open_storage(settings(**values)):
+            pass
+
+
+def test_a_service_imports_no_library_of_a_cloud_that_it_does_not_use():
+    program = "import sys, context_service.app; print([n for n in sys.modules if n.split('.')[0] in %r or n in %r])"
+    clouds = (("azure", "aiohttp", "obstore", "requests"), ("google.cloud", "google.auth"))
+
+    done = subprocess.run(
+        [sys.executable, "-c", program % clouds], capture_output=True, text=True, check=True, timeout=30
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
 async def test_a_service_without_a_place_for_blobs_does_not_start(context_settings: Settings):
     with pytest.raises(ProviderNotConfigured):
         async with context_service.app.running(
-            context_settings.model_copy(update={"working_memory_storage_provider": "s3"})
+            context_settings.model_copy(update={"working_memory_storage_provider": "azure"})
         ):
             pass
 
@@ -92,7 +192,7 @@ def test_the_command_line_says_it_in_one_sentence():
     )
 
     assert done.returncode == 1
-    assert "context-service: WORKING_MEMORY_STORAGE_PROVIDER=azure: this version has no backend" in done.stderr
+    assert "context-service: WORKING_MEMORY_STORAGE_ACCOUNT is required" in done.stderr
     assert "Traceback" not in done.stderr
 
 

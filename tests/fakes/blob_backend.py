@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Sequence
 from contextlib import aclosing
 
-from context_service.blobs.storage import BlobBackend, BlobStat
+from context_service.blobs.storage import BlobBackend, BlobStat, Download
 
 
 class FailingBackend:
@@ -17,6 +17,7 @@ class FailingBackend:
 
     def __init__(self, backend: BlobBackend) -> None:
         self._backend = backend
+        self.retries = backend.retries
         self.error: Exception | None = None
         self.after_bytes = 0
         self.at_end = False
@@ -36,9 +37,15 @@ class FailingBackend:
         self._fail()
         await self._backend.delete(key)
 
-    async def list_page(self, prefix: str, *, after: str = "", count_max: int) -> Sequence[BlobStat]:
+    def list_pages(
+        self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
         self._fail()
-        return await self._backend.list_page(prefix, after=after, count_max=count_max)
+        return self._backend.list_pages(prefix, page_size=page_size, unfinished=unfinished)
+
+    async def download_url(self, key: str, download: Download) -> str:
+        self._fail()
+        return await self._backend.download_url(key, download)
 
     async def check(self) -> None:
         self._fail()

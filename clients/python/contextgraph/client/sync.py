@@ -30,7 +30,6 @@ from contextgraph.client._messages import (
     RecordChanges,
     RecordFields,
 )
-from contextgraph.client._retry import Attempts, RetryBudget
 from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
@@ -49,6 +48,7 @@ from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import Internal, InvalidArgument, Unavailable
 from contextgraph.inputs import EdgeInput, NodeInput
 from contextgraph.memory_types import MemoryType
+from contextgraph.retries import Attempts, RetryBudget
 from contextgraph.values import (
     BlobEntry,
     ChatHistory,

@@ -1,0 +1,364 @@
+"""Blobs in a container of Azure Blob Storage.
+
+A write stages parts and commits their list with the condition that there is no such blob, so a blob is there whole or
+not at all. Parts that are never committed are invisible, and Azure drops them after a week.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from aiohttp import ClientError
+from azure.core import MatchConditions
+from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
+from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
+from azure.storage.blob import BlobBlock, BlobSasPermissions, UserDelegationKey, generate_blob_sas
+from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClient
+
+from context_service.blobs.retries import Retries
+from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key, in_parts
+from context_service.settings import Settings
+from contextgraph.errors import BlobNotFound, ContextGraphError, ProviderNotConfigured, Unavailable
+
+_T = TypeVar("_T")
+
+PART_BYTES = 4 * 1024 * 1024
+PARTS_AT_ONCE = 2  # of one transfer
+CONNECT_TIMEOUT_S = 10.0
+ANSWER_TIMEOUT_S = 60.0  # of one request, without a byte
+_WRITER = "writer"  # metadata of a blob: who made it, for a commit whose answer was lost
+_DELEGATION_KEPT = timedelta(hours=12)
+_PAST_THE_END = 416
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
+    """Open the backend for the block.
+
+    Raises:
+        ProviderNotConfigured: a setting is missing or contradicts another.
+        Unavailable: the container is to be made and the account does not answer.
+    """
+    # It logs a line, with headers, for every request.
+    logging.getLogger("azure").setLevel(logging.WARNING)
+    account, container = settings.working_memory_storage_account, settings.working_memory_storage_container
+    if not account:
+        raise _misconfigured("WORKING_MEMORY_STORAGE_ACCOUNT is required: the storage account of Azure")
+    if not container:
+        raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER is required: the container of Azure")
+    key = settings.working_memory_storage_key.get_secret_value()
+    sas = settings.working_memory_storage_sas.get_secret_value()
+    if key and sas:
+        raise _misconfigured("WORKING_MEMORY_STORAGE_KEY and WORKING_MEMORY_STORAGE_SAS are both set: choose one")
+    async with AsyncExitStack() as stack:
+        credential: Any
+        if key:
+            credential = AzureNamedKeyCredential(account, key)
+        elif sas:
+            credential = AzureSasCredential(sas.removeprefix("?"))
+        else:
+            credential = await stack.enter_async_context(_identity())
+        try:
+            service = await stack.enter_async_context(
+                BlobServiceClient(
+                    settings.working_memory_storage_endpoint or f"https://{account}.blob.core.windows.net",
+                    credential,
+                    retry_total=0,
+                    connection_timeout=CONNECT_TIMEOUT_S,
+                    read_timeout=ANSWER_TIMEOUT_S,
+                    max_single_get_size=PART_BYTES,
+                    max_chunk_get_size=PART_BYTES,
+                )
+            )
+        except ValueError as error:
+            raise _misconfigured(f"the settings of Azure are malformed: {error}") from error
+        signer = None if sas else _Signer(service, account, key)
+        backend = AzureBackend(service.get_container_client(container), signer)
+        if settings.working_memory_storage_create_container:
+            await backend.retries.call(backend.create_container)
+        yield backend
+
+
+def _identity() -> Any:
+    """Return the credential that the machine, its workload identity or its environment has."""
+    try:
+        from azure.identity.aio import DefaultAzureCredential
+    except ImportError:
+        raise _misconfigured(
+            "neither WORKING_MEMORY_STORAGE_KEY nor WORKING_MEMORY_STORAGE_SAS is set, and managed identity needs "
+            "azure-identity: pip install 'context-service[azure-identity]'"
+        ) from None
+    return DefaultAzureCredential()
+
+
+class AzureBackend:
+    """A `BlobBackend` on a container. Its client is the caller's."""
+
+    def __init__(self, container: ContainerClient, signer: _Signer | None) -> None:
+        self._container = container
+        self._signer = signer
+        self._settling: set[asyncio.Task[None]] = set()
+        self.retries = Retries()
+
+    async def create_container(self) -> None:
+        """Make the container, if it is missing."""
+        with _our_errors(), suppress(BlobExists):
+            await self._container.create_container()
+
+    async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
+        """Store the blocks under `key`."""
+        check_key(key)
+        blob = self._container.get_blob_client(key)
+        writer = secrets.token_hex(16)
+        staged: list[BlobBlock] = []
+        staging: deque[asyncio.Task[None]] = deque()
+        small = b""
+        try:
+            async with aclosing(in_parts(blocks, part_bytes=PART_BYTES)) as parts:
+                async for part in parts:
+                    if len(part) <= 1 and not staged:
+                        small = b"".join(part)
+                        break
+                    if not part:
+                        break
+                    if len(staging) == PARTS_AT_ONCE:
+                        await staging.popleft()
+                    staged.append(BlobBlock(_block_id(writer, len(staged))))
+                    staging.append(asyncio.create_task(self._stage(blob, staged[-1].id, part)))
+            while staging:
+                await staging.popleft()
+        except BaseException:
+            await _ended(staging)
+            raise
+
+        async def publish() -> None:
+            metadata = {_WRITER: writer}
+            with _our_errors():
+                if staged:
+                    await blob.commit_block_list(staged, metadata=metadata, match_condition=MatchConditions.IfMissing)
+                else:  # one request instead of two
+                    await blob.upload_blob(small, metadata=metadata, overwrite=False)
+
+        await self._publish(blob, writer, publish)
+
+    async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of the blob, one part ahead."""
+        check_key(key)
+        blob = self._container.get_blob_client(key)
+        if start_bytes >= end_bytes:
+            with _our_errors():
+                await blob.get_blob_properties()
+            return
+        ahead: deque[asyncio.Task[bytes]] = deque()
+        position = start_bytes
+        try:
+            while position < end_bytes or ahead:
+                while position < end_bytes and len(ahead) < PARTS_AT_ONCE:
+                    length = min(PART_BYTES, end_bytes - position)
+                    ahead.append(asyncio.create_task(_fetch(blob, position, length)))
+                    position += length
+                part = await ahead.popleft()
+                if not part:
+                    return
+                for start in range(0, len(part), BLOCK_BYTES):
+                    yield part[start : start + BLOCK_BYTES]
+        finally:
+            await _ended(ahead)
+
+    async def delete(self, key: str) -> None:
+        """Remove the blob. Parts that were staged and not committed go by themselves."""
+        check_key(key)
+        with suppress(BlobNotFound), _our_errors():
+            await self._container.get_blob_client(key).delete_blob(delete_snapshots="include")
+
+    async def list_pages(
+        self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield the blobs whose keys start with `prefix`."""
+        # Metadata, because an account with folders lists these, too.
+        found = self._container.list_blobs(prefix or None, include=["metadata"], results_per_page=page_size)
+        pages = found.by_page()
+
+        async def next_page() -> list[BlobStat] | None:
+            with _our_errors():
+                page = await anext(pages, None)
+                if page is None:
+                    return None
+                return [
+                    BlobStat(key=one.name, size_bytes=one.size)
+                    async for one in page
+                    if (one.metadata or {}).get("hdi_isfolder") != "true"
+                ]
+
+        while (stats := await self.retries.call(next_page)) is not None:
+            if stats:
+                yield stats
+
+    async def download_url(self, key: str, download: Download) -> str:
+        """Return a URL with a SAS for reading this blob."""
+        check_key(key)
+        if self._signer is None:
+            raise _misconfigured("with WORKING_MEMORY_STORAGE_SAS no download URLs can be signed; use GetBlob")
+        with _our_errors():
+            return await self._signer.url(self._container.get_blob_client(key), download)
+
+    async def check(self) -> None:
+        """Ask for a blob that is not there: any credential may, and it tells of a missing container."""
+        with suppress(BlobNotFound), _our_errors():
+            await self._container.get_blob_client("health").get_blob_properties()
+
+    async def _stage(self, blob: BlobClient, block_id: str, part: list[bytes]) -> None:
+        async def stage() -> None:
+            with _our_errors():
+                await blob.stage_block(block_id, _body(part), _size(part))  # type: ignore[arg-type]
+
+        await self.retries.call(stage)
+
+    async def _publish(self, blob: BlobClient, writer: str, request: Callable[[], Awaitable[None]]) -> None:
+        """Make the blob appear; if that fails or is cancelled, see to it that it did not."""
+
+        async def publish() -> None:
+            try:
+                await request()
+            except BlobExists:
+                # Made by an attempt of ours whose answer was lost? aiohttp, too, asks again on a connection that broke.
+                if not await _is_by(blob, writer):
+                    raise
+
+        publishing = asyncio.create_task(self.retries.call(publish))
+        try:
+            await asyncio.shield(publishing)
+        except (asyncio.CancelledError, Unavailable):
+            settling = asyncio.create_task(_withdraw(blob, writer, publishing))
+            self._settling.add(settling)
+            settling.add_done_callback(self._settling.discard)
+            await asyncio.shield(settling)
+            raise
+
+
+class _Signer:
+    """Signs URLs, with the account's key or with one that Azure delegates to an identity."""
+
+    def __init__(self, service: BlobServiceClient, account: str, account_key: str) -> None:
+        self._service = service
+        self._account = account
+        self._account_key = account_key
+        self._delegated: tuple[UserDelegationKey, datetime] | None = None
+
+    async def url(self, blob: BlobClient, download: Download) -> str:
+        """Return a URL for reading one blob."""
+        sas = generate_blob_sas(
+            self._account,
+            blob.container_name,
+            blob.blob_name,
+            account_key=self._account_key or None,
+            user_delegation_key=None if self._account_key else await self._delegation(download.expires_at),
+            permission=BlobSasPermissions(read=True),
+            expiry=download.expires_at,
+            protocol="https" if blob.url.startswith("https:") else None,
+            content_disposition=f"attachment; filename*=UTF-8''{quote(download.file_name, safe='')}",
+            content_type=download.content_type,
+        )
+        return f"{blob.url.partition('?')[0]}?{sas}"
+
+    async def _delegation(self, until: datetime) -> UserDelegationKey:
+        if self._delegated is None or self._delegated[1] < until:
+            now = datetime.now(UTC)
+            expires_at = max(until, now + _DELEGATION_KEPT)
+            key = await self._service.get_user_delegation_key(now - timedelta(minutes=5), expires_at)
+            self._delegated = (key, expires_at)
+        return self._delegated[0]
+
+
+async def _fetch(blob: BlobClient, start_bytes: int, length_bytes: int) -> bytes:
+    """Return a part of a blob, less at its end, and nothing behind it."""
+    with _our_errors():
+        try:
+            download = await blob.download_blob(start_bytes, length_bytes)
+        except HttpResponseError as error:
+            if error.status_code == _PAST_THE_END:
+                return b""
+            raise
+        return await download.readall()
+
+
+async def _is_by(blob: BlobClient, writer: str) -> bool:
+    with _our_errors():
+        properties = await blob.get_blob_properties()
+    return properties.metadata.get(_WRITER) == writer
+
+
+async def _withdraw(blob: BlobClient, writer: str, publishing: asyncio.Task[None]) -> None:
+    """Remove a blob that nobody waits for, if it has come into being; what cannot be removed is left to the sweeper."""
+    await asyncio.wait([publishing])
+    if publishing.exception() is None or isinstance(publishing.exception(), Unavailable):
+        with suppress(ContextGraphError), _our_errors():
+            if await _is_by(blob, writer):
+                await blob.delete_blob()
+
+
+async def _ended(tasks: deque[asyncio.Task[_T]]) -> None:
+    """Stop what nobody waits for."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _size(part: list[bytes]) -> int:
+    return sum(map(len, part))
+
+
+async def _body(part: list[bytes]) -> AsyncIterator[bytes]:
+    """Yield a part block by block: nothing is copied together, and the event loop is never held for all of it."""
+    for block in part:
+        yield block
+
+
+def _block_id(writer: str, number: int) -> str:
+    # All ids of a blob have one length, and two writers of one key never share one.
+    return base64.b64encode(f"{writer}-{number:05}".encode()).decode()
+
+
+def _misconfigured(message: str) -> ProviderNotConfigured:
+    return ProviderNotConfigured(message, provider="azure")
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Turn an error of the SDK into ours; what Azure said stays in the cause, which is logged and never sent."""
+    try:
+        yield
+    except HttpResponseError as error:
+        raise _ours(error) from error
+    except (AzureError, ClientError, TimeoutError, OSError) as error:
+        raise Unavailable("Azure Blob Storage does not answer", dependency="azure") from error
+
+
+def _ours(error: HttpResponseError) -> Exception:
+    code, status = str(getattr(error, "error_code", "") or ""), error.status_code
+    if code == "ContainerNotFound":
+        return _misconfigured("the container of Azure does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
+    if status == 404:
+        return BlobNotFound("there is no blob of this key")
+    if code in ("BlobAlreadyExists", "ContainerAlreadyExists", "InvalidBlockList", "ConditionNotMet"):
+        # Another writer of the key was faster: its commit drops our parts.
+        return BlobExists("the blob key is taken")
+    if status in (401, 403) or isinstance(error, ClientAuthenticationError):
+        return _misconfigured(f"Azure refuses our credentials, or they do not allow this ({code or 'no token'})")
+    if status is None or status in (408, 409, 429) or status >= 500:
+        retry_after_s = None
+        with suppress(AttributeError, TypeError, ValueError):
+            retry_after_s = float(error.response.headers["Retry-After"])  # type: ignore[union-attr]
+        return Unavailable(
+            f"Azure Blob Storage does not answer ({code or status})", dependency="azure", retry_after_s=retry_after_s
+        )
+    return error

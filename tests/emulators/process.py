@@ -1,0 +1,62 @@
+"""An emulator as a child process that never outlives the tests."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+START_TIMEOUT_S = 60.0
+_PR_SET_PDEATHSIG = 1
+
+
+@contextmanager
+def emulator(command: Sequence[str], port: int, log_path: Path, **environment: str) -> Iterator[None]:
+    """Run a command for the block, from when it listens on its port."""
+    with (
+        log_path.open("wb") as log,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment},
+            preexec_fn=_die_with_parent,
+        ) as process,
+    ):
+        try:
+            _wait_for(process, port, log_path)
+            yield
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _wait_for(process: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
+    give_up_at = time.monotonic() + START_TIMEOUT_S
+    while True:
+        if process.poll() is not None or time.monotonic() > give_up_at:
+            raise RuntimeError(f"{process.args!r} did not start: {log_path.read_text(errors='replace')[-2000:]}")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
