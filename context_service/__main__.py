@@ -1,4 +1,4 @@
-"""Command line of the Context Service: `context-service serve | migrate | dev | storage`."""
+"""Command line of the Context Service: `context-service serve | migrate | dev | storage | keys | tenants`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
 from service_runtime import logs, process, server
 from service_runtime.commands import Subparsers, add_migrate, add_serve, run_migrations
+from service_runtime.key_commands import add_keys, run_keys
 from service_runtime.settings import load
 
 _log = logging.getLogger("context_service")
@@ -29,6 +30,7 @@ def main() -> None:
     add_migrate(commands)
     commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
     _add_storage(commands)
+    add_keys(commands)
     arguments = parser.parse_args()
     if arguments.command == "dev":
         stay_up()
@@ -37,6 +39,9 @@ def main() -> None:
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:
+        if arguments.command in ("keys", "tenants"):
+            run_keys(settings.database_admin, arguments)
+            return
         if arguments.command == "storage":
             _sweep(settings, as_json=arguments.json)
             return

@@ -28,8 +28,8 @@ from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from service_runtime import background, probe, server
-from service_runtime.auth import Authenticator, authenticator
+from service_runtime import background, keys, probe, server
+from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
@@ -47,17 +47,16 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
 
     Args:
         settings: Verified settings.
-        callers: Who may call, instead of `API_KEY`: for tests with several tenants.
+        callers: Who may call, instead of those who have a key: for tests with several tenants.
 
     Raises:
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
         ProviderNotConfigured: there is no place for blobs.
     """
-    api_key = settings.api_key.get_secret_value()
     server.check_exposure(
         settings.context_service_host,
-        authenticated=bool(api_key) or callers is not None,
+        authenticated=keys.needs_key(settings) or callers is not None,
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
@@ -107,7 +106,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready, entity_ready],
             ),
         ]
-        yield await stack.enter_async_context(server.running(services, callers or authenticator(api_key), options))
+        callers = callers or keys.authenticator(settings, database)
+        yield await stack.enter_async_context(server.running(services, callers, options))
 
 
 async def sweep(settings: Settings) -> Swept:

@@ -16,8 +16,8 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import background, server
-from service_runtime.auth import Authenticator, authenticator
+from service_runtime import background, keys, server
+from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
@@ -50,16 +50,15 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
 
     Args:
         settings: Verified settings.
-        callers: Who may call, instead of `API_KEY`: for tests with several tenants.
+        callers: Who may call, instead of those who have a key: for tests with several tenants.
 
     Raises:
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
     """
-    api_key = settings.api_key.get_secret_value()
     server.check_exposure(
         settings.entity_service_host,
-        authenticated=bool(api_key) or callers is not None,
+        authenticated=keys.needs_key(settings) or callers is not None,
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
@@ -89,4 +88,5 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready],
             )
         ]
-        yield await stack.enter_async_context(server.running(services, callers or authenticator(api_key), options))
+        callers = callers or keys.authenticator(settings, database)
+        yield await stack.enter_async_context(server.running(services, callers, options))

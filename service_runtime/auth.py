@@ -1,7 +1,7 @@
 """Who calls: the principal, and how a key becomes one.
 
-The principal comes from the key alone; no field and no header widens it. With no key configured, everybody is the
-default tenant's anonymous principal, which `server.check_exposure` allows on loopback only.
+The principal comes from the key alone; no field and no header widens it. In development, as long as there is no key at
+all, everybody is the default tenant's anonymous principal, which `server.check_exposure` allows on loopback only.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ class Principal:
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
 
 
+ANONYMOUS = Principal(tenant_id=DEFAULT_TENANT_ID, subject="anonymous")
+
+
 class Authenticator(Protocol):
     """Turns a call's metadata into a principal."""
 
@@ -56,29 +59,27 @@ class ApiKeys:
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the principal of the call's key."""
-        digest = _digest(credential(metadata))
-        found = None
-        for known, principal in self._principals:
-            if hmac.compare_digest(known, digest):
-                found = principal
+        found = self.find(credential(metadata))
         if found is None:
             raise Unauthenticated("no valid key; send `authorization: Bearer <key>`")
         return found
 
+    def find(self, key: str) -> Principal | None:
+        """Return the principal of a key, if it is one of these."""
+        digest = _digest(key)
+        found = None
+        for known, principal in self._principals:
+            if hmac.compare_digest(known, digest):
+                found = principal
+        return found
+
 
 class Anonymous:
-    """Lets everybody in as the default tenant: for development, on loopback."""
+    """Lets everybody in as the default tenant: where something in front of the service authenticates."""
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the default principal, whatever the metadata says."""
-        return Principal(tenant_id=DEFAULT_TENANT_ID, subject="anonymous")
-
-
-def authenticator(api_key: str) -> Authenticator:
-    """Return what checks the calls of a single-tenant deployment; an empty key checks nothing."""
-    if not api_key:
-        return Anonymous()
-    return ApiKeys({api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")})
+        return ANONYMOUS
 
 
 def credential(metadata: Metadata) -> str:

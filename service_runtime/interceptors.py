@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -24,12 +25,14 @@ from contextgraph.errors import (
     DeadlineExceeded,
     Internal,
     InvalidArgument,
+    PermissionDenied,
     TooManyCalls,
     Unimplemented,
 )
 from contextgraph.status import DETAILS_KEY, details_of, message_of
 from service_runtime.auth import Authenticator, credential
 from service_runtime.calls import Call, current_call
+from service_runtime.scopes import scope_of
 
 _log = logging.getLogger("calls")
 
@@ -68,13 +71,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         wrapped = self._wrapped.get(method)
         if wrapped is None:
             handler = await continuation(details)
-            wrapped = _wrap(handler, method, self._around) if handler else _unknown(method, self._around)
-            if handler:  # names that callers invent are not kept
-                self._wrapped[method] = wrapped
+            if handler is None:  # names that callers invent are not kept
+                return _unknown(method, partial(self._around, method, scope=None))
+            wrapped = self._wrapped[method] = _wrap(handler, partial(self._around, method, scope=scope_of(method)))
         return wrapped
 
     @asynccontextmanager
-    async def _around(self, method: str, context: Context, *, unary: bool) -> AsyncIterator[None]:
+    async def _around(self, method: str, context: Context, *, scope: str | None, unary: bool) -> AsyncIterator[None]:
         """Set the call up, let the handler run, turn what it raises into a status, and log it."""
         call = Call(call_id=secrets.token_hex(8), method=method)
         remaining_s = context.time_remaining()
@@ -92,6 +95,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 )
             metadata = context.invocation_metadata() or ()
             call.principal = await self._authenticator.authenticate(metadata)
+            if scope is not None and scope not in call.principal.scopes:
+                raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
             call.credential = credential(metadata)
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with asyncio.timeout(remaining_s if unary else None):
@@ -138,7 +143,7 @@ def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float)
     _log.info("call", extra=values)
 
 
-def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
+def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
     """Return a handler of the same kind whose behaviour runs inside `around`."""
 
     def deserialize(data: bytes) -> object:
@@ -160,25 +165,25 @@ def _wrap(handler: Handler, method: str, around: Callable[..., Any]) -> Handler:
         await context.send_initial_metadata(())
 
     async def unary_unary(request: object, context: Context) -> object:
-        async with around(method, context, unary=True):
+        async with around(context, unary=True):
             return await handler.unary_unary(checked(request), context)
 
     # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
     async def unary_stream(request: object, context: Context) -> None:
         async with (
-            around(method, context, unary=False),
+            around(context, unary=False),
             aclosing(handler.unary_stream(checked(request), context)) as responses,
         ):
             async for response in responses:
                 await _send(context, response)
 
     async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
-        async with around(method, context, unary=False):
+        async with around(context, unary=False):
             return await handler.stream_unary(checked_stream(requests, context), context)
 
     async def stream_stream(requests: AsyncIterator[object], context: Context) -> None:
         async with (
-            around(method, context, unary=False),
+            around(context, unary=False),
             aclosing(handler.stream_stream(checked_stream(requests, context), context)) as responses,
         ):
             async for response in responses:
@@ -210,7 +215,7 @@ def _unknown(method: str, around: Callable[..., Any]) -> Handler:
     """Return a handler that refuses a method nobody serves, with an ErrorInfo like every other error."""
 
     async def refuse(request: object, context: Context) -> object:
-        async with around(method, context, unary=True):
+        async with around(context, unary=True):
             raise Unimplemented(f"there is no RPC {method[:200]}")
 
     return grpc.unary_unary_rpc_method_handler(refuse)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contextgraph.errors import Unauthenticated
-from service_runtime.auth import DEFAULT_TENANT_ID, authenticator
+from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.server import CannotListen, check_exposure
+
+KEYS = ApiKeys({"s3cret": Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")})
 
 
 @pytest.mark.parametrize(
@@ -19,7 +21,7 @@ from service_runtime.server import CannotListen, check_exposure
     ],
 )
 async def test_a_valid_key_is_its_principal_whatever_else_is_sent(metadata: list[tuple[str, str]]):
-    principal = await authenticator("s3cret").authenticate(metadata)
+    principal = await KEYS.authenticate(metadata)
 
     assert (principal.tenant_id, principal.subject) == (DEFAULT_TENANT_ID, "api-key")
 
@@ -39,13 +41,9 @@ async def test_a_valid_key_is_its_principal_whatever_else_is_sent(metadata: list
 )
 async def test_anything_else_is_refused_and_the_key_is_not_repeated(metadata: list[tuple[str, str]]):
     with pytest.raises(Unauthenticated) as caught:
-        await authenticator("s3cret").authenticate(metadata)
+        await KEYS.authenticate(metadata)
 
     assert "wrong" not in str(caught.value)
-
-
-async def test_without_a_configured_key_everybody_is_the_default_tenant():
-    assert (await authenticator("").authenticate([])).tenant_id == DEFAULT_TENANT_ID
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])

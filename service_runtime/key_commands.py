@@ -1,0 +1,118 @@
+"""The commands that make, list and revoke keys and tenants."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from service_runtime.commands import Subparsers
+from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.scopes import SCOPES
+
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+def add_keys(commands: Subparsers) -> None:
+    """Add `keys` and `tenants`."""
+    keys = commands.add_parser("keys", help="make, list and revoke API keys, as DATABASE_ADMIN_URL")
+    of_keys = keys.add_subparsers(dest="access_command", required=True)
+    create = of_keys.add_parser(
+        "create",
+        help="make a key; it is printed once",
+        epilog="example: context-service keys create --tenant acme --subject billing-agent --scope read --scope write",
+    )
+    create.add_argument("--tenant", default="default", help="whose data it reaches (default: %(default)s)")
+    create.add_argument("--subject", required=True, help="whom it stands for; rows keep it as created_by")
+    create.add_argument(
+        "--scope", action="append", choices=SCOPES, help="may be said several times (default: read and write)"
+    )
+    create.add_argument("--user-id", default="", help="rows keep it as owner_user_id")
+    create.add_argument("--agent-id", default="", help="rows keep it as agent_id")
+    create.add_argument("--expires-in", type=_lifetime, metavar="90d", help="minutes, hours or days: 30m, 12h, 90d")
+    listing = of_keys.add_parser("list", help="show keys, never whole")
+    listing.add_argument("--tenant", help="of one tenant only")
+    revoke = of_keys.add_parser("revoke", help="take a key back; the services follow within seconds")
+    revoke.add_argument("prefix", help="its beginning, as `keys list` shows it")
+
+    tenants = commands.add_parser("tenants", help="make and list tenants, as DATABASE_ADMIN_URL")
+    of_tenants = tenants.add_subparsers(dest="access_command", required=True)
+    add = of_tenants.add_parser("create", help="make a tenant")
+    add.add_argument("name")
+    of_tenants.add_parser("list", help="show them")
+    for command in (*of_keys.choices.values(), *of_tenants.choices.values()):
+        command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
+    """Run one of them.
+
+    Raises:
+        NoSuchTenant, NoSuchKey: with what to do instead.
+    """
+    administration = KeyAdministration(admin_url)
+    match arguments.command, arguments.access_command:
+        case "keys", "create":
+            key = administration.create(
+                NewKey(
+                    tenant=arguments.tenant,
+                    subject=arguments.subject,
+                    scopes=arguments.scope or ["read", "write"],
+                    user_id=arguments.user_id,
+                    agent_id=arguments.agent_id,
+                    lifetime=arguments.expires_in,
+                )
+            )
+            print(json.dumps({"key": key}) if arguments.json else key)  # noqa: T201
+            print("keep it now: it is not shown again", file=sys.stderr)  # noqa: T201
+        case "keys", "list":
+            _show([dataclasses.asdict(key) for key in administration.keys(arguments.tenant)], as_json=arguments.json)
+        case "keys", "revoke":
+            administration.revoke(arguments.prefix)
+            _done("revoked", as_json=arguments.json)
+        case "tenants", "create":
+            administration.add_tenant(arguments.name)
+            _done("created", as_json=arguments.json)
+        case "tenants", "list":
+            _show([dataclasses.asdict(tenant) for tenant in administration.tenants()], as_json=arguments.json)
+
+
+def _lifetime(text: str) -> timedelta:
+    match = re.fullmatch(r"([1-9]\d{0,5})([mhd])", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not like 30m, 12h or 90d")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _done(what: str, *, as_json: bool) -> None:
+    print(json.dumps({what: True}) if as_json else what)  # noqa: T201
+
+
+def _show(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    """Print rows as JSON lines or as a table without empty columns."""
+    if as_json:
+        for row in rows:
+            print(json.dumps(row, default=str))  # noqa: T201
+        return
+    names = [name for name in (rows[0] if rows else {}) if any(row[name] for row in rows)]
+    table = [names, *([_text(row[name]) for name in names] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())  # noqa: T201
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case datetime():
+            return value.isoformat(sep=" ", timespec="minutes")
+        case list():
+            return ",".join(map(str, value))
+        case _:
+            return str(value) or "-"

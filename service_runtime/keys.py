@@ -1,0 +1,272 @@
+"""API keys in Postgres: made and revoked by an operator, checked by both services.
+
+A key is shown once, when it is made; the database has its sha256. A service remembers what it found for `CACHE_S`, so a
+revoked key works no longer than that, and a wrong one costs the database nothing when it comes again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import namedtuple_row
+
+from contextgraph.errors import FailedPrecondition, Unauthenticated
+from service_runtime.auth import ANONYMOUS, DEFAULT_TENANT_ID, ApiKeys, Authenticator, Metadata, Principal, credential
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database
+from service_runtime.settings import ServiceSettings
+
+_log = logging.getLogger("keys")
+
+CACHE_S = 2.0
+FAILURE_DELAY_S = 0.25  # that a caller with a wrong key waits for its answer
+_CACHE_MAX = 10_000
+_DELAYED_MAX = 100
+_USE_NOTED_S = 60
+_PREFIX_CHARS = 12  # "cgk_" and eight of the key
+
+_FIND = """
+SELECT id, tenant_id, subject, scopes, user_id, agent_id, expires_at,
+    coalesce(last_used_at < now() - make_interval(secs => %(noted_s)s), true) AS is_due
+FROM access.api_key
+WHERE key_sha256 = %(sha256)s AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
+"""
+
+_NOTE_USE = "UPDATE access.api_key SET last_used_at = now() WHERE id = %(id)s"
+
+_ANY_KEY = "SELECT EXISTS (SELECT FROM access.api_key) AS any_key"
+
+_TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
+
+_ADD_TENANT = "INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (name) DO NOTHING"
+
+_ADD_KEY = """
+INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes, user_id, agent_id, expires_at)
+VALUES (%(id)s, %(sha256)s, %(prefix)s, %(tenant_id)s, %(subject)s, %(scopes)s, %(user_id)s, %(agent_id)s,
+    now() + %(lifetime)s)
+"""
+
+_LIST = """
+SELECT k.prefix, t.name AS tenant, k.subject, k.scopes, k.user_id, k.agent_id, k.created_at, k.expires_at, k.revoked_at,
+    k.last_used_at
+FROM access.api_key k JOIN access.tenant t ON t.id = k.tenant_id
+WHERE %(tenant)s::text IS NULL OR t.name = %(tenant)s
+ORDER BY k.created_at, k.id
+"""
+
+_REVOKE = "UPDATE access.api_key SET revoked_at = coalesce(revoked_at, now()) WHERE prefix = %(prefix)s RETURNING id"
+
+_TENANTS = "SELECT id, name, created_at FROM access.tenant ORDER BY created_at, id"
+
+
+class NoSuchTenant(FailedPrecondition):
+    """No tenant has this name."""
+
+    reason = "NO_SUCH_TENANT"
+
+
+class NoSuchKey(FailedPrecondition):
+    """No key begins like this."""
+
+    reason = "NO_SUCH_KEY"
+
+
+def needs_key(settings: ServiceSettings) -> bool:
+    """Say whether nobody may ever call without a key: in production, and wherever `API_KEY` is set."""
+    if settings.api_key.get_secret_value():
+        return True
+    return settings.environment == "production" and not settings.allow_insecure
+
+
+def authenticator(settings: ServiceSettings, database: Database) -> Authenticator:
+    """Return what checks the calls of a service: `API_KEY`, then the keys in Postgres."""
+    api_key = settings.api_key.get_secret_value()
+    fixed = {api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")} if api_key else {}
+    return StoredKeys(database, ApiKeys(fixed), otherwise=None if needs_key(settings) else ANONYMOUS)
+
+
+class StoredKeys:
+    """Authenticates by the keys in Postgres, behind a fixed set that needs no database.
+
+    Args:
+        database: Where the keys are.
+        fixed: Keys of the environment.
+        otherwise: Who may call without a key as long as there is none at all: for development. None: nobody.
+    """
+
+    def __init__(self, database: Database, fixed: ApiKeys, *, otherwise: Principal | None) -> None:
+        self._database = database
+        self._fixed = fixed
+        self._otherwise = otherwise
+        self._found: dict[bytes, tuple[float, Principal | None]] = {}  # until when, and who
+        self._open_until = 0.0
+        self._delayed = 0
+        self.failures = 0
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the principal of the call's key.
+
+        Raises:
+            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`.
+            Unavailable: the database does not answer.
+        """
+        key = credential(metadata)
+        if (principal := self._fixed.find(key)) or (principal := await self._find(key)):
+            return principal
+        if self._otherwise is not None and await self._is_open():
+            return self._otherwise
+        self.failures += 1
+        _log.warning("authentication failed", extra={"with_key": bool(key), "failures": self.failures})
+        if self._delayed < _DELAYED_MAX:  # each takes the place of a call
+            self._delayed += 1
+            try:
+                await asyncio.sleep(FAILURE_DELAY_S)
+            finally:
+                self._delayed -= 1
+        raise Unauthenticated("no valid key; send `authorization: Bearer <key>`")
+
+    async def _find(self, key: str) -> Principal | None:
+        if not key:
+            return None
+        sha256 = _sha256(key)
+        until, principal = self._found.get(sha256, (0.0, None))
+        if until < time.monotonic():
+            principal = await self._read(sha256)
+            if len(self._found) >= _CACHE_MAX:
+                self._found.clear()  # somebody guesses; those who know their key cost a look each
+            self._found[sha256] = (time.monotonic() + CACHE_S, principal)
+        return principal
+
+    async def _read(self, sha256: bytes) -> Principal | None:
+        for row in await self._database.untenanted(_FIND, {"sha256": sha256, "noted_s": _USE_NOTED_S}):
+            if row.is_due:
+                await self._database.untenanted(_NOTE_USE, {"id": row.id})
+            return Principal(
+                tenant_id=row.tenant_id,
+                subject=row.subject,
+                scopes=frozenset(row.scopes),
+                user_id=row.user_id,
+                agent_id=row.agent_id,
+            )
+        return None
+
+    async def _is_open(self) -> bool:
+        """Say whether nobody has made a key yet; a revoked one counts, so that revoking the last opens nothing."""
+        if self._open_until < time.monotonic():
+            (row,) = await self._database.untenanted(_ANY_KEY)
+            if row.any_key:
+                return False
+            self._open_until = time.monotonic() + CACHE_S
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """What a key is to stand for."""
+
+    tenant: str
+    subject: str
+    scopes: Sequence[str]
+    user_id: str = ""
+    agent_id: str = ""
+    lifetime: timedelta | None = None  # None: it does not expire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKey:
+    """A key as an operator sees it: without the key."""
+
+    prefix: str
+    tenant: str
+    subject: str
+    scopes: Sequence[str]
+    user_id: str
+    agent_id: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None  # to the minute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """A tenant as an operator sees it."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class KeyAdministration:
+    """What an operator does with keys and tenants, as the owner of the tables.
+
+    Args:
+        admin_url: URL of that role.
+    """
+
+    def __init__(self, admin_url: str) -> None:
+        self._admin_url = admin_url
+
+    def add_tenant(self, name: str) -> None:
+        """Make a tenant; one that is there stays as it is."""
+        self._run(_ADD_TENANT, {"id": new_id(), "name": name})
+
+    def tenants(self) -> list[Tenant]:
+        """Return all tenants, oldest first."""
+        return [Tenant(**row._asdict()) for row in self._run(_TENANTS)]
+
+    def create(self, new: NewKey) -> str:
+        """Make a key and return it: nobody can read it again.
+
+        Raises:
+            NoSuchTenant: no tenant has this name.
+        """
+        tenants = self._run(_TENANT, {"name": new.tenant})
+        if not tenants:
+            raise NoSuchTenant(f"there is no tenant {new.tenant!r}; make it with `context-service tenants create`")
+        key = f"cgk_{secrets.token_urlsafe(32)}"
+        parameters = {
+            "id": new_id(),
+            "sha256": _sha256(key),
+            "prefix": key[:_PREFIX_CHARS],
+            "tenant_id": tenants[0].id,
+            "subject": new.subject,
+            "scopes": list(new.scopes),
+            "user_id": new.user_id,
+            "agent_id": new.agent_id,
+            "lifetime": new.lifetime,
+        }
+        self._run(_ADD_KEY, parameters)
+        return key
+
+    def keys(self, tenant: str | None = None) -> list[ListedKey]:
+        """Return the keys of a tenant, or of all, oldest first."""
+        return [ListedKey(**row._asdict()) for row in self._run(_LIST, {"tenant": tenant})]
+
+    def revoke(self, prefix: str) -> None:
+        """Take a key back; again is harmless. It may be said whole: its beginning is enough.
+
+        Raises:
+            NoSuchKey: no key begins like this.
+        """
+        if not self._run(_REVOKE, {"prefix": prefix[:_PREFIX_CHARS]}):
+            raise NoSuchKey(f"no key begins with {prefix[:_PREFIX_CHARS]!r}; `context-service keys list` shows them")
+
+    def _run(self, sql: str, parameters: dict[str, Any] | None = None) -> list[Any]:
+        with psycopg.connect(self._admin_url, row_factory=namedtuple_row) as connection:
+            cursor = connection.execute(sql.encode(), parameters)
+            return cursor.fetchall() if cursor.description else []
+
+
+def _sha256(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()

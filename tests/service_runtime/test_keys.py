@@ -1,0 +1,295 @@
+"""Keys in Postgres: made by an operator, checked by both services."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+import pytest
+
+import context_service.app
+import entity_service.app
+from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextgraph.context.v1 import chat_history_pb2, working_memory_pb2
+from contextgraph.entity.v1 import entity_graph_pb2
+from contextgraph.errors import NodeNotFound, PermissionDenied, Unauthenticated
+from service_runtime import keys
+from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
+from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
+from service_runtime.postgres import Database
+from service_runtime.scopes import scope_of
+from tests.conftest import Addresses, Urls
+
+NOT_ONE = "cgk_" + "x" * 43
+READS = (
+    "Get",
+    "BatchGet",
+    "Fetch",
+    "List",
+    "Search",
+    "Count",
+    "Query",
+    "Traverse",
+    "Stream",
+    "Export",
+    "Assemble",
+    "Test",
+)
+
+
+@pytest.fixture
+def administration(urls: Urls) -> KeyAdministration:
+    return KeyAdministration(urls.admin)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is remembered and nobody is made to wait, where a test is not about that."""
+    monkeypatch.setattr(keys, "CACHE_S", -1.0)
+    monkeypatch.setattr(keys, "FAILURE_DELAY_S", 0.0)
+
+
+@pytest.fixture
+async def stack(context_settings, entity_settings) -> AsyncIterator[Addresses]:
+    """Both services, with the authentication that an operator gets."""
+    async with AsyncExitStack() as opened:
+        entity = f"127.0.0.1:{await opened.enter_async_context(entity_service.app.running(entity_settings))}"
+        settings = context_settings.model_copy(update={"entity_service_url": entity})
+        context = f"127.0.0.1:{await opened.enter_async_context(context_service.app.running(settings))}"
+        yield Addresses(context=context, entity=entity)
+
+
+def bearer(key: str) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {key}")]
+
+
+def new_key(**changes: object) -> NewKey:
+    return NewKey(**{"tenant": "default", "subject": "an agent", "scopes": ["read", "write"], **changes})
+
+
+def test_every_rpc_that_is_named_like_a_read_needs_read_and_no_other_does():
+    methods = [
+        (service.full_name, method.name)
+        for module in (entity_graph_pb2, working_memory_pb2, chat_history_pb2)
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+    ]
+    assert len(methods) > 25
+    for service, name in methods:
+        assert (scope_of(f"/{service}/{name}") == "read") == name.startswith(READS), name
+
+
+async def test_a_key_is_its_principal(administration: KeyAdministration, database: Database):
+    administration.add_tenant("acme")
+    key = administration.create(new_key(tenant="acme", scopes=["read"], user_id="u1", agent_id="a1"))
+    (tenant,) = (one for one in administration.tenants() if one.name == "acme")
+
+    principal = await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+
+    assert principal.tenant_id == tenant.id != DEFAULT_TENANT_ID
+    assert (principal.subject, principal.user_id, principal.agent_id) == ("an agent", "u1", "a1")
+    assert principal.scopes == {"read"}
+
+
+async def test_a_list_shows_keys_without_their_secret_and_when_they_were_used(
+    administration: KeyAdministration, database: Database
+):
+    key = administration.create(new_key())
+    (before,) = administration.keys("default")
+    assert before.last_used_at is None
+
+    await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+
+    (after,) = administration.keys("default")
+    assert after.last_used_at is not None
+    assert key.startswith(after.prefix)
+    assert len(after.prefix) == 12
+    assert administration.keys("nobody") == []
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_revoked_an_expired_and_an_unknown_key_are_refused_alike(
+    administration: KeyAdministration, database: Database
+):
+    revoked, expired = administration.create(new_key()), administration.create(new_key(lifetime=timedelta(seconds=-1)))
+    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
+    await authenticator.authenticate(bearer(revoked))
+    administration.revoke(revoked)
+    administration.revoke(revoked[:12])  # again is harmless
+
+    answers = set()
+    for key in (revoked, expired, NOT_ONE, "", revoked[:-1], "é" * 40):
+        with pytest.raises(Unauthenticated) as caught:
+            await authenticator.authenticate(bearer(key))
+        answers.add(str(caught.value))
+
+    assert len(answers) == 1
+    assert authenticator.failures == 6
+
+
+async def test_revoking_takes_no_longer_than_what_is_remembered(
+    administration: KeyAdministration, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(keys, "CACHE_S", 0.2)
+    key = administration.create(new_key())
+    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
+    await authenticator.authenticate(bearer(key))
+    administration.revoke(key)
+    await authenticator.authenticate(bearer(key))  # remembered
+
+    await asyncio.sleep(0.25)
+
+    with pytest.raises(Unauthenticated):
+        await authenticator.authenticate(bearer(key))
+
+
+async def test_a_wrong_key_waits_is_counted_and_is_in_no_log(
+    database: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+    untenanted = database.untenanted
+
+    async def counted(sql: str, parameters: object = ()) -> object:
+        asked.append(sql)
+        return await untenanted(sql, parameters)
+
+    monkeypatch.setattr(database, "untenanted", counted)
+    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
+    with caplog.at_level(logging.DEBUG, logger="keys"):
+        for _ in range(2):
+            started = asyncio.get_running_loop().time()
+            with pytest.raises(Unauthenticated):
+                await authenticator.authenticate(bearer(NOT_ONE))
+            assert asyncio.get_running_loop().time() - started >= keys.FAILURE_DELAY_S * 0.9
+
+    assert len(asked) == 1
+    assert [record.failures for record in caplog.records] == [1, 2]
+    assert NOT_ONE not in str([vars(record) for record in caplog.records])
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_development_is_open_until_the_first_key_and_never_again(
+    stack: Addresses, administration: KeyAdministration
+):
+    async with AsyncEntityClient(stack.entity) as anybody:
+        node = await anybody.create_node("Session")
+        key = administration.create(new_key())
+
+        with pytest.raises(Unauthenticated):
+            await anybody.get_node(node.id)
+        assert (await anybody.with_credential(key).get_node(node.id)).created_by == "anonymous"
+        administration.revoke(key)
+        with pytest.raises(Unauthenticated):
+            await anybody.get_node(node.id)
+
+
+@pytest.mark.parametrize(
+    ("changes", "needed"),
+    [
+        ({}, False),
+        ({"api_key": "s3cret"}, True),
+        ({"environment": "production"}, True),
+        ({"environment": "production", "allow_insecure": True}, False),
+    ],
+)
+def test_production_needs_a_key(entity_settings, changes: dict[str, object], needed: bool):
+    settings = type(entity_settings).model_validate({**entity_settings.model_dump(), **changes})
+
+    assert keys.needs_key(settings) is needed
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_both_services_check_the_callers_own_key_and_its_scopes(
+    stack: Addresses, administration: KeyAdministration
+):
+    administration.add_tenant("acme")
+    reads, writes = (administration.create(new_key(tenant="acme", scopes=[scope])) for scope in ("read", "write"))
+    elsewhere = administration.create(new_key(scopes=["read", "write", "admin"]))
+    session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "hello"})
+    async with AsyncEntityClient(stack.entity, api_key=writes) as graph, AsyncContextClient(stack.context) as context:
+        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+
+        with pytest.raises(PermissionDenied) as caught:
+            await graph.get_node(session.id)
+        assert caught.value.metadata["scope"] == "read"
+        with pytest.raises(PermissionDenied):
+            await graph.with_credential(reads).create_node("Session")
+        # The history needs `read` of both services, and the same key goes to both.
+        (message,) = await context.with_credential(reads).chat_history(session.id)
+        assert message.content == "hello"
+        with pytest.raises(PermissionDenied):
+            await context.with_credential(writes).chat_history(session.id)
+        with pytest.raises(NodeNotFound):
+            await graph.with_credential(elsewhere).get_node(session.id)
+        with pytest.raises(NodeNotFound):
+            await context.with_credential(elsewhere).chat_history(session.id)
+
+
+@pytest.fixture
+def run(urls: Urls) -> Callable[..., subprocess.CompletedProcess[str]]:
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "context_service", *arguments],
+            env={**os.environ, "DATABASE_ADMIN_URL": urls.admin},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+async def test_an_operator_makes_lists_and_revokes_keys(run, database: Database):
+    assert run("tenants", "create", "acme").stdout == "created\n"
+    made = run(
+        "keys", "create", "--tenant", "acme", "--subject", "billing agent", "--scope", "read", "--expires-in", "90d"
+    )
+    key = made.stdout.strip()
+    assert made.stdout.count("\n") == 1
+    assert "not shown again" in made.stderr
+    assert (await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))).scopes == {"read"}
+
+    table = run("keys", "list", "--tenant", "acme").stdout
+    assert "billing agent" in table
+    assert key[:12] in table
+    assert key not in table
+    (listed,) = (json.loads(line) for line in run("keys", "list", "--tenant", "acme", "--json").stdout.splitlines())
+    assert (listed["subject"], listed["scopes"]) == ("billing agent", ["read"])
+
+    assert run("keys", "revoke", key[:12]).stdout == "revoked\n"
+    with pytest.raises(Unauthenticated):
+        await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+
+
+def test_what_is_not_there_is_said(run, administration: KeyAdministration):
+    with pytest.raises(NoSuchTenant):
+        administration.create(new_key(tenant="nobody"))
+    with pytest.raises(NoSuchKey):
+        administration.revoke("cgk_nothing!")
+
+    wrong = run("keys", "create", "--tenant", "nobody", "--subject", "x")
+
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "tenants create" in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+async def test_the_services_role_can_neither_make_nor_change_a_key(
+    database: Database, administration: KeyAdministration
+):
+    administration.create(new_key())
+    for statement in (
+        "UPDATE access.api_key SET revoked_at = NULL",
+        "UPDATE access.api_key SET scopes = '{admin}'",
+        "DELETE FROM access.api_key",
+        "INSERT INTO access.api_key SELECT * FROM access.api_key",
+    ):
+        with pytest.raises(Exception, match="permission denied"):
+            await database.untenanted(statement)
