@@ -7,7 +7,7 @@ import pytest
 from context_service.settings import Settings
 from service_runtime.settings import load
 
-URL = "postgresql://service:secret@127.0.0.1/one"
+URL = "postgresql://service:pa55word@db/contextgraph"
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DATABASE_URL", URL)
     monkeypatch.setenv("API_KEY", "s3cret")
 
-    assert "secret" not in repr(load(Settings))
+    assert "pa55word" not in repr(load(Settings))
     assert "s3cret" not in repr(load(Settings))
 
 
