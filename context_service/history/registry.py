@@ -81,10 +81,11 @@ class MappingRegistry:
             name: Empty: `simple_chat`.
 
         Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
             MappingNotFound: there is none; the error names the apps that have the name.
             MappingBroken: it no longer compiles.
         """
-        found = await self._look_up(principal, app_id, name or DEFAULT_NAME)
+        found = await self._look_up(principal, app_id, name)
         if found.mapping is None:
             raise MappingBroken(
                 f"the mapping {name!r} no longer compiles; register it again: {found.listed.error}", mapping_name=name
@@ -95,9 +96,10 @@ class MappingRegistry:
         """Return the mapping that `find` would, as it is shown.
 
         Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
             MappingNotFound: there is none.
         """
-        return (await self._look_up(principal, app_id, name or DEFAULT_NAME)).listed
+        return (await self._look_up(principal, app_id, name)).listed
 
     async def list(
         self, principal: Principal, app_id: str, *, requested_size: int, page_token: str
@@ -105,8 +107,10 @@ class MappingRegistry:
         """Return a page of the mappings that the caller sees, the built-in ones last, and the next page's token.
 
         Raises:
+            InvalidArgument, LimitExceeded: `app_id` cannot be one.
             InvalidPageToken: the token is malformed or of another query.
         """
+        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
         apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
         if app_id:
             apps = [one for one in _scopes(principal, app_id) if one == app_id]
@@ -115,7 +119,7 @@ class MappingRegistry:
         stored_after, names = ("", ""), built_in_names()
         listed: list[Listed] = []
         key = decode_token(query, page_token, parts=3)
-        if key is not None and not all(isinstance(part, str) for part in key):
+        if key is not None and not all(isinstance(part, str) and "\0" not in part for part in key):
             raise InvalidPageToken("page_token is malformed", field="page_token")
         if key is None or key[0] == "stored":
             stored_after = (key[1], key[2]) if key else stored_after
@@ -174,6 +178,8 @@ class MappingRegistry:
             await asyncio.sleep(POLL_S)
 
     async def _look_up(self, principal: Principal, app_id: str, name: str) -> _Found:
+        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
+        name = check_text("mapping_name", name, chars_max=NAME_CHARS_MAX) or DEFAULT_NAME
         scopes = _scopes(principal, app_id)
         key = (principal.tenant_id, tuple(scopes), name)
         if key not in self._found:

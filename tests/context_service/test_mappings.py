@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -175,6 +176,19 @@ async def test_an_app_has_200_mappings_at_most(stub: ChatHistoryStub, urls: Urls
 @pytest.mark.parametrize("name", ["", "a\0b", "n" * 129])
 async def test_a_name_must_be_one(stub: ChatHistoryStub, name: str):
     assert (await failure(register(stub, name))).reason in ("INVALID_ARGUMENT", "LIMIT_EXCEEDED")
+
+
+async def test_a_name_that_cannot_be_one_is_refused_wherever_it_is_looked_for(stub: ChatHistoryStub):
+    for field in ("app_id", "mapping_name"):
+        for request, call in (
+            (pb.GetMappingRequest(**{field: "a\0"}), stub.GetMapping),
+            (pb.GetChatHistoryRequest(node_id=str(uuid.uuid4()), **{field: "a\0"}), stub.GetChatHistory),
+        ):
+            error = await failure(call(request, metadata=METADATA))
+            assert (type(error), [violation.field for violation in error.violations]) == (InvalidArgument, [field])
+    assert type(await failure(stub.ListMappings(pb.ListMappingsRequest(app_id="a\0"), metadata=METADATA))) is (
+        InvalidArgument
+    )
 
 
 async def test_the_names_of_built_in_mappings_cannot_be_registered(stub: ChatHistoryStub):
