@@ -12,7 +12,7 @@ PG ?= 18
 PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
 .PHONY: help install demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench clean
+	cel-vectors bench fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ run: install ## start Postgres and both services, and stay up until Ctrl-C
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
 	@CONTEXTGRAPH_TEST_PG=$(PG) $(RUN) -m pytest
+
+fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
+	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
 	@$(RUN) -m ruff format --check --quiet .

@@ -14,7 +14,7 @@ import pytest
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.clients.worlds import ASYNC, SYNC, World
-from tests.conftest import Addresses
+from tests.conftest import Addresses, cloned
 
 
 @pytest.fixture(params=[ASYNC, SYNC], ids=["async", "sync"])
@@ -25,7 +25,10 @@ def world(request: pytest.FixtureRequest) -> World:
 @pytest.fixture(scope="package")
 def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Addresses]:
     """Both services in a thread, shared by the tests of stubs: each makes its own nodes and records."""
-    with running_in_a_thread(postgres, tmp_path_factory.mktemp("blobs")) as addresses:
+    with (
+        cloned(postgres) as urls,
+        running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs")) as addresses,
+    ):
         yield addresses
 
 

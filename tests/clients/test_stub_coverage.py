@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-import contextgraph
 from tests.clients.worlds import ASYNC, SYNC
+from tests.rpcs import all_rpcs
 
-PACKAGE = Path(contextgraph.__file__).parent
+RPCS = [rpc.name for rpc in all_rpcs()]
+
 TESTS = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_*_stub.py"))
 
 
-def rpcs() -> list[str]:
-    found = []
-    for path in sorted(PACKAGE.rglob("*_pb2.py")):
-        module = importlib.import_module(".".join(["contextgraph", *path.relative_to(PACKAGE).with_suffix("").parts]))
-        for service in module.DESCRIPTOR.services_by_name.values():
-            found += [method.name for method in service.methods]
-    return found
-
-
 def test_the_protos_are_found():
-    assert {"Traverse", "UploadBlob", "GetChatHistory"} <= set(rpcs())
+    assert {"Traverse", "UploadBlob", "GetChatHistory"} <= set(RPCS)
 
 
-@pytest.mark.parametrize("rpc", rpcs())
+@pytest.mark.parametrize("rpc", RPCS)
 def test_an_rpc_is_called_through_its_stub_by_a_test_of_its_name(rpc):
     tests = re.findall(rf"^def test_{rpc}_.*?(?=^def |\Z)", TESTS, re.MULTILINE | re.DOTALL)
     assert tests, f"no test_{rpc}_... in tests/clients/test_*_stub.py"
     assert f"grpc_stub.{rpc}(" in TESTS
 
 
-@pytest.mark.parametrize("rpc", rpcs())
+@pytest.mark.parametrize("rpc", RPCS)
 def test_an_rpc_is_a_method_of_both_clients(rpc):
     words = re.findall(r"[A-Z]+(?=[A-Z][a-z]|$)|[A-Z][a-z]+", rpc)
     method = "_".join(words).lower()

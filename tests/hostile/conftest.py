@@ -1,0 +1,33 @@
+"""Both services in a thread, called by anybody: each test makes a tenant of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import Urls, cloned
+from tests.hostile.calling import AnyTenant, Client
+
+
+@pytest.fixture(scope="package")
+def shared_urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    with cloned(postgres) as urls:
+        yield urls
+
+
+@pytest.fixture(scope="package")
+def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("blobs")
+
+
+@pytest.fixture(scope="package")
+def client(shared_urls: Urls, blob_folder: Path) -> Iterator[Client]:
+    with (
+        running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant()) as addresses,
+        Client.open(addresses) as opened,
+    ):
+        yield opened

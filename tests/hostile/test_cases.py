@@ -1,0 +1,69 @@
+"""The table of requests that the tests of this folder share knows every RPC, and every field that names something."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from tests.hostile.calling import Client
+from tests.hostile.things import CASES, RPCS, cases, invented, seeded
+from tests.rpcs import Rpc, all_rpcs, dotted, fields
+
+HOW = "add one to CASES in tests/hostile/things.py"
+
+# Fields that name something of a tenant's, by how they are called.
+NAMES = re.compile(r"^(name|names|(.*_)?ids?|(.*_)?keys?|mapping_name|external_id|app_id|request_id)$")
+# What is called so, and names nothing that is stored.
+NAMES_NOTHING = {
+    "agent_bundle_id",  # a label
+    "rules.messages.name",  # an expression
+    "rules.role_mapping.key",  # the key of a map
+}
+
+
+@pytest.mark.parametrize("rpc", all_rpcs(), ids=str)
+def test_every_rpc_has_requests_and_every_field_that_names_something_is_in_one(rpc: Rpc):
+    things = invented()
+    made = cases(rpc, things)
+    assert made, f"{rpc} has no request: {HOW}"
+    said = "\n".join(str(message) for case in made for message in _messages(case))
+    named = {field for case in made for message in _messages(case) for field in _set_fields(message, things.values())}
+    for path in fields(rpc.request.DESCRIPTOR):
+        if NAMES.match(path[-1].name) and not {dotted(path), path[-1].name} & NAMES_NOTHING:
+            assert dotted(path) in named, f"no request of {rpc} names something in {dotted(path)}: {HOW}\n{said}"
+
+
+def test_no_request_is_of_an_rpc_that_is_not_there():
+    assert set(CASES) <= set(RPCS)
+
+
+def test_the_first_request_of_each_rpc_succeeds_for_the_owner(client: Client):
+    """So that what is refused to others is not refused for another reason."""
+    for rpc in RPCS.values():
+        key = uuid.uuid4()
+        for case in cases(rpc, seeded(client, key))[:1]:
+            outcome = client.call(rpc, case, key=key)
+            assert outcome.ok, f"{rpc}: {outcome}"
+
+
+def _messages(case: Any) -> list[Message]:
+    return [case] if isinstance(case, Message) else list(case)
+
+
+def _set_fields(message: Message, values: list[str], path: str = "") -> set[str]:
+    """Return the paths of the fields that hold one of `values`."""
+    found = set()
+    for field, value in message.ListFields():
+        here = f"{path}{field.name}"
+        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+            continue
+        for one in value if field.is_repeated else [value]:
+            if isinstance(one, Message):
+                found |= _set_fields(one, values, f"{here}.")
+            elif one in values:
+                found.add(here)
+    return found

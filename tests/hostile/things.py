@@ -1,0 +1,299 @@
+"""What a tenant has, and at least one request of each RPC that names it.
+
+`CASES` is the one table of these tests that knows the RPCs: fuzzing starts from its requests, and the walks over two
+tenants make them in the name of somebody else. A new RPC needs a line here, and a test says so.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.message import Message
+
+from contextgraph.context.v1 import chat_history_pb2 as history
+from contextgraph.context.v1 import working_memory_pb2 as memory
+from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from service_runtime.ids import new_id
+from tests.hostile.calling import Case, Client, Outcome
+from tests.rpcs import Rpc, all_rpcs
+
+RPCS = {rpc.name: rpc for rpc in all_rpcs()}
+
+SECRET = "what nobody else may read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Things:
+    """Names of a tenant's things, each unlike any other text."""
+
+    node_id: str
+    child_id: str
+    other_id: str
+    edge_id: str
+    external_id: str
+    node_name: str
+    record_id: str
+    blob_record_id: str
+    blob_key: str
+    record_name: str
+    app_id: str
+    mapping_name: str
+    request_id: str  # was used, in both services
+
+    def values(self) -> list[str]:
+        return [getattr(self, name) for name in self.__slots__]
+
+
+def invented() -> Things:
+    """Return names of things that never were."""
+    label = uuid.uuid4().hex
+    return Things(
+        node_id=str(new_id()),
+        child_id=str(new_id()),
+        other_id=str(new_id()),
+        edge_id=str(new_id()),
+        external_id=f"external {label}",
+        node_name=f"node {label}",
+        record_id=str(new_id()),
+        blob_record_id=str(new_id()),
+        blob_key=f"blob_{label}",
+        record_name=f"record {label}",
+        app_id=f"app {label}",
+        mapping_name=f"mapping {label}",
+        request_id=str(new_id()),
+    )
+
+
+def seeded(client: Client, key: object) -> Things:
+    """Write everything that `CASES` names, with `SECRET` in all that can hold a text, and return the names."""
+    t = invented()
+    data_json = f'{{"role": "user", "content": "{SECRET}", "turn": {{"index": 1}}}}'
+    node = {"general_type_name": "Session", "data_json": data_json, "agent_bundle_id": SECRET}
+
+    def done(name: str, case: Case) -> Outcome:
+        outcome = client.call(RPCS[name], case, key=key)
+        assert outcome.ok, f"{name}: {outcome}"
+        return outcome
+
+    done(
+        "WriteGraph",
+        graph.WriteGraphRequest(
+            nodes=[
+                graph.NodeInput(id=t.node_id, external_id=t.external_id, name=t.node_name, status="Running", **node),
+                graph.NodeInput(id=t.child_id, **node),
+                graph.NodeInput(id=t.other_id, **node),
+            ],
+            edges=[
+                graph.EdgeInput(
+                    id=t.edge_id,
+                    from_node_id=t.node_id,
+                    to_node_id=t.child_id,
+                    edge_type="Contains",
+                    data_json=data_json,
+                ),
+                graph.EdgeInput(from_node_id=t.node_id, to_node_id=t.other_id, edge_type="Contains"),
+            ],
+            request_id=t.request_id,
+        ),
+    )
+    done("SetNodeIO", graph.SetNodeIORequest(node_id=t.node_id, input_json=f'"{SECRET}"', output_json=f'"{SECRET}"'))
+    done("UpdateNodeStatus", graph.UpdateNodeStatusRequest(node_id=t.child_id, status="Running", message=SECRET))
+    record = {
+        "entity_node_id": t.node_id,
+        "memory_type": "data/json",
+        "name": t.record_name,
+        "description": SECRET,
+        "metadata_json": f'{{"note": "{SECRET}"}}',
+        "tags": [SECRET],
+    }
+    done(
+        "InsertWMRecord",
+        memory.InsertWMRecordRequest(
+            record=memory.WMRecordInput(
+                working_memory_id=t.record_id,
+                content_json=f'"{SECRET}"',
+                embedding=memory.Embedding(values=[1.0] * 1536, model=SECRET),
+                **record,
+            ),
+            request_id=t.request_id,
+        ),
+    )
+    stored = None
+    for record_id in (str(new_id()), t.blob_record_id):  # two, so that a list of them has two pages
+        header = memory.UploadHeader(record=memory.WMRecordInput(working_memory_id=record_id, **record))
+        chunk = f"{SECRET} of {record_id}".encode()
+        upload = [memory.UploadBlobRequest(header=header), memory.UploadBlobRequest(chunk=chunk)]
+        (stored,) = done("UploadBlob", upload).answers
+    assert stored is not None
+    changed = memory.UpdateWMRecordRequest(
+        record=memory.WMRecordInput(working_memory_id=t.record_id, reasoning=SECRET),
+        update_mask=FieldMask(paths=["reasoning"]),
+    )
+    done("UpdateWMRecord", changed)
+    for app_id in (t.app_id, ""):
+        registration = history.RegisterMappingRequest(app_id=app_id, mapping_name=t.mapping_name, rules=_RULES)
+        done("RegisterMapping", registration)
+    return Things(**{**{name: getattr(t, name) for name in t.__slots__}, "blob_key": stored.blob_key})
+
+
+_RULES = history.MappingRules(
+    edge_types=["Contains"], messages=[history.MessageRule(role="entity.data.role", content="entity.data.content")]
+)
+
+
+def _record(**fields: object) -> memory.WMRecordInput:
+    return memory.WMRecordInput(**{"memory_type": "file", "name": "a.txt", **fields})  # type: ignore[arg-type]
+
+
+def _upload(**fields: object) -> list[Message]:
+    request_id = str(fields.pop("request_id", ""))
+    header = memory.UploadHeader(record=_record(**fields), request_id=request_id)
+    return [memory.UploadBlobRequest(header=header), memory.UploadBlobRequest(chunk=b"bytes")]
+
+
+# Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
+# that names something has a place in one of them.
+CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
+    "CreateNode": lambda t: [
+        graph.CreateNodeRequest(
+            node=graph.NodeInput(external_id=t.external_id, general_type_name="Session"), get_existing=True
+        ),
+        graph.CreateNodeRequest(node=graph.NodeInput(id=t.node_id, general_type_name="Session")),
+        graph.CreateNodeRequest(
+            node=graph.NodeInput(external_id=t.external_id, name=t.node_name, general_type_name="Session")
+        ),
+        graph.CreateNodeRequest(node=graph.NodeInput(general_type_name="Session"), request_id=t.request_id),
+    ],
+    "CreateEdge": lambda t: [
+        graph.CreateEdgeRequest(
+            edge=graph.EdgeInput(from_node_id=t.child_id, to_node_id=t.node_id, edge_type="InResponseTo")
+        ),
+        graph.CreateEdgeRequest(
+            edge=graph.EdgeInput(id=t.edge_id, from_node_id=t.node_id, to_node_id=t.child_id, edge_type="Calls"),
+            request_id=t.request_id,
+        ),
+    ],
+    "WriteGraph": lambda t: [
+        graph.WriteGraphRequest(
+            nodes=[graph.NodeInput(id=t.node_id, external_id=t.external_id, general_type_name="Session")],
+            edges=[
+                graph.EdgeInput(id=t.edge_id, from_node_id=t.node_id, to_node_id=t.child_id, edge_type="Contains"),
+            ],
+            on_existing=graph.ON_EXISTING_SKIP,
+        ),
+        graph.WriteGraphRequest(
+            nodes=[graph.NodeInput(id=t.node_id, name=t.node_name, general_type_name="Session")],
+            request_id=t.request_id,
+        ),
+        graph.WriteGraphRequest(
+            edges=[graph.EdgeInput(from_node_id=t.node_id, to_node_id=t.child_id, edge_type="Contains")]
+        ),
+        graph.WriteGraphRequest(
+            nodes=[graph.NodeInput(id=t.other_id, general_type_name="Session")],
+            edges=[graph.EdgeInput(id=t.edge_id, from_node_id=t.other_id, to_node_id=t.other_id, edge_type="Calls")],
+        ),
+    ],
+    "GetNode": lambda t: [graph.GetNodeRequest(node_id=t.node_id)],
+    "BatchGetNodes": lambda t: [graph.BatchGetNodesRequest(node_ids=[t.node_id, t.child_id])],
+    "GetNodeByExternalId": lambda t: [graph.GetNodeByExternalIdRequest(external_id=t.external_id)],
+    "GetNodeByName": lambda t: [graph.GetNodeByNameRequest(name=t.node_name)],
+    "UpdateNodeData": lambda t: [
+        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json='{"a": 1}', expected_version=1),
+        graph.UpdateNodeDataRequest(node_id=t.node_id, update=graph.DATA_UPDATE_REPLACE, request_id=t.request_id),
+    ],
+    "UpdateNodeStatus": lambda t: [
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status="Failed", expected_status="Running", message="no")
+    ],
+    "ArchiveNode": lambda t: [graph.ArchiveNodeRequest(node_id=t.node_id)],
+    "SetNodeIO": lambda t: [graph.SetNodeIORequest(node_id=t.node_id, output_json="[1]")],
+    "GetNodeIO": lambda t: [graph.GetNodeIORequest(node_id=t.node_id)],
+    "ListEdges": lambda t: [
+        graph.ListEdgesRequest(node_id=t.node_id),
+        graph.ListEdgesRequest(node_id=t.child_id, direction=graph.DIRECTION_BOTH, edge_types=["Contains"]),
+    ],
+    "Traverse": lambda t: [
+        graph.TraverseRequest(start_node_ids=[t.node_id], depth_max=1),
+        graph.TraverseRequest(start_node_ids=[t.node_id], include_start=True, include_io=True, limit=100),
+        graph.TraverseRequest(start_node_ids=[t.node_id], order_path="turn.index", descending=True),
+        graph.TraverseRequest(start_node_ids=[t.child_id, t.other_id], direction=graph.DIRECTION_BOTH),
+    ],
+    "InsertWMRecord": lambda t: [
+        memory.InsertWMRecordRequest(record=_record(entity_node_id=t.node_id, app_id=t.app_id, content_json="[1]")),
+        memory.InsertWMRecordRequest(record=_record(working_memory_id=t.record_id)),
+        memory.InsertWMRecordRequest(record=_record(name=t.record_name), request_id=t.request_id),
+    ],
+    "FetchWMRecord": lambda t: [memory.FetchWMRecordRequest(working_memory_id=t.record_id, include_archived=True)],
+    "UpdateWMRecord": lambda t: [
+        memory.UpdateWMRecordRequest(
+            record=_record(working_memory_id=t.record_id, content_json="[2]", app_id=t.app_id),
+            update_mask=FieldMask(paths=["name", "content_json", "app_id", "embedding"]),
+            expected_version=2,
+        ),
+        memory.UpdateWMRecordRequest(
+            record=_record(working_memory_id=t.blob_record_id, name=t.record_name, entity_node_id=t.child_id),
+            update_mask=FieldMask(paths=["entity_node_id"]),
+            request_id=t.request_id,
+        ),
+    ],
+    "FetchWMRecordsByEntity": lambda t: [
+        memory.FetchWMRecordsByEntityRequest(entity_node_id=t.node_id, with_content=True),
+        memory.FetchWMRecordsByEntityRequest(
+            entity_node_id=t.node_id,
+            names=[t.record_name],
+            name_prefix="record",
+            memory_types=["data/json"],
+            tags=[SECRET],
+            metadata_contains_json=f'{{"note": "{SECRET}"}}',
+        ),
+    ],
+    "DeleteWMRecord": lambda t: [
+        memory.DeleteWMRecordRequest(working_memory_id=t.record_id),
+        memory.DeleteWMRecordRequest(working_memory_id=t.blob_record_id, purge=True),
+    ],
+    "RestoreWMRecord": lambda t: [memory.RestoreWMRecordRequest(working_memory_id=t.record_id)],
+    "ListWMRecordActions": lambda t: [memory.ListWMRecordActionsRequest(working_memory_id=t.record_id)],
+    "UploadBlob": lambda t: [
+        _upload(entity_node_id=t.node_id, app_id=t.app_id),
+        _upload(working_memory_id=t.record_id, name=t.record_name),
+        _upload(request_id=t.request_id),
+    ],
+    "GetBlob": lambda t: [
+        memory.GetBlobRequest(working_memory_id=t.blob_record_id),
+        memory.GetBlobRequest(blob_key=t.blob_key, offset_bytes=1, length_bytes=5),
+    ],
+    "GetContent": lambda t: [
+        memory.GetContentRequest(working_memory_id=t.record_id),
+        memory.GetContentRequest(blob_key=t.blob_key),
+    ],
+    "DeleteBlob": lambda t: [
+        memory.DeleteBlobRequest(working_memory_id=t.blob_record_id),
+        memory.DeleteBlobRequest(blob_key=t.blob_key),
+    ],
+    "ListBlobs": lambda t: [memory.ListBlobsRequest(entity_node_id=t.node_id)],
+    "GetChatHistory": lambda t: [
+        history.GetChatHistoryRequest(node_id=t.node_id),
+        history.GetChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
+    ],
+    "StreamChatHistory": lambda t: [
+        history.StreamChatHistoryRequest(node_id=t.node_id, strict=True),
+        history.StreamChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name),
+    ],
+    "RegisterMapping": lambda t: [
+        history.RegisterMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name, rules=_RULES),
+        history.RegisterMappingRequest(
+            app_id=t.app_id,
+            mapping_name=t.mapping_name,
+            rules=history.MappingRules(role_field="role", content_field="content", role_mapping={"a": "user"}),
+        ),
+    ],
+    "GetMapping": lambda t: [history.GetMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
+    "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
+}
+
+
+def cases(rpc: Rpc, t: Things) -> list[Case]:
+    """Return the requests of an RPC; none of one that the table lacks."""
+    return list(CASES[rpc.name](t)) if rpc.name in CASES else []

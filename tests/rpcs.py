@@ -1,0 +1,75 @@
+"""Every RPC of every proto, found by reflection: a test that walks them meets a new one the day it is added."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+import contextgraph
+
+PACKAGE = Path(contextgraph.__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rpc:
+    """One RPC."""
+
+    name: str  # "GetNode"
+    service: str  # "contextgraph.entity.v1.EntityGraph"
+    request: type[Message]
+    response: type[Message]
+    client_streaming: bool
+    server_streaming: bool
+
+    @property
+    def path(self) -> str:
+        return f"/{self.service}/{self.name}"
+
+    @property
+    def process(self) -> str:
+        """Which of our servers answers it: "entity" or "context"."""
+        return self.service.split(".")[1]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def all_rpcs() -> list[Rpc]:
+    """Return the RPCs of all generated modules, in the order of modules and protos."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*_pb2.py")):
+        module = importlib.import_module(".".join(["contextgraph", *path.relative_to(PACKAGE).with_suffix("").parts]))
+        for service in module.DESCRIPTOR.services_by_name.values():
+            found += [
+                Rpc(
+                    name=method.name,
+                    service=service.full_name,
+                    request=GetMessageClass(method.input_type),
+                    response=GetMessageClass(method.output_type),
+                    client_streaming=method.client_streaming,
+                    server_streaming=method.server_streaming,
+                )
+                for method in service.methods
+            ]
+    return found
+
+
+def fields(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:
+    """Yield the path of every field of a message, those of its messages too; one that holds itself is not entered."""
+    for field in descriptor.fields:
+        here = (*path, field)
+        yield here
+        entered = {descriptor.full_name} | {one.containing_type.full_name for one in path}
+        if field.message_type is not None and field.message_type.full_name not in entered:
+            yield from fields(field.message_type, here)
+
+
+def dotted(path: tuple[FieldDescriptor, ...]) -> str:
+    """Return the path of a field as errors name it: "header.request_id"."""
+    return ".".join(field.name for field in path)
