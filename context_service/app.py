@@ -28,7 +28,7 @@ from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from service_runtime import background, keys, probe, server
+from service_runtime import access, background, probe, server
 from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -56,7 +56,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     """
     server.check_exposure(
         settings.context_service_host,
-        authenticated=keys.needs_key(settings) or callers is not None,
+        authenticated=access.needs_key(settings) or callers is not None,
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
@@ -106,7 +106,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready, entity_ready],
             ),
         ]
-        callers = callers or keys.authenticator(settings, database)
+        callers = callers or access.authenticator(settings, database)
         yield await stack.enter_async_context(server.running(services, callers, options))
 
 

@@ -16,7 +16,7 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import background, keys, server
+from service_runtime import access, background, server
 from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -58,7 +58,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     """
     server.check_exposure(
         settings.entity_service_host,
-        authenticated=keys.needs_key(settings) or callers is not None,
+        authenticated=access.needs_key(settings) or callers is not None,
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
@@ -88,5 +88,5 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready],
             )
         ]
-        callers = callers or keys.authenticator(settings, database)
+        callers = callers or access.authenticator(settings, database)
         yield await stack.enter_async_context(server.running(services, callers, options))

@@ -50,6 +50,14 @@ class Authenticator(Protocol):
         ...
 
 
+class Finder(Protocol):
+    """Knows some of the keys or tokens that callers show."""
+
+    async def find(self, secret: str) -> Principal | None:
+        """Return whom a key or token stands for; None if it is not valid, or not one of these."""
+        ...
+
+
 class ApiKeys:
     """A fixed set of keys, held as hashes: the comparison takes the same time for any wrong key."""
 
@@ -57,20 +65,20 @@ class ApiKeys:
         """Take the principals by their key in clear text, which is not kept."""
         self._principals = [(_digest(key), principal) for key, principal in principals.items()]
 
-    async def authenticate(self, metadata: Metadata) -> Principal:
-        """Return the principal of the call's key."""
-        found = self.find(credential(metadata))
-        if found is None:
-            raise Unauthenticated("no valid key; send `authorization: Bearer <key>`")
-        return found
-
-    def find(self, key: str) -> Principal | None:
-        """Return the principal of a key, if it is one of these."""
-        digest = _digest(key)
+    async def find(self, secret: str) -> Principal | None:
+        """Return the principal of a key."""
+        digest = _digest(secret)
         found = None
         for known, principal in self._principals:
             if hmac.compare_digest(known, digest):
                 found = principal
+        return found
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the principal of the call's key."""
+        found = await self.find(credential(metadata))
+        if found is None:
+            raise refusal()
         return found
 
 
@@ -80,6 +88,11 @@ class Anonymous:
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the default principal, whatever the metadata says."""
         return ANONYMOUS
+
+
+def refusal() -> Unauthenticated:
+    """Return the one answer to any credential that is not valid."""
+    return Unauthenticated("no valid key; send `authorization: Bearer <key>`")
 
 
 def credential(metadata: Metadata) -> str:

@@ -6,9 +6,7 @@ revoked key works no longer than that, and a wrong one costs the database nothin
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import logging
 import secrets
 import time
 from collections.abc import Sequence
@@ -20,18 +18,13 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import namedtuple_row
 
-from contextgraph.errors import FailedPrecondition, Unauthenticated
-from service_runtime.auth import ANONYMOUS, DEFAULT_TENANT_ID, ApiKeys, Authenticator, Metadata, Principal, credential
+from contextgraph.errors import FailedPrecondition
+from service_runtime.auth import Principal
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
-from service_runtime.settings import ServiceSettings
-
-_log = logging.getLogger("keys")
 
 CACHE_S = 2.0
-FAILURE_DELAY_S = 0.25  # that a caller with a wrong key waits for its answer
 _CACHE_MAX = 10_000
-_DELAYED_MAX = 100
 _USE_NOTED_S = 60
 _PREFIX_CHARS = 12  # "cgk_" and eight of the key
 
@@ -81,64 +74,23 @@ class NoSuchKey(FailedPrecondition):
     reason = "NO_SUCH_KEY"
 
 
-def needs_key(settings: ServiceSettings) -> bool:
-    """Say whether nobody may ever call without a key: in production, and wherever `API_KEY` is set."""
-    if settings.api_key.get_secret_value():
-        return True
-    return settings.environment == "production" and not settings.allow_insecure
-
-
-def authenticator(settings: ServiceSettings, database: Database) -> Authenticator:
-    """Return what checks the calls of a service: `API_KEY`, then the keys in Postgres."""
-    api_key = settings.api_key.get_secret_value()
-    fixed = {api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")} if api_key else {}
-    return StoredKeys(database, ApiKeys(fixed), otherwise=None if needs_key(settings) else ANONYMOUS)
-
-
 class StoredKeys:
-    """Authenticates by the keys in Postgres, behind a fixed set that needs no database.
+    """Finds principals by the keys in Postgres."""
 
-    Args:
-        database: Where the keys are.
-        fixed: Keys of the environment.
-        otherwise: Who may call without a key as long as there is none at all: for development. None: nobody.
-    """
-
-    def __init__(self, database: Database, fixed: ApiKeys, *, otherwise: Principal | None) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._fixed = fixed
-        self._otherwise = otherwise
         self._found: dict[bytes, tuple[float, Principal | None]] = {}  # until when, and who
-        self._open_until = 0.0
-        self._delayed = 0
-        self.failures = 0
+        self._none_until = 0.0
 
-    async def authenticate(self, metadata: Metadata) -> Principal:
-        """Return the principal of the call's key.
+    async def find(self, secret: str) -> Principal | None:
+        """Return the principal of a key that is valid now, or was `CACHE_S` ago.
 
         Raises:
-            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`.
             Unavailable: the database does not answer.
         """
-        key = credential(metadata)
-        if (principal := self._fixed.find(key)) or (principal := await self._find(key)):
-            return principal
-        if self._otherwise is not None and await self._is_open():
-            return self._otherwise
-        self.failures += 1
-        _log.warning("authentication failed", extra={"with_key": bool(key), "failures": self.failures})
-        if self._delayed < _DELAYED_MAX:  # each takes the place of a call
-            self._delayed += 1
-            try:
-                await asyncio.sleep(FAILURE_DELAY_S)
-            finally:
-                self._delayed -= 1
-        raise Unauthenticated("no valid key; send `authorization: Bearer <key>`")
-
-    async def _find(self, key: str) -> Principal | None:
-        if not key:
+        if not secret:
             return None
-        sha256 = _sha256(key)
+        sha256 = _sha256(secret)
         until, principal = self._found.get(sha256, (0.0, None))
         if until < time.monotonic():
             principal = await self._read(sha256)
@@ -146,6 +98,19 @@ class StoredKeys:
                 self._found.clear()  # somebody guesses; those who know their key cost a look each
             self._found[sha256] = (time.monotonic() + CACHE_S, principal)
         return principal
+
+    async def is_empty(self) -> bool:
+        """Say whether nobody has made a key yet; a revoked one counts, so that revoking the last opens nothing.
+
+        Raises:
+            Unavailable: the database does not answer.
+        """
+        if self._none_until < time.monotonic():
+            (row,) = await self._database.untenanted(_ANY_KEY)
+            if row.any_key:
+                return False
+            self._none_until = time.monotonic() + CACHE_S
+        return True
 
     async def _read(self, sha256: bytes) -> Principal | None:
         for row in await self._database.untenanted(_FIND, {"sha256": sha256, "noted_s": _USE_NOTED_S}):
@@ -159,15 +124,6 @@ class StoredKeys:
                 agent_id=row.agent_id,
             )
         return None
-
-    async def _is_open(self) -> bool:
-        """Say whether nobody has made a key yet; a revoked one counts, so that revoking the last opens nothing."""
-        if self._open_until < time.monotonic():
-            (row,) = await self._database.untenanted(_ANY_KEY)
-            if row.any_key:
-                return False
-            self._open_until = time.monotonic() + CACHE_S
-        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,16 @@ class ServiceSettings(BaseSettings):
     api_key: SecretStr = Field(
         SecretStr(""), description="the one key of a single-tenant deployment; empty: no authentication"
     )
+    jwt_issuer: str = Field("", description="OpenID Connect issuer whose tokens are taken too; empty: none are")
+    jwt_audience: str = Field("", description="what a token's `aud` must name")
+    jwt_jwks_url: str = Field("", description="where the issuer's keys are: https://.../jwks.json")
+    jwt_tenant_claim: str = Field("tenant", description="the claim of a token that names its tenant")
+    calls_per_second_of_key: float = Field(
+        0, ge=0, description="calls a second of one key or subject, in this process; 0: any number"
+    )
+    calls_per_second_of_tenant: float = Field(
+        0, ge=0, description="calls a second of one tenant, in this process; 0: any number"
+    )
     allow_insecure: bool = Field(
         False,
         description="listen beyond loopback without authentication: something in front of the service authenticates",
@@ -53,6 +63,16 @@ class ServiceSettings(BaseSettings):
     def _production_is_explicit(self) -> ServiceSettings:
         if self.environment == "production" and self.database_url is None:
             raise ValueError("DATABASE_URL is required in production")
+        return self
+
+    @model_validator(mode="after")
+    def _issuer_is_whole(self) -> ServiceSettings:
+        parts = {"JWT_ISSUER": self.jwt_issuer, "JWT_AUDIENCE": self.jwt_audience, "JWT_JWKS_URL": self.jwt_jwks_url}
+        if any(parts.values()) and not all(parts.values()):
+            missing = ", ".join(name for name, value in parts.items() if not value)
+            raise ValueError(f"tokens need JWT_ISSUER, JWT_AUDIENCE and JWT_JWKS_URL; missing: {missing}")
+        if self.jwt_jwks_url and not self.jwt_jwks_url.startswith(("https://", "http://")):
+            raise ValueError("JWT_JWKS_URL is not an http(s) URL")
         return self
 
     @property

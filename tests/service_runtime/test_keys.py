@@ -20,8 +20,9 @@ from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeI
 from contextgraph.context.v1 import chat_history_pb2, working_memory_pb2
 from contextgraph.entity.v1 import entity_graph_pb2
 from contextgraph.errors import NodeNotFound, PermissionDenied, Unauthenticated
-from service_runtime import keys
-from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
+from service_runtime import access, keys
+from service_runtime.access import Access
+from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
 from service_runtime.scopes import scope_of
@@ -53,7 +54,7 @@ def administration(urls: Urls) -> KeyAdministration:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is remembered and nobody is made to wait, where a test is not about that."""
     monkeypatch.setattr(keys, "CACHE_S", -1.0)
-    monkeypatch.setattr(keys, "FAILURE_DELAY_S", 0.0)
+    monkeypatch.setattr(access, "FAILURE_DELAY_S", 0.0)
 
 
 @pytest.fixture
@@ -68,6 +69,10 @@ async def stack(context_settings, entity_settings) -> AsyncIterator[Addresses]:
 
 def bearer(key: str) -> list[tuple[str, str]]:
     return [("authorization", f"Bearer {key}")]
+
+
+def checking(database: Database) -> Access:
+    return Access([StoredKeys(database)], open_while_empty=None)
 
 
 def new_key(**changes: object) -> NewKey:
@@ -91,7 +96,7 @@ async def test_a_key_is_its_principal(administration: KeyAdministration, databas
     key = administration.create(new_key(tenant="acme", scopes=["read"], user_id="u1", agent_id="a1"))
     (tenant,) = (one for one in administration.tenants() if one.name == "acme")
 
-    principal = await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+    principal = await checking(database).authenticate(bearer(key))
 
     assert principal.tenant_id == tenant.id != DEFAULT_TENANT_ID
     assert (principal.subject, principal.user_id, principal.agent_id) == ("an agent", "u1", "a1")
@@ -105,7 +110,7 @@ async def test_a_list_shows_keys_without_their_secret_and_when_they_were_used(
     (before,) = administration.keys("default")
     assert before.last_used_at is None
 
-    await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+    await checking(database).authenticate(bearer(key))
 
     (after,) = administration.keys("default")
     assert after.last_used_at is not None
@@ -119,7 +124,7 @@ async def test_a_revoked_an_expired_and_an_unknown_key_are_refused_alike(
     administration: KeyAdministration, database: Database
 ):
     revoked, expired = administration.create(new_key()), administration.create(new_key(lifetime=timedelta(seconds=-1)))
-    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
+    authenticator = checking(database)
     await authenticator.authenticate(bearer(revoked))
     administration.revoke(revoked)
     administration.revoke(revoked[:12])  # again is harmless
@@ -139,7 +144,7 @@ async def test_revoking_takes_no_longer_than_what_is_remembered(
 ):
     monkeypatch.setattr(keys, "CACHE_S", 0.2)
     key = administration.create(new_key())
-    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
+    authenticator = checking(database)
     await authenticator.authenticate(bearer(key))
     administration.revoke(key)
     await authenticator.authenticate(bearer(key))  # remembered
@@ -161,13 +166,13 @@ async def test_a_wrong_key_waits_is_counted_and_is_in_no_log(
         return await untenanted(sql, parameters)
 
     monkeypatch.setattr(database, "untenanted", counted)
-    authenticator = StoredKeys(database, ApiKeys({}), otherwise=None)
-    with caplog.at_level(logging.DEBUG, logger="keys"):
+    authenticator = checking(database)
+    with caplog.at_level(logging.DEBUG, logger="access"):
         for _ in range(2):
             started = asyncio.get_running_loop().time()
             with pytest.raises(Unauthenticated):
                 await authenticator.authenticate(bearer(NOT_ONE))
-            assert asyncio.get_running_loop().time() - started >= keys.FAILURE_DELAY_S * 0.9
+            assert asyncio.get_running_loop().time() - started >= access.FAILURE_DELAY_S * 0.9
 
     assert len(asked) == 1
     assert [record.failures for record in caplog.records] == [1, 2]
@@ -202,7 +207,7 @@ async def test_development_is_open_until_the_first_key_and_never_again(
 def test_production_needs_a_key(entity_settings, changes: dict[str, object], needed: bool):
     settings = type(entity_settings).model_validate({**entity_settings.model_dump(), **changes})
 
-    assert keys.needs_key(settings) is needed
+    assert access.needs_key(settings) is needed
 
 
 @pytest.mark.usefixtures("at_once")
@@ -254,7 +259,7 @@ async def test_an_operator_makes_lists_and_revokes_keys(run, database: Database)
     key = made.stdout.strip()
     assert made.stdout.count("\n") == 1
     assert "not shown again" in made.stderr
-    assert (await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))).scopes == {"read"}
+    assert (await checking(database).authenticate(bearer(key))).scopes == {"read"}
 
     table = run("keys", "list", "--tenant", "acme").stdout
     assert "billing agent" in table
@@ -265,7 +270,7 @@ async def test_an_operator_makes_lists_and_revokes_keys(run, database: Database)
 
     assert run("keys", "revoke", key[:12]).stdout == "revoked\n"
     with pytest.raises(Unauthenticated):
-        await StoredKeys(database, ApiKeys({}), otherwise=None).authenticate(bearer(key))
+        await checking(database).authenticate(bearer(key))
 
 
 def test_what_is_not_there_is_said(run, administration: KeyAdministration):

@@ -308,6 +308,12 @@ class TooManyCalls(ResourceExhausted):
     reason = "TOO_MANY_CALLS"
 
 
+class RateLimited(ResourceExhausted):
+    """The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again."""
+
+    reason = "RATE_LIMITED"
+
+
 class Unauthenticated(ContextGraphError):
     """No valid key or token came with the call."""
 

@@ -1,0 +1,164 @@
+"""Who may call: the credential's principal, and how often it may.
+
+A credential is looked for where it is cheapest first: the key of the environment, tokens of the issuer, keys in
+Postgres.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+
+from contextgraph.errors import RateLimited
+from service_runtime.auth import (
+    ANONYMOUS,
+    DEFAULT_TENANT_ID,
+    ApiKeys,
+    Authenticator,
+    Finder,
+    Metadata,
+    Principal,
+    credential,
+    refusal,
+)
+from service_runtime.keys import StoredKeys
+from service_runtime.postgres import Database
+from service_runtime.settings import ServiceSettings
+
+_log = logging.getLogger("access")
+
+FAILURE_DELAY_S = 0.25  # that a caller without a valid credential waits for its answer
+_DELAYED_MAX = 100
+_BUCKETS_MAX = 10_000
+
+
+def needs_key(settings: ServiceSettings) -> bool:
+    """Say whether nobody may ever call without a key: in production, and wherever a key or an issuer is configured."""
+    if settings.api_key.get_secret_value() or settings.jwt_issuer:
+        return True
+    return settings.environment == "production" and not settings.allow_insecure
+
+
+def authenticator(settings: ServiceSettings, database: Database) -> Authenticator:
+    """Return what checks the calls of a service.
+
+    Raises:
+        CannotCheckTokens: an issuer is configured, and the package that checks its tokens is not installed.
+    """
+    finders: list[Finder] = []
+    if api_key := settings.api_key.get_secret_value():
+        finders.append(ApiKeys({api_key: Principal(tenant_id=DEFAULT_TENANT_ID, subject="api-key")}))
+    if settings.jwt_issuer:
+        from service_runtime.tokens import Tokens  # only who has an issuer needs its package
+
+        finders.append(Tokens(settings, database))
+    stored = StoredKeys(database)
+    return Access(
+        [*finders, stored],
+        open_while_empty=None if needs_key(settings) else stored,
+        per_subject=settings.calls_per_second_of_key,
+        per_tenant=settings.calls_per_second_of_tenant,
+    )
+
+
+class Access:
+    """Authenticates, and bounds how often a subject and a tenant may call.
+
+    Args:
+        finders: Who know the credentials, the cheapest first.
+        open_while_empty: As long as these are none, anybody may call without a key: for development.
+        per_subject: Calls a second; 0: any number. A burst of as many, ten at least, may come at once.
+        per_tenant: The same for all subjects of a tenant together, in this process.
+    """
+
+    def __init__(
+        self,
+        finders: Sequence[Finder],
+        *,
+        open_while_empty: StoredKeys | None,
+        per_subject: float = 0,
+        per_tenant: float = 0,
+    ) -> None:
+        self._finders = finders
+        self._open_while_empty = open_while_empty
+        self._limits = [
+            limit
+            for limit in (
+                RateLimit("CALLS_PER_SECOND_OF_KEY", per_subject, of_subject=True),
+                RateLimit("CALLS_PER_SECOND_OF_TENANT", per_tenant, of_subject=False),
+            )
+            if limit.rate
+        ]
+        self._delayed = 0
+        self.failures = 0
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        """Return the principal of the call's credential.
+
+        Raises:
+            Unauthenticated: there is no valid one; said after `FAILURE_DELAY_S`.
+            RateLimited: it calls too often.
+            Unavailable: the database, or the issuer, does not answer.
+        """
+        principal = await self._find(credential(metadata))
+        if principal is None:
+            await self._failed()
+            raise refusal()
+        for limit in self._limits:
+            limit.take(principal)
+        return principal
+
+    async def _find(self, secret: str) -> Principal | None:
+        if secret:
+            for finder in self._finders:
+                if principal := await finder.find(secret):
+                    return principal
+        if self._open_while_empty is not None and await self._open_while_empty.is_empty():
+            return ANONYMOUS
+        return None
+
+    async def _failed(self) -> None:
+        """Count it, and let the caller wait: but not so many that they take the place of others' calls."""
+        self.failures += 1
+        _log.warning("authentication failed", extra={"failures": self.failures})
+        if self._delayed >= _DELAYED_MAX:
+            return
+        self._delayed += 1
+        try:
+            await asyncio.sleep(FAILURE_DELAY_S)
+        finally:
+            self._delayed -= 1
+
+
+class RateLimit:
+    """A token bucket for each subject or tenant (RFC 2697 calls its size the burst)."""
+
+    def __init__(self, name: str, rate: float, *, of_subject: bool) -> None:
+        self.rate = rate  # calls a second
+        self._name = name
+        self._burst = max(rate, 10.0)
+        self._of_subject = of_subject
+        self._left: dict[tuple[object, ...], tuple[float, float]] = {}  # calls that were left, and when
+
+    def take(self, principal: Principal) -> None:
+        """Take a call.
+
+        Raises:
+            RateLimited: none is left; says when there is one again.
+        """
+        whose = (principal.tenant_id, principal.subject) if self._of_subject else (principal.tenant_id,)
+        now = time.monotonic()
+        left, at = self._left.pop(whose, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self.rate)
+        if len(self._left) >= _BUCKETS_MAX:
+            del self._left[next(iter(self._left))]  # who has not called for longest, and so has a full one again
+        self._left[whose] = (left - 1 if left >= 1 else left, now)
+        if left < 1:
+            raise RateLimited(
+                f"more than {self.rate:g} calls a second",
+                limit=self._name,
+                limit_max=self.rate,
+                retry_after_s=(1 - left) / self.rate,
+            )

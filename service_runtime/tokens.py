@@ -1,0 +1,124 @@
+"""Tokens of an OpenID Connect issuer, as a second way to authenticate.
+
+A token is a JWT (RFC 7519) that the issuer signed with one of the keys of its JWKS (RFC 7517). Its `sub` is the
+subject, its `scope` (RFC 8693: names with spaces between them) the scopes, and one claim names the tenant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+from uuid import UUID
+
+from contextgraph.errors import FailedPrecondition, Unavailable
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database
+from service_runtime.scopes import SCOPES
+from service_runtime.settings import ServiceSettings
+
+try:
+    import jwt
+    import jwt.algorithms
+except ModuleNotFoundError as error:
+    raise FailedPrecondition("JWT_ISSUER needs the package PyJWT: pip install 'context-service[oidc]'") from error
+
+_log = logging.getLogger("tokens")
+
+# Signatures of key pairs only: with a shared secret, the issuer's public key would be one.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+LEEWAY_S = 30.0  # between the issuer's clock and ours
+JWKS_LIFETIME_S = 300.0
+JWKS_RETRY_S = 5.0  # between two requests for a key that is not there, or an issuer that is away
+JWKS_TIMEOUT_S = 5.0
+TOKEN_CHARS_MAX = 16 * 1024
+_TENANT_LIFETIME_S = 60.0
+
+_TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
+
+
+class Tokens:
+    """Finds principals by tokens of one issuer."""
+
+    def __init__(self, settings: ServiceSettings, database: Database) -> None:
+        self._issuer = settings.jwt_issuer
+        self._audience = settings.jwt_audience
+        self._tenant_claim = settings.jwt_tenant_claim
+        self._database = database
+        self._jwks = jwt.PyJWKClient(settings.jwt_jwks_url, cache_jwk_set=False, timeout=JWKS_TIMEOUT_S)
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._asked_at = -JWKS_LIFETIME_S
+        self._asking = asyncio.Lock()
+        self._tenants: dict[str, tuple[float, UUID]] = {}
+
+    async def find(self, secret: str) -> Principal | None:
+        """Return whom a valid token stands for.
+
+        Raises:
+            Unavailable: its key is not known, and the issuer does not answer; or the database does not.
+        """
+        if secret.count(".") != 2 or len(secret) > TOKEN_CHARS_MAX:
+            return None
+        try:
+            header = jwt.get_unverified_header(secret)
+            key_id = header.get("kid")
+            if header.get("alg") not in ALGORITHMS or not isinstance(key_id, str):
+                return None
+            key = await self._key(key_id)
+            if key is None:
+                return None
+            claims: dict[str, Any] = jwt.decode(
+                secret,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._audience,
+                issuer=self._issuer,
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            _log.info("token refused", extra={"why": type(error).__name__})
+            return None
+        return await self._principal(claims)
+
+    async def _principal(self, claims: dict[str, Any]) -> Principal | None:
+        tenant, subject, scope = claims.get(self._tenant_claim), claims["sub"], claims.get("scope", "")
+        if not (isinstance(tenant, str) and isinstance(scope, str) and 0 < len(subject) <= 512) or "\0" in tenant:
+            return None
+        tenant_id = await self._tenant(tenant)
+        if tenant_id is None:
+            return None
+        scopes = frozenset(scope.split()) & frozenset(SCOPES)
+        return Principal(tenant_id=tenant_id, subject=subject, user_id=subject, scopes=scopes)
+
+    async def _tenant(self, name: str) -> UUID | None:
+        until, tenant_id = self._tenants.get(name, (0.0, None))
+        if tenant_id is not None and until > time.monotonic():
+            return tenant_id
+        for row in await self._database.untenanted(_TENANT, {"name": name}):
+            self._tenants[name] = (time.monotonic() + _TENANT_LIFETIME_S, row.id)
+            found: UUID = row.id
+            return found
+        return None
+
+    async def _key(self, key_id: str) -> jwt.PyJWK | None:
+        """Return a key of the issuer; asked again for a new key, and now and then for those it took back."""
+        if self._is_current(key_id):
+            return self._keys.get(key_id)
+        async with self._asking:
+            if not self._is_current(key_id):
+                self._asked_at = time.monotonic()
+                try:
+                    found = await asyncio.to_thread(self._jwks.get_signing_keys)
+                except (jwt.PyJWTError, ValueError) as error:
+                    _log.warning("issuer does not answer", extra={"error": str(error)})
+                    if key_id not in self._keys:
+                        raise Unavailable("the token's issuer does not answer", dependency="jwt-issuer") from error
+                else:
+                    self._keys = {key.key_id: key for key in found if key.key_id}
+        return self._keys.get(key_id)
+
+    def _is_current(self, key_id: str) -> bool:
+        age_s = time.monotonic() - self._asked_at
+        return age_s < (JWKS_LIFETIME_S if key_id in self._keys else JWKS_RETRY_S)

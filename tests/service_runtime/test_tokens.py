@@ -1,0 +1,220 @@
+"""Tokens of an issuer: signed by a key of its JWKS, for us, and still valid; anything else is nobody."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from contextgraph.errors import Unavailable
+from service_runtime import tokens
+from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.keys import KeyAdministration
+from service_runtime.postgres import Database
+from service_runtime.tokens import Tokens
+from tests.conftest import Urls
+
+ISSUER, AUDIENCE = "https://issuer.example", "context-service"
+RSA, OTHER_RSA = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
+EC, ED = ec.generate_private_key(ec.SECP256R1()), ed25519.Ed25519PrivateKey.generate()
+_MAKERS = {
+    rsa.RSAPrivateKey: jwt.algorithms.RSAAlgorithm,
+    ec.EllipticCurvePrivateKey: jwt.algorithms.ECAlgorithm,
+    ed25519.Ed25519PrivateKey: jwt.algorithms.OKPAlgorithm,
+}
+
+
+class Issuer:
+    """Serves its keys over HTTP."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Any] = {"rsa": RSA, "ec": EC, "ed": ED}
+        self.asked = 0
+        self.status = 200
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.asked += 1
+                self.send_response(issuer.status)
+                self.end_headers()
+                self.wfile.write(issuer.jwks())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/jwks.json"
+
+    def jwks(self) -> bytes:
+        algorithms = {"rsa": "RS256", "ec": "ES256", "ed": "EdDSA"}
+        keys = []
+        for key_id, key in self.keys.items():
+            maker = next(maker for kind, maker in _MAKERS.items() if isinstance(key, kind))
+            public = maker.to_jwk(key.public_key(), as_dict=True)
+            keys.append({**public, "kid": key_id, "use": "sig", "alg": algorithms.get(key_id, "RS256")})
+        return json.dumps({"keys": keys}).encode()
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    made = Issuer()
+    thread = threading.Thread(target=made.server.serve_forever, args=(0.01,))
+    thread.start()
+    yield made
+    made.server.shutdown()
+    thread.join()
+    made.server.server_close()
+
+
+@pytest.fixture
+async def found(database: Database, entity_settings, issuer: Issuer) -> AsyncIterator[Tokens]:
+    settings = type(entity_settings).model_validate(
+        {
+            **entity_settings.model_dump(),
+            "jwt_issuer": ISSUER,
+            "jwt_audience": AUDIENCE,
+            "jwt_jwks_url": issuer.url,
+        }
+    )
+    yield Tokens(settings, database)
+
+
+def token(key: Any = RSA, *, algorithm: str = "RS256", kid: str | None = "rsa", **changes: Any) -> str:
+    claims = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": "user-7",
+        "tenant": "default",
+        "scope": "openid read write",
+        "exp": time.time() + 300,
+    }
+    claims = {name: value for name, value in {**claims, **changes}.items() if value is not None}
+    return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid} if kid else {})
+
+
+def encoded(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(("key", "algorithm", "kid"), [(RSA, "RS256", "rsa"), (EC, "ES256", "ec"), (ED, "EdDSA", "ed")])
+async def test_a_token_of_the_issuer_is_its_subject(found: Tokens, key: Any, algorithm: str, kid: str):
+    principal = await found.find(token(key, algorithm=algorithm, kid=kid))
+
+    assert principal is not None
+    assert (principal.tenant_id, principal.subject, principal.user_id) == (DEFAULT_TENANT_ID, "user-7", "user-7")
+    assert principal.scopes == {"read", "write"}
+
+
+async def test_a_claim_names_the_tenant(found: Tokens, urls: Urls):
+    assert await found.find(token(tenant="acme")) is None
+
+    KeyAdministration(urls.admin).add_tenant("acme")
+
+    principal = await found.find(token(tenant="acme"))
+    assert principal is not None
+    assert principal.tenant_id != DEFAULT_TENANT_ID
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aud": "another-service"},
+        {"aud": None},
+        {"iss": "https://elsewhere.example"},
+        {"iss": None},
+        {"exp": time.time() - 60},
+        {"exp": None},
+        {"nbf": time.time() + 3600},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": "x" * 513},
+        {"tenant": None},
+        {"tenant": ["default"]},
+        {"tenant": "a\0b"},
+        {"scope": ["read"]},
+        {"key": OTHER_RSA},
+        {"kid": None},
+        {"kid": "ec"},
+        {"algorithm": "HS256", "key": "a secret of thirty-two characters"},
+    ],
+    ids=str,
+)
+async def test_any_other_token_is_nobody(found: Tokens, changes: dict[str, Any]):
+    assert await found.find(token(**changes)) is None
+
+
+@pytest.mark.parametrize("algorithm", ["none", "None", "nOnE", "", None, 7])
+async def test_a_token_that_says_it_needs_no_signature_is_nobody(found: Tokens, algorithm: object):
+    signed = token()
+    header = encoded({"alg": algorithm, "kid": "rsa", "typ": "JWT"})
+
+    assert await found.find(f"{header}.{signed.split('.')[1]}.") is None
+    assert await found.find(f"{header}.{signed.split('.')[1]}.{signed.split('.')[2]}") is None
+
+
+async def test_the_public_key_is_no_shared_secret(found: Tokens):
+    public = RSA.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    text = f"{encoded({'alg': 'HS256', 'kid': 'rsa'})}.{token().split('.')[1]}"
+    signature = base64.urlsafe_b64encode(hmac.digest(public, text.encode(), hashlib.sha256)).rstrip(b"=").decode()
+
+    assert await found.find(f"{text}.{signature}") is None
+
+
+@pytest.mark.parametrize("text", ["", "..", "a.b.c", "....", "é.é.é", "x" * 20_000, "." * 2 + "x" * 20_000])
+async def test_what_is_no_token_is_nobody(found: Tokens, text: str):
+    assert await found.find(text) is None
+
+
+async def test_a_new_key_of_the_issuer_is_found_and_one_that_it_took_back_is_forgotten(
+    found: Tokens, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+):
+    assert await found.find(token()) is not None
+    issuer.keys = {"new": OTHER_RSA}
+    monkeypatch.setattr(tokens, "JWKS_RETRY_S", 0.0)
+
+    assert await found.find(token(OTHER_RSA, kid="new")) is not None
+    assert await found.find(token()) is None
+
+
+async def test_unknown_keys_do_not_flood_the_issuer(found: Tokens, issuer: Issuer):
+    await found.find(token())
+    asked = issuer.asked
+
+    for number in range(20):
+        assert await found.find(token(kid=f"made-up-{number}")) is None
+
+    assert issuer.asked == asked
+
+
+async def test_an_issuer_that_is_away_fails_only_tokens_with_keys_that_are_not_known(
+    found: Tokens, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+):
+    assert await found.find(token()) is not None
+    issuer.status = 500
+    monkeypatch.setattr(tokens, "JWKS_RETRY_S", 0.0)
+    monkeypatch.setattr(tokens, "JWKS_LIFETIME_S", 0.0)
+
+    assert await found.find(token()) is not None
+    with pytest.raises(Unavailable) as caught:
+        await found.find(token(OTHER_RSA, kid="new"))
+    assert caught.value.metadata["dependency"] == "jwt-issuer"
+
+
+async def test_changed_tokens_are_nobody(found: Tokens):
+    header, claims, signature = token().split(".")
+    richer = encoded({**json.loads(base64.urlsafe_b64decode(claims + "==")), "scope": "admin"})
+
+    assert await found.find(f"{header}.{richer}.{signature}") is None
+    assert await found.find(f"{header}.{claims}.{signature[:-4]}AAAA") is None
