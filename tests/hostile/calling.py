@@ -74,7 +74,7 @@ class Outcome:
         status = self.status
         texts = [self.error.details() or "", status.message]
         for info in _infos(status):
-            texts += [info.reason, *info.metadata.keys(), *info.metadata.values()]
+            texts += [info.reason, *(text for item in sorted(info.metadata.items()) for text in item)]
         for bad_request in _of_type(status, BadRequest):
             for violation in bad_request.field_violations:
                 texts += [violation.field, violation.description]

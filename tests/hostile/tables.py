@@ -1,0 +1,55 @@
+"""The tables and views of the database, found in its catalogue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import sql
+
+SCHEMAS = ["access", "context", "entity"]
+
+
+def relations(url: str) -> dict[str, bool]:
+    """Return all tables and views by name, and whether their rows have a tenant."""
+    with psycopg.connect(url) as connection:
+        return dict(
+            connection.execute(
+                "SELECT c.relnamespace::regnamespace || '.' || c.relname, EXISTS ("
+                "  SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
+                " FROM pg_class c WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+                "  AND c.relnamespace::regnamespace::text = ANY (%s)"
+                " ORDER BY 1",
+                (SCHEMAS,),
+            ).fetchall()
+        )
+
+
+def rows_of(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
+    """Return how many rows a tenant has in each table, and a checksum over them."""
+    found = {}
+    with psycopg.connect(superuser_url) as connection:
+        for name, has_tenant in relations(superuser_url).items():
+            if has_tenant:
+                statement = sql.SQL(
+                    "SELECT count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))"
+                    " FROM {} t WHERE tenant_id = %s"
+                ).format(sql.Identifier(*name.split(".")))
+                row = connection.execute(statement, (tenant_id,)).fetchone()
+                assert row is not None
+                found[name] = (row[0], row[1])
+    return found
+
+
+@contextmanager
+def switched_off(admin_url: str, table: str) -> Iterator[None]:
+    """Take row-level security off a table for the block."""
+    name = sql.Identifier(*table.split("."))
+    with psycopg.connect(admin_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(name))
+        try:
+            yield
+        finally:
+            connection.execute(sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(name))

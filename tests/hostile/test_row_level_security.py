@@ -1,0 +1,185 @@
+"""Every table and view, asked directly as the services' role: of another tenant there is nothing to see and to change.
+
+Found in the catalogue: a new table is in these tests the day it is added, and fails them until a tenant has a row.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
+from tests.hostile.calling import AnyTenant, Client
+from tests.hostile.tables import SCHEMAS, relations, switched_off
+from tests.hostile.things import seeded
+
+OURS, OTHERS = OTHER_PRINCIPAL.tenant_id, PRINCIPAL.tenant_id
+
+# What is under no policy, and why nobody learns anything of another by it.
+OPEN = {
+    "access.api_key": "hashes of keys, looked for before it is known whose they are",
+    "access.migration": "what is installed",
+    "access.tenant": "ids and names of tenants: no RPC reads it",
+    "context.mapping_revision": "one number, for the replicas",
+    "context.migration": "what is installed",
+    "entity.migration": "what is installed",
+}
+
+# Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
+ROWS = {
+    "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
+    "entity.embedding": (
+        "owner_kind, owner_id, name, dimension, vector",
+        "'node', (SELECT id FROM entity.node LIMIT 1), 'text', 1, '[1]'",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
+    """A database in which two tenants have rows in every table."""
+    with cloned(postgres) as urls:
+        with (
+            running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyTenant()) as addresses,
+            Client.open(addresses) as client,
+        ):
+            for tenant_id in (OURS, OTHERS):
+                seeded(client, tenant_id)
+        with psycopg.connect(urls.admin, autocommit=True) as connection:
+            for table, (columns, values) in ROWS.items():
+                for tenant_id in (OURS, OTHERS):
+                    statement = f"INSERT INTO {table} (tenant_id, {columns}) VALUES (%s, {values})"
+                    connection.execute(statement.encode(), (tenant_id,))
+        yield urls
+
+
+def tenanted(urls: Urls) -> list[str]:
+    return [name for name in relations(urls.superuser) if name not in OPEN]
+
+
+def test_every_relation_has_a_tenant_or_a_reason_for_none(filled: Urls):
+    without = {name for name, has_tenant in relations(filled.superuser).items() if not has_tenant}
+    assert without <= set(OPEN), "give it a tenant_id and the policy, or a line in OPEN"
+
+
+def test_no_tenant_sees_or_changes_a_row_of_another(filled: Urls):
+    for table in tenanted(filled):
+        check(filled, table)
+
+
+def test_without_a_tenant_there_are_no_rows(filled: Urls):
+    with psycopg.connect(filled.service) as connection:
+        for table in tenanted(filled):
+            assert count(connection, table) == 0, table
+
+
+def test_every_table_is_checked_for_real(filled: Urls):
+    """Each table is opened once, and the check must say so; and closed to all, which it must say too."""
+    for table in tenanted(filled):
+        if is_view(filled, table):
+            continue
+        with switched_off(filled.admin, table), pytest.raises(AssertionError, match="sees"):
+            check(filled, table)
+        with psycopg.connect(filled.admin, autocommit=True) as connection:
+            name = sql.Identifier(*table.split("."))
+            connection.execute(sql.SQL("ALTER POLICY tenant ON {} USING (false)").format(name))
+            try:
+                with pytest.raises(AssertionError, match="its own"):
+                    check(filled, table)
+            finally:
+                connection.execute(sql.SQL("ALTER POLICY tenant ON {} USING ({})").format(name, sql.SQL(POLICY)))
+        check(filled, table)
+
+
+def test_a_view_that_forgets_the_tenant_is_found(filled: Urls):
+    """A view of the owner's reads below the policies of its tables."""
+    with psycopg.connect(filled.admin, autocommit=True) as connection:
+        connection.execute("CREATE VIEW entity.leaking AS SELECT id, tenant_id FROM entity.node")
+        connection.execute(f"GRANT SELECT ON entity.leaking TO {SERVICE_ROLE}".encode())
+        try:
+            with pytest.raises(AssertionError, match=r"entity\.leaking"):
+                test_no_tenant_sees_or_changes_a_row_of_another(filled)
+        finally:
+            connection.execute("DROP VIEW entity.leaking")
+
+
+def test_every_policy_is_the_one_policy(filled: Urls):
+    with psycopg.connect(filled.superuser) as connection:
+        policies = connection.execute(
+            "SELECT schemaname || '.' || tablename, policyname, permissive, cmd, qual, with_check"
+            " FROM pg_policies WHERE schemaname = ANY (%s)",
+            (SCHEMAS,),
+        ).fetchall()
+    ((name, permissive, command, qual, with_check),) = {policy[1:] for policy in policies}
+    assert (name, permissive, command) == ("tenant", "PERMISSIVE", "ALL")
+    assert "current_setting('app.tenant'::text, true)" in qual
+    assert with_check is None  # of what is written, `qual` must hold too
+    assert sorted(policy[0] for policy in policies) == [one for one in tenanted(filled) if not is_view(filled, one)]
+
+
+POLICY = "tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
+
+
+def check(urls: Urls, table: str) -> None:
+    """Assert that a tenant has all of its own rows of a table, and sees and changes nothing of another's."""
+    with psycopg.connect(urls.superuser) as connection:
+        in_all = {tenant_id: count(connection, table, tenant_id) for tenant_id in (OURS, OTHERS)}
+        others_row = row_of(connection, table, OTHERS)
+    assert in_all[OTHERS] and in_all[OURS], f"no row of a tenant in {table}: let `seeded` or ROWS make one"
+    name = sql.Identifier(*table.split("."))
+    with psycopg.connect(urls.service) as connection:
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
+        assert count(connection, table, OURS) == in_all[OURS], f"a tenant misses rows of its own in {table}"
+        assert count(connection, table) == in_all[OURS], f"a tenant sees rows of another in {table}"
+        if is_view(urls, table):
+            return
+        for verb, statement in (
+            ("UPDATE", sql.SQL("UPDATE {} SET tenant_id = tenant_id WHERE tenant_id = %s").format(name)),
+            ("DELETE", sql.SQL("DELETE FROM {} WHERE tenant_id = %s").format(name)),
+        ):
+            if granted(connection, table, verb):
+                assert connection.execute(statement, (OTHERS,)).rowcount == 0, (
+                    f"{verb} reaches rows of another in {table}"
+                )
+        if granted(connection, table, "INSERT"):
+            insert = sql.SQL(
+                "INSERT INTO {} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_record(NULL::{}, %s)"
+            ).format(name, name)
+            try:
+                connection.execute(insert, (others_row,))
+            except psycopg.errors.InsufficientPrivilege as error:
+                assert "row-level security" in str(error)
+            else:
+                raise AssertionError(f"a tenant writes a row of another in {table}")
+
+
+def count(connection: psycopg.Connection, table: str, tenant_id: uuid.UUID | None = None) -> int:
+    statement = sql.SQL("SELECT count(*) FROM {} WHERE tenant_id = %s OR %s").format(sql.Identifier(*table.split(".")))
+    row = connection.execute(statement, (tenant_id, tenant_id is None)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def row_of(connection: psycopg.Connection, table: str, tenant_id: uuid.UUID) -> str | None:
+    statement = sql.SQL("SELECT to_jsonb(t)::text FROM {} t WHERE tenant_id = %s LIMIT 1")
+    row = connection.execute(statement.format(sql.Identifier(*table.split("."))), (tenant_id,)).fetchone()
+    return None if row is None else row[0]
+
+
+def granted(connection: psycopg.Connection, table: str, verb: str) -> bool:
+    row = connection.execute("SELECT has_table_privilege(%s, %s)", (table, verb)).fetchone()
+    return row is not None and bool(row[0])
+
+
+def is_view(urls: Urls, table: str) -> bool:
+    with psycopg.connect(urls.superuser) as connection:
+        row = connection.execute(
+            "SELECT relkind IN ('v', 'm') FROM pg_class WHERE oid = %s::regclass", (table,)
+        ).fetchone()
+    return row is not None and bool(row[0])

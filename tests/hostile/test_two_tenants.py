@@ -1,0 +1,185 @@
+"""Another tenant's id is answered exactly as one that never was, by every RPC; and Postgres alone would see to it.
+
+Each request of `CASES` is made three times: by its owner; by a tenant that has nothing, naming what the owner has; and
+by another such tenant, naming what never was. The last two must have the same answer, the owner's text must not be in
+it, and the owner's rows must stay as they are. Then the owner makes them again while the services believe that they
+work for it but Postgres is told another tenant: what they select and write is right by every filter of their own,
+and only row-level security stands in between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from service_runtime.postgres import Tenant
+from tests.conftest import Urls
+from tests.hostile.calling import Case, Client, Outcome
+from tests.hostile.tables import rows_of, switched_off
+from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
+from tests.rpcs import Rpc
+
+NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
+
+# What differs between any two calls: ids, keys and call ids that the server makes, and the order of writing.
+MADE = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
+)
+COUNTED = re.compile(r"^\s*seq: \d+$", re.MULTILINE)
+
+
+@pytest.fixture(params=list(RPCS.values()), ids=str)
+def rpc(request: pytest.FixtureRequest) -> Rpc:
+    found: Rpc = request.param
+    return found
+
+
+def test_the_services_connect_as_a_role_that_passes_no_policy(client: Client, shared_urls: Urls):
+    """Else all that follows would prove nothing."""
+    with psycopg.connect(shared_urls.superuser) as connection:
+        roles = connection.execute(
+            "SELECT DISTINCT a.application_name, r.rolsuper, r.rolbypassrls,"
+            " EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            "  WHERE n.nspname IN ('access', 'context', 'entity') AND pg_has_role(r.oid, c.relowner, 'MEMBER'))"
+            " FROM pg_stat_activity a JOIN pg_roles r ON r.rolname = a.usename"
+            " WHERE a.datname = current_database() AND a.application_name LIKE '%-service'"
+        ).fetchall()
+    assert sorted(roles) == [("context-service", False, False, False), ("entity-service", False, False, False)]
+
+
+def test_what_is_anothers_is_answered_as_what_never_was(rpc: Rpc, client: Client, shared_urls: Urls):
+    owner = uuid.uuid4()
+    things, nothing = seeded(client, owner), invented()
+    tokens = tokens_of(client, rpc, things, owner)
+    theirs_all = requests(rpc, things, tokens)
+    never_all = requests(rpc, nothing, [f"{token[4:]}{token[:4]}" for token in tokens])
+    told_apart = 0
+    for theirs, never in zip(theirs_all, never_all, strict=True):
+        before = rows_of(shared_urls.superuser, owner)
+        of_theirs = client.call(rpc, theirs, key=uuid.uuid4())
+        of_never = client.call(rpc, never, key=uuid.uuid4())
+        assert rows_of(shared_urls.superuser, owner) == before, f"{rpc} changed another tenant's rows: {theirs}"
+
+        assert shown(of_theirs, things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
+        assert SECRET not in shown(of_theirs, things)
+
+        of_owner = client.call(rpc, theirs, key=owner)
+        told_apart += shown(of_owner, things) != shown(of_theirs, things)
+    assert told_apart, f"{rpc} answers its owner like a stranger: its requests prove nothing"
+
+
+def test_row_level_security_alone_keeps_tenants_apart(rpc: Rpc, client: Client, shared_urls: Urls):
+    owner = uuid.uuid4()
+    things, nothing = seeded(client, owner), invented()
+    tokens = tokens_of(client, rpc, things, owner)
+    before = rows_of(shared_urls.superuser, owner)
+    with blinded():
+        for theirs, never in zip(cases(rpc, things), cases(rpc, nothing), strict=True):
+            assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)
+        for second in requests(rpc, things, tokens)[len(cases(rpc, things)) :]:
+            of_second = shown(client.call(rpc, second, key=owner), things)
+            asked_for = {f"<{field}>" for field in re.findall(r"<(\w+)>", shown(Outcome(answers=[second]), things))}
+            assert SECRET not in of_second
+            assert set(re.findall(r"<\w+>", of_second)) - {"<made>", "<seq>"} <= asked_for
+    assert rows_of(shared_urls.superuser, owner) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [("entity.node", "GetNode"), ("context.wm_record", "FetchWMRecord"), ("context.mapping", "ListMappings")],
+)
+def test_without_its_policy_a_table_would_be_open(table: str, name: str, client: Client, shared_urls: Urls):
+    """So the test above can fail."""
+    rpc, owner = RPCS[name], uuid.uuid4()
+    things, nothing = seeded(client, owner), invented()
+    theirs, never = cases(rpc, things)[0], cases(rpc, nothing)[0]
+    with switched_off(shared_urls.admin, table), blinded(), pytest.raises(AssertionError):
+        assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)
+    with blinded():
+        assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)
+
+
+def assert_told_nothing(
+    rpc: Rpc, client: Client, owner: uuid.UUID, things: Things, nothing: Things, theirs: Case, never: Case
+) -> None:
+    of_theirs, of_never = client.call(rpc, theirs, key=owner), client.call(rpc, never, key=owner)
+    assert shown(of_theirs, things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
+    assert SECRET not in shown(of_theirs, things)
+
+
+@contextmanager
+def blinded() -> Iterator[None]:
+    """Tell Postgres that every call is of a tenant without anything, whatever the services believe."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tenant, "_settings", lambda self: (NOBODY, "20000"))
+        yield
+
+
+def tokens_of(client: Client, rpc: Rpc, things: Things, owner: uuid.UUID) -> list[str]:
+    """Return the token of the second page of each request of an RPC that has pages."""
+    if "page_token" not in rpc.request.DESCRIPTOR.fields_by_name:
+        return []
+    tokens = []
+    for case in cases(rpc, things):
+        answers = client.call(rpc, changed(case, **{page_size(rpc): 1}), key=owner).answers
+        tokens.append(next((answer.next_page_token for answer in answers if answer.next_page_token), ""))
+    assert any(tokens), f"no request of {rpc} has two pages: what would be on the second?"
+    return tokens
+
+
+def requests(rpc: Rpc, things: Things, tokens: list[str]) -> list[Case]:
+    """Return the requests of an RPC, and those for their second pages."""
+    made = cases(rpc, things)
+    second = [changed(case, **{page_size(rpc): 1}, page_token=token) for case, token in zip(made, tokens, strict=False)]
+    return made + second
+
+
+def page_size(rpc: Rpc) -> str:
+    return "page_size" if "page_size" in rpc.request.DESCRIPTOR.fields_by_name else "limit"
+
+
+def changed(case: Any, **values: Any) -> Any:
+    message = type(case)()
+    message.CopyFrom(case)
+    for name, value in values.items():
+        setattr(message, name, value)
+    return message
+
+
+def shown(outcome: Outcome, things: Things) -> str:
+    """Return all that a caller is told, with what differs between any two calls taken out."""
+    if outcome.ok:
+        parts = [str(_timeless(answer)) for answer in outcome.answers]
+    else:
+        parts = [outcome.code.name, *(str(_timeless(answer)) for answer in outcome.answers), *outcome.texts]
+    text = "\n".join(parts)
+    for field in dataclasses.fields(things):
+        text = text.replace(getattr(things, field.name), f"<{field.name}>")
+    return COUNTED.sub("seq: <seq>", MADE.sub("<made>", text))
+
+
+def _timeless(message: Message) -> Message:
+    copy = type(message)()
+    copy.CopyFrom(message)
+    _clear_times(copy)
+    return copy
+
+
+def _clear_times(message: Message) -> None:
+    for field, value in message.ListFields():
+        if isinstance(value, Timestamp):
+            message.ClearField(field.name)
+        elif isinstance(value, Message):
+            _clear_times(value)
+        elif field.is_repeated and field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for one in value:
+                _clear_times(one)
