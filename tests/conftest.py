@@ -23,12 +23,14 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 import tests.emulators.azurite
+import tests.emulators.moto
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.migrate import migrate
 from service_runtime.postgres import Database
 from tests.emulators.azurite import Azurite
+from tests.emulators.moto import Moto
 
 TEMPLATE = "migrated"
 KEY = "key-of-the-first-tenant"
@@ -83,6 +85,12 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
         assert os.environ.get("CI") != "true", reason
         pytest.skip(reason)
     with tests.emulators.azurite.running(tmp_path_factory.mktemp("azurite")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moto]:
+    with tests.emulators.moto.running(tmp_path_factory.mktemp("moto")) as running:
         yield running
 
 

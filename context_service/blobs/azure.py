@@ -25,9 +25,10 @@ from azure.storage.blob import BlobBlock, BlobSasPermissions, UserDelegationKey,
 from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClient
 
 from context_service.blobs.retries import Retries
+from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key, in_parts
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, ContextGraphError, ProviderNotConfigured, Unavailable
+from contextgraph.errors import BlobNotFound, ProviderNotConfigured, Unavailable
 
 _T = TypeVar("_T")
 
@@ -82,7 +83,8 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
         except ValueError as error:
             raise _misconfigured(f"the settings of Azure are malformed: {error}") from error
         signer = None if sas else _Signer(service, account, key)
-        backend = AzureBackend(service.get_container_client(container), signer)
+        settling = await stack.enter_async_context(Settling().running())
+        backend = AzureBackend(service.get_container_client(container), signer, settling)
         if settings.working_memory_storage_create_container:
             await backend.retries.call(backend.create_container)
         yield backend
@@ -103,10 +105,10 @@ def _identity() -> Any:
 class AzureBackend:
     """A `BlobBackend` on a container. Its client is the caller's."""
 
-    def __init__(self, container: ContainerClient, signer: _Signer | None) -> None:
+    def __init__(self, container: ContainerClient, signer: _Signer | None, settling: Settling) -> None:
         self._container = container
         self._signer = signer
-        self._settling: set[asyncio.Task[None]] = set()
+        self._settling = settling
         self.retries = Retries()
 
     async def create_container(self) -> None:
@@ -234,15 +236,12 @@ class AzureBackend:
                 if not await _is_by(blob, writer):
                     raise
 
-        publishing = asyncio.create_task(self.retries.call(publish))
-        try:
-            await asyncio.shield(publishing)
-        except (asyncio.CancelledError, Unavailable):
-            settling = asyncio.create_task(_withdraw(blob, writer, publishing))
-            self._settling.add(settling)
-            settling.add_done_callback(self._settling.discard)
-            await asyncio.shield(settling)
-            raise
+        async def withdraw() -> None:
+            with suppress(BlobNotFound), _our_errors():
+                if await _is_by(blob, writer):
+                    await blob.delete_blob()
+
+        await self._settling.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
 
 
 class _Signer:
@@ -295,15 +294,6 @@ async def _is_by(blob: BlobClient, writer: str) -> bool:
     with _our_errors():
         properties = await blob.get_blob_properties()
     return properties.metadata.get(_WRITER) == writer
-
-
-async def _withdraw(blob: BlobClient, writer: str, publishing: asyncio.Task[None]) -> None:
-    """Remove a blob that nobody waits for, if it has come into being; what cannot be removed is left to the sweeper."""
-    await asyncio.wait([publishing])
-    if publishing.exception() is None or isinstance(publishing.exception(), Unavailable):
-        with suppress(ContextGraphError), _our_errors():
-            if await _is_by(blob, writer):
-                await blob.delete_blob()
 
 
 async def _ended(tasks: deque[asyncio.Task[_T]]) -> None:

@@ -19,6 +19,7 @@ _log = logging.getLogger("blobs")
 
 BACKENDS = {
     "azure": "context_service.blobs.azure",
+    "s3": "context_service.blobs.s3",
     "local": "context_service.blobs.local",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from context_service.blobs import azure
 from context_service.blobs.azure import AzureBackend
 from context_service.settings import Settings
+from tests.conformance.blob_backend import BlobBackendConformance, keys
 from tests.conformance.cloud_backend import CloudBackendConformance
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
 from tests.emulators.proxy import Proxy, Request, proxied
@@ -66,3 +69,30 @@ class TestAzure(CloudBackendConformance):
 
     def completes(self, request: Request) -> bool:
         return request.method == "PUT" and "comp=blocklist" in request.target
+
+
+class TestAzureUnderAPrefix(BlobBackendConformance):
+    prefix = "some/pre-fix/"
+
+    @pytest.fixture
+    async def backend(self, azure_backend: AzureBackend) -> AzureBackend:
+        return azure_backend
+
+
+class RealAzure(BlobBackendConformance):
+    """The suite on the account that the environment names, in a folder of its own."""
+
+    prefix = f"conformance-{uuid.uuid4().hex}/"
+
+    @pytest.fixture
+    async def backend(self) -> AsyncIterator[AzureBackend]:
+        async with azure.opened(Settings()) as opened:
+            yield opened
+            for key in await keys(opened, self.prefix):
+                await opened.delete(key)
+
+
+if os.environ.get("WORKING_MEMORY_STORAGE_ACCOUNT"):
+
+    class TestRealAzure(RealAzure):
+        pass
