@@ -8,8 +8,10 @@ from pathlib import Path
 
 from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
 from entity_service.changes import NodeChanges
+from entity_service.edges import EdgeStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.removal import Removal
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
 from entity_service.store import GraphStore
@@ -75,6 +77,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         servicer = EntityGraphServicer(
             writes=GraphWrites(database),
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
+            edges=EdgeStore(database, document_bytes_max=limits.document_bytes_max),
+            removal=Removal(database),
             node_io=NodeIOStore(database),
             store=GraphStore(database),
             traversal=Traversal(database),

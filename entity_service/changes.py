@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from contextgraph.errors import NodeNotFound, StatusConflict, VersionConflict
 from entity_service.merge_patch import merge_patch
-from entity_service.model import Node
-from entity_service.progress import append_status
+from entity_service.model import STATUS_DEFAULT, Node
+from entity_service.node_io import clear_output
+from entity_service.progress import append_status, clear_timeline
 from entity_service.store import NODE, NODE_COLUMNS
 from service_runtime.auth import Principal
 from service_runtime.documents import check_size
@@ -16,6 +17,7 @@ from service_runtime.requests import Request, Requests
 
 # Not FOR UPDATE: new edges to the node need not wait.
 _LOCK = f"{NODE} FOR NO KEY UPDATE"
+_LOCK_FOR_REMOVAL = f"{NODE} FOR UPDATE"
 
 # The clock, because `now()` is from before the wait for the lock; never back behind the change before.
 _SET_DATA = f"""
@@ -40,9 +42,9 @@ RETURNING {NODE_COLUMNS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataChange:
-    """What UpdateNodeData is asked for."""
+    """What UpdateNodeData or UpdateEdgeData is asked for."""
 
-    node_id: str
+    id: str  # of the node or the edge
     data_json: str  # a JSON object
     replace: bool  # else it is a merge patch
     expected_version: int | None
@@ -68,6 +70,14 @@ class ArchiveChange:
     expected_version: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """What ResetNode is asked for."""
+
+    node_id: str
+    expected_version: int | None
+
+
 class NodeChanges:
     """Changes nodes."""
 
@@ -89,10 +99,9 @@ class NodeChanges:
         async def work(transaction: Transaction) -> Node:
             if request and (answer := await self._requests.claim(transaction, request)):
                 return Node._make(answer)
-            node = await _locked(transaction, change.node_id)
-            _check_version(node, change.expected_version)
-            data_json = change.data_json if change.replace else merge_patch(node.data_json, change.data_json)
-            check_size("data_json", data_json, size_bytes_max=self._document_bytes_max)
+            node = await _locked(transaction, change.id)
+            check_version(node, change.expected_version)
+            data_json = changed_data(node.data_json, change, size_bytes_max=self._document_bytes_max)
             node = await _changed(transaction, _SET_DATA, node, data=data_json)
             if request:
                 # The whole node: nothing else remembers what it was after this change.
@@ -115,9 +124,29 @@ class NodeChanges:
                 return node
             if change.expected_status is not None and node.status != change.expected_status:
                 raise StatusConflict("the node has another status", status=node.status)
-            _check_version(node, change.expected_version)
+            check_version(node, change.expected_version)
             await append_status(transaction, principal, node, status=change.status, message=change.message)
             return await _changed(transaction, _SET_STATUS, node, status=change.status)
+
+        return await self._database.tenant(principal.tenant_id).transaction(work)
+
+    async def reset(self, principal: Principal, reset: Reset) -> Node:
+        """Put a node back to before its run: its first status, no output, no timeline.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            VersionConflict: it has another version than expected, and there is something to put back.
+        """
+
+        async def work(transaction: Transaction) -> Node:
+            node = await _locked(transaction, reset.node_id)
+            cleared = await clear_output(transaction, reset.node_id) + await clear_timeline(transaction, reset.node_id)
+            if node.status == STATUS_DEFAULT and not cleared:
+                return node
+            check_version(node, reset.expected_version)
+            if node.status == STATUS_DEFAULT:
+                return node
+            return await _changed(transaction, _SET_STATUS, node, status=STATUS_DEFAULT)
 
         return await self._database.tenant(principal.tenant_id).transaction(work)
 
@@ -133,14 +162,44 @@ class NodeChanges:
             node = await _locked(transaction, change.node_id)
             if node.is_archived == change.is_archived:
                 return node
-            _check_version(node, change.expected_version)
+            check_version(node, change.expected_version)
             return await _changed(transaction, _SET_ARCHIVED, node, is_archived=change.is_archived)
 
         return await self._database.tenant(principal.tenant_id).transaction(work)
 
 
-async def _locked(transaction: Transaction, node_id: str) -> Node:
-    rows = await transaction.query(_LOCK, {"tenant_id": transaction.tenant_id, "id": node_id}, named=False)
+def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:
+    """Return what a document is after a change.
+
+    Raises:
+        LimitExceeded: it is too large then.
+    """
+    changed = change.data_json if change.replace else merge_patch(data_json, change.data_json)
+    check_size("data_json", changed, size_bytes_max=size_bytes_max)
+    return changed
+
+
+def check_version(node: Node, expected_version: int | None) -> None:
+    """Refuse a change of a node that is not as expected.
+
+    Raises:
+        VersionConflict: it has another version.
+    """
+    if expected_version is not None and node.version != expected_version:
+        raise VersionConflict("the node was changed meanwhile", version=node.version)
+
+
+async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
+    """Return a node that nothing can be hung on until the transaction ends.
+
+    Raises:
+        NodeNotFound: the tenant has none of this id.
+    """
+    return await _locked(transaction, node_id, _LOCK_FOR_REMOVAL)
+
+
+async def _locked(transaction: Transaction, node_id: str, statement: str = _LOCK) -> Node:
+    rows = await transaction.query(statement, {"tenant_id": transaction.tenant_id, "id": node_id}, named=False)
     if not rows:
         raise NodeNotFound("no node has this id", node_id=node_id)
     return Node._make(rows[0])
@@ -150,8 +209,3 @@ async def _changed(transaction: Transaction, statement: str, node: Node, **value
     parameters = {"tenant_id": transaction.tenant_id, "id": node.id, **values}
     (row,) = await transaction.query(statement, parameters, named=False)
     return Node._make(row)
-
-
-def _check_version(node: Node, expected_version: int | None) -> None:
-    if expected_version is not None and node.version != expected_version:
-        raise VersionConflict("the node was changed meanwhile", version=node.version)

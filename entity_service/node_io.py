@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from contextgraph.errors import NodeNotFound
 from service_runtime.auth import Principal
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Transaction
 
 # A side that is not given is SQL's null, and stays. The clock as in `changes`. FOR KEY SHARE: a node that another call
 # is deleting is waited for and then not found, instead of breaking the foreign key.
@@ -32,6 +32,13 @@ LEFT JOIN entity.node_io io ON io.tenant_id = n.tenant_id AND io.node_id = n.id
 WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s
 """
 
+_CLEAR_OUTPUT = """
+UPDATE entity.node_io
+SET output = NULL, modified_at = greatest(clock_timestamp(), modified_at)
+WHERE tenant_id = %(tenant_id)s AND node_id = %(id)s AND output IS NOT NULL
+RETURNING node_id
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeIOChange:
@@ -46,7 +53,7 @@ class NodeIO(NamedTuple):
     """The input and the output of a node."""
 
     input_json: str | None  # None: it was never set
-    output_json: str | None
+    output_json: str | None  # None: it was never set, or the node was reset
     modified_at: int | None  # None: neither was
 
 
@@ -89,3 +96,8 @@ class NodeIOStore:
         if not rows:
             raise NodeNotFound("no node has this id", node_id=node_id)
         return NodeIO._make(rows[0])
+
+
+async def clear_output(transaction: Transaction, node_id: str) -> bool:
+    """Forget what came out of a node; return whether there was anything."""
+    return bool(await transaction.query(_CLEAR_OUTPUT, {"tenant_id": transaction.tenant_id, "id": node_id}))

@@ -18,6 +18,13 @@ VALUES (
 )
 """
 
+_CLEAR = """
+WITH gone AS (
+    DELETE FROM entity.progress WHERE tenant_id = %(tenant_id)s AND node_id = %(node_id)s RETURNING seq
+)
+SELECT count(*) AS count FROM gone
+"""
+
 
 def envelope_status(status: str) -> str:
     """Return what a node's status is called in an envelope; an app's own status that none fits is empty."""
@@ -43,3 +50,10 @@ async def append_status(
             "created_by": principal.subject,
         },
     )
+
+
+async def clear_timeline(transaction: Transaction, node_id: str) -> int:
+    """Remove the envelopes of a node; return how many there were."""
+    (gone,) = await transaction.query(_CLEAR, {"tenant_id": transaction.tenant_id, "node_id": node_id})
+    count: int = gone.count
+    return count

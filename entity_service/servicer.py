@@ -10,8 +10,10 @@ from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
 from entity_service import wire
 from entity_service.changes import NodeChanges
+from entity_service.edges import EdgeStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.removal import Removal
 from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
@@ -29,6 +31,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         *,
         writes: GraphWrites,
         changes: NodeChanges,
+        edges: EdgeStore,
+        removal: Removal,
         node_io: NodeIOStore,
         store: GraphStore,
         traversal: Traversal,
@@ -36,6 +40,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     ) -> None:
         self._writes = writes
         self._changes = changes
+        self._edges = edges
+        self._removal = removal
         self._node_io = node_io
         self._store = store
         self._traversal = traversal
@@ -69,8 +75,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def BatchGetNodes(self, request: pb.BatchGetNodesRequest, context: Context) -> pb.BatchGetNodesResponse:
         """Read some nodes."""
-        node_ids = wire.batch_ids(request)
-        return wire.batch(node_ids, await self._store.nodes(principal(), node_ids))
+        node_ids = wire.batch_ids("node_ids", request.node_ids)
+        return wire.node_batch(node_ids, await self._store.nodes(principal(), node_ids))
 
     async def GetNodeByExternalId(
         self, request: pb.GetNodeByExternalIdRequest, context: Context
@@ -94,7 +100,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def UpdateNodeData(self, request: pb.UpdateNodeDataRequest, context: Context) -> pb.UpdateNodeDataResponse:
         """Change a node's data."""
-        change = wire.data_change(request, self._limits)
+        change = wire.node_data_change(request, self._limits)
         node = await self._changes.update_data(principal(), change, request_of("UpdateNodeData", request))
         return pb.UpdateNodeDataResponse(node=wire.node(node))
 
@@ -110,6 +116,17 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         node = await self._changes.archive(principal(), wire.archive_change(request))
         return pb.ArchiveNodeResponse(node=wire.node(node))
 
+    async def ResetNode(self, request: pb.ResetNodeRequest, context: Context) -> pb.ResetNodeResponse:
+        """Put a node back to before its run."""
+        return pb.ResetNodeResponse(node=wire.node(await self._changes.reset(principal(), wire.reset(request))))
+
+    async def DeleteNode(self, request: pb.DeleteNodeRequest, context: Context) -> pb.DeleteNodeResponse:
+        """Delete a node for good."""
+        count = await self._removal.delete_node(
+            principal(), wire.id_of("node_id", request.node_id), expected_version=wire.expected_version(request)
+        )
+        return pb.DeleteNodeResponse(edges_deleted=count)
+
     async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
         """Set a node's input or output."""
         return wire.io_set(await self._node_io.set(principal(), wire.io_change(request, self._limits)))
@@ -117,6 +134,31 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def GetNodeIO(self, request: pb.GetNodeIORequest, context: Context) -> pb.GetNodeIOResponse:
         """Read a node's input and output."""
         return wire.node_io(await self._node_io.get(principal(), wire.id_of("node_id", request.node_id)))
+
+    async def GetEdge(self, request: pb.GetEdgeRequest, context: Context) -> pb.GetEdgeResponse:
+        """Read an edge."""
+        edge = await self._edges.edge(principal(), wire.id_of("edge_id", request.edge_id))
+        return pb.GetEdgeResponse(edge=wire.edge(edge))
+
+    async def BatchGetEdges(self, request: pb.BatchGetEdgesRequest, context: Context) -> pb.BatchGetEdgesResponse:
+        """Read some edges."""
+        edge_ids = wire.batch_ids("edge_ids", request.edge_ids)
+        return wire.edge_batch(edge_ids, await self._edges.edges(principal(), edge_ids))
+
+    async def UpdateEdgeData(self, request: pb.UpdateEdgeDataRequest, context: Context) -> pb.UpdateEdgeDataResponse:
+        """Change an edge's data."""
+        change = wire.edge_data_change(request, self._limits)
+        edge = await self._edges.update_data(principal(), change, request_of("UpdateEdgeData", request))
+        return pb.UpdateEdgeDataResponse(edge=wire.edge(edge))
+
+    async def DeleteEdge(self, request: pb.DeleteEdgeRequest, context: Context) -> pb.DeleteEdgeResponse:
+        """Delete an edge for good."""
+        edge = await self._removal.delete_edge(
+            principal(),
+            wire.edge_to_delete(request, self._limits),
+            expected_version=wire.expected_version(request),
+        )
+        return pb.DeleteEdgeResponse(edge=wire.edge(edge))
 
     async def ListEdges(self, request: pb.ListEdgesRequest, context: Context) -> pb.ListEdgesResponse:
         """List the edges of a node."""

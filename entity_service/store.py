@@ -24,6 +24,12 @@ NODE_COLUMNS = """
     n.context_id::text
 """
 
+# The columns of `Edge`, in its order, of a table named e.
+EDGE_COLUMNS = """
+    e.id::text, e.graph_name, e.from_node_id::text, e.to_node_id::text, e.edge_type, e.data::text,
+    (extract(epoch FROM e.created_at) * 1000000)::bigint, e.version, e.context_id::text
+"""
+
 NODE = f"SELECT {NODE_COLUMNS} FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = %(id)s"  # noqa: S608
 
 NODE_BY_EXTERNAL_ID = f"""
@@ -63,10 +69,8 @@ WHERE coalesce(n.bytes_before, 0) < 4 * %(bytes_max)s
 """  # noqa: S608
 
 # A page of a node's edges. A loop is one edge, also when both directions are asked for.
-_EDGES = """
-SELECT
-    e.id::text, e.graph_name, e.from_node_id::text, e.to_node_id::text, e.edge_type, e.data::text,
-    (extract(epoch FROM e.created_at) * 1000000)::bigint, e.version, e.context_id::text, e.found
+_EDGES = f"""
+SELECT {EDGE_COLUMNS}, e.found
 FROM (
     SELECT
         e.*, count(*) OVER () AS found,
@@ -96,7 +100,7 @@ FROM (
 ) e
 WHERE coalesce(e.bytes_before, 0) < %(bytes_max)s
 ORDER BY e.created_at, e.id
-"""
+"""  # noqa: S608
 _FIRST_KEY = ("-infinity", "00000000-0000-0000-0000-000000000000")
 
 
@@ -151,7 +155,7 @@ class GraphStore:
         parameters = {"tenant_id": tenant.tenant_id, "ids": id_array(node_ids), "bytes_max": ANSWER_BYTES_MAX}
         rows = await tenant.query(_NODES, parameters, named=False)
         if rows and rows[0][-1] > len(rows):
-            raise too_large()
+            raise too_large("BatchGetNodes")
         return {row[0]: Node._make(row[:-1]) for row in rows}
 
     async def node_by_external_id(self, principal: Principal, *, graph_name: str, external_id: str) -> Node:
@@ -223,9 +227,9 @@ class GraphStore:
         return EdgePage(edges, encode_token(_edge_binding(tenant, query), (edges[-1].created_at, edges[-1].id)))
 
 
-def too_large() -> AnswerTooLarge:
-    """Return the error of an answer that does not fit one message."""
-    return AnswerTooLarge("the nodes do not fit one answer; ask for fewer", use="BatchGetNodes with fewer ids")
+def too_large(rpc: str) -> AnswerTooLarge:
+    """Return the error of a batch that does not fit one message."""
+    return AnswerTooLarge("the rows do not fit one answer; ask for fewer", use=f"{rpc} with fewer ids")
 
 
 def _edge_binding(tenant: Tenant, query: EdgeQuery) -> tuple[object, ...]:

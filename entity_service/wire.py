@@ -10,7 +10,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
-from entity_service.changes import ArchiveChange, DataChange, StatusChange
+from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import (
     GRAPH_DEFAULT,
     STATUS_DEFAULT,
@@ -25,6 +25,7 @@ from entity_service.model import (
     made_id,
 )
 from entity_service.node_io import NodeIO, NodeIOChange
+from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from entity_service.traversal import IO, NODE, ROW_BYTES, Walk, WalkPage
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
@@ -212,8 +213,20 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
     )
 
 
-def data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
-    """Return the change of UpdateNodeData.
+def node_data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
+    """Return the change of UpdateNodeData; errors as of `_data_change`."""
+    return _data_change(id_of("node_id", message.node_id), message, limits)
+
+
+def edge_data_change(message: pb.UpdateEdgeDataRequest, limits: Limits) -> DataChange:
+    """Return the change of UpdateEdgeData; errors as of `_data_change`."""
+    return _data_change(id_of("edge_id", message.edge_id), message, limits)
+
+
+def _data_change(
+    row_id: str, message: pb.UpdateNodeDataRequest | pb.UpdateEdgeDataRequest, limits: Limits
+) -> DataChange:
+    """Return a change of data.
 
     Raises:
         InvalidArgument: a field is malformed.
@@ -221,39 +234,76 @@ def data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange
     """
     if message.update not in (pb.DATA_UPDATE_UNSPECIFIED, pb.DATA_UPDATE_MERGE_PATCH, pb.DATA_UPDATE_REPLACE):
         raise InvalidArgument(f"update {message.update} is unknown", field="update")
-    node_id = id_of("node_id", message.node_id)
     parse_object("data_json", message.data_json, size_bytes_max=limits.document_bytes_max)
     return DataChange(
-        node_id=node_id,
+        id=row_id,
         data_json=message.data_json or "{}",
         replace=message.update == pb.DATA_UPDATE_REPLACE,
-        expected_version=message.expected_version if message.HasField("expected_version") else None,
+        expected_version=expected_version(message),
     )
 
 
 def status_change(message: pb.UpdateNodeStatusRequest, limits: Limits) -> StatusChange:
-    """Return the change of UpdateNodeStatus; errors as of `data_change`."""
+    """Return the change of UpdateNodeStatus; errors as of `_data_change`."""
     check_size("message", message.message, size_bytes_max=limits.message_bytes_max)
     return StatusChange(
         node_id=id_of("node_id", message.node_id),
         status=check_text("status", message.status, chars_max=limits.type_chars_max, required=True),
         expected_status=message.expected_status if message.HasField("expected_status") else None,
-        expected_version=message.expected_version if message.HasField("expected_version") else None,
+        expected_version=expected_version(message),
         message=check_text("message", message.message, chars_max=limits.message_bytes_max),
     )
 
 
 def archive_change(message: pb.ArchiveNodeRequest) -> ArchiveChange:
-    """Return the change of ArchiveNode; errors as of `data_change`."""
+    """Return the change of ArchiveNode; errors as of `_data_change`."""
     return ArchiveChange(
         node_id=id_of("node_id", message.node_id),
         is_archived=not message.restore,
-        expected_version=message.expected_version if message.HasField("expected_version") else None,
+        expected_version=expected_version(message),
+    )
+
+
+def reset(message: pb.ResetNodeRequest) -> Reset:
+    """Return the change of ResetNode; errors as of `_data_change`."""
+    return Reset(node_id=id_of("node_id", message.node_id), expected_version=expected_version(message))
+
+
+def expected_version(
+    message: pb.UpdateNodeDataRequest
+    | pb.UpdateEdgeDataRequest
+    | pb.UpdateNodeStatusRequest
+    | pb.ArchiveNodeRequest
+    | pb.ResetNodeRequest
+    | pb.DeleteNodeRequest
+    | pb.DeleteEdgeRequest,
+) -> int | None:
+    """Return the version that a caller expects, or None."""
+    return message.expected_version if message.HasField("expected_version") else None
+
+
+def edge_to_delete(message: pb.DeleteEdgeRequest, limits: Limits) -> str | EdgeEnds:
+    """Return the id of the edge that DeleteEdge names, or its ends.
+
+    Raises:
+        InvalidArgument: it is named twice or not at all, or a field is malformed.
+    """
+    ends = bool(message.from_node_id or message.to_node_id or message.edge_type)
+    if bool(message.edge_id) == ends:
+        raise InvalidArgument(
+            "name the edge by edge_id, or by from_node_id, to_node_id and edge_type, not both", field="edge_id"
+        )
+    if message.edge_id:
+        return id_of("edge_id", message.edge_id)
+    return EdgeEnds(
+        from_node_id=id_of("from_node_id", message.from_node_id),
+        to_node_id=id_of("to_node_id", message.to_node_id),
+        edge_type=check_text("edge_type", message.edge_type, chars_max=limits.type_chars_max, required=True),
     )
 
 
 def io_change(message: pb.SetNodeIORequest, limits: Limits) -> NodeIOChange:
-    """Return the change of SetNodeIO; errors as of `data_change`."""
+    """Return the change of SetNodeIO; errors as of `_data_change`."""
     node_id = id_of("node_id", message.node_id)
     given = [field for field in ("input_json", "output_json") if message.HasField(field)]
     if not given:
@@ -294,22 +344,22 @@ def on_existing_skip(value: int) -> bool:
 
 
 def external_id(message: pb.GetNodeByExternalIdRequest, limits: Limits) -> str:
-    """Return the caller's own id of a node; errors as of `data_change`."""
+    """Return the caller's own id of a node; errors as of `_data_change`."""
     return check_external_id("external_id", message.external_id, limits)
 
 
 def graph_name(text: str, limits: Limits) -> str:
-    """Return the name of a graph; errors as of `data_change`."""
+    """Return the name of a graph; errors as of `_data_change`."""
     return check_text("graph_name", text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
 
 
 def name(text: str, limits: Limits) -> str:
-    """Return the name of a node to look for; errors as of `data_change`."""
+    """Return the name of a node to look for; errors as of `_data_change`."""
     return check_text("name", text, chars_max=limits.name_chars_max, required=True)
 
 
 def edge_query(message: pb.ListEdgesRequest, limits: Limits) -> EdgeQuery:
-    """Return which edges a caller wants; errors as of `data_change`."""
+    """Return which edges a caller wants; errors as of `_data_change`."""
     return EdgeQuery(
         node_id=id_of("node_id", message.node_id),
         direction=direction(message.direction),
@@ -327,12 +377,12 @@ def edge_page(page: EdgePage) -> pb.ListEdgesResponse:
     return response
 
 
-def batch_ids(message: pb.BatchGetNodesRequest) -> list[str]:
-    """Return the ids that are asked for, each once; errors as of `data_change`."""
-    return ids_of("node_ids", message.node_ids, count_max=BATCH_MAX)
+def batch_ids(field: str, texts: Sequence[str]) -> list[str]:
+    """Return the ids that are asked for, each once; errors as of `_data_change`."""
+    return ids_of(field, texts, count_max=BATCH_MAX)
 
 
-def batch(node_ids: Sequence[str], nodes: Mapping[str, Node]) -> pb.BatchGetNodesResponse:
+def node_batch(node_ids: Sequence[str], nodes: Mapping[str, Node]) -> pb.BatchGetNodesResponse:
     """Return the answer to BatchGetNodes.
 
     Raises:
@@ -345,7 +395,24 @@ def batch(node_ids: Sequence[str], nodes: Mapping[str, Node]) -> pb.BatchGetNode
         else:
             response.missing_ids.append(node_id)
     if response.ByteSize() > ANSWER_BYTES_MAX:
-        raise too_large()
+        raise too_large("BatchGetNodes")
+    return response
+
+
+def edge_batch(edge_ids: Sequence[str], edges: Mapping[str, Edge]) -> pb.BatchGetEdgesResponse:
+    """Return the answer to BatchGetEdges.
+
+    Raises:
+        AnswerTooLarge: it does not fit one message.
+    """
+    response = pb.BatchGetEdgesResponse()
+    for edge_id in edge_ids:
+        if edge_id in edges:
+            fill_edge(response.edges.add(), edges[edge_id])
+        else:
+            response.missing_ids.append(edge_id)
+    if response.ByteSize() > ANSWER_BYTES_MAX:
+        raise too_large("BatchGetEdges")
     return response
 
 

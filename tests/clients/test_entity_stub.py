@@ -117,6 +117,46 @@ def test_GetNodeIO_is_empty_where_nothing_was_set(grpc_stub, node):
     assert io == pb.GetNodeIOResponse()
 
 
+@pytest.fixture
+def edge(grpc_stub, node, child) -> pb.Edge:
+    (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
+    return edge
+
+
+def test_GetEdge_answers_what_was_written(grpc_stub, edge):
+    assert grpc_stub.GetEdge(pb.GetEdgeRequest(edge_id=edge.id), metadata=METADATA).edge == edge
+
+
+def test_BatchGetEdges_lists_what_is_missing(grpc_stub, edge):
+    request = pb.BatchGetEdgesRequest(edge_ids=[missing := new_id(), edge.id])
+    answer = grpc_stub.BatchGetEdges(request, metadata=METADATA)
+    assert (list(answer.edges), answer.missing_ids) == ([edge], [missing])
+
+
+def test_UpdateEdgeData_merges(grpc_stub, edge):
+    request = pb.UpdateEdgeDataRequest(edge_id=edge.id, data_json='{"b": 2}', expected_version=1)
+    answer = grpc_stub.UpdateEdgeData(request, metadata=METADATA)
+    assert (json.loads(answer.edge.data_json), answer.edge.version) == ({"b": 2}, 2)
+
+
+def test_DeleteEdge_takes_an_id_or_the_ends(grpc_stub, edge):
+    assert grpc_stub.DeleteEdge(pb.DeleteEdgeRequest(edge_id=edge.id), metadata=METADATA).edge == edge
+    ends = {"from_node_id": edge.from_node_id, "to_node_id": edge.to_node_id, "edge_type": "Calls"}
+    grpc_stub.CreateEdge(pb.CreateEdgeRequest(edge=pb.EdgeInput(**ends)), metadata=METADATA)
+    assert grpc_stub.DeleteEdge(pb.DeleteEdgeRequest(**ends), metadata=METADATA).edge.edge_type == "Calls"
+
+
+def test_DeleteNode_takes_its_edges_along(grpc_stub, node, child):
+    assert grpc_stub.DeleteNode(pb.DeleteNodeRequest(node_id=child.id), metadata=METADATA).edges_deleted == 1
+    assert not grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
+
+
+def test_ResetNode_puts_a_node_back_to_before_its_run(grpc_stub, node):
+    request = pb.UpdateNodeStatusRequest(node_id=node.id, status="Failed")
+    grpc_stub.UpdateNodeStatus(request, metadata=METADATA)
+    assert grpc_stub.ResetNode(pb.ResetNodeRequest(node_id=node.id), metadata=METADATA).node.status == "Created"
+
+
 def test_ListEdges_lists_the_edges_of_a_node(grpc_stub, node, child):
     (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
     assert edge.to_node_id == child.id

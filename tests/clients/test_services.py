@@ -12,6 +12,7 @@ import pytest
 from contextgraph import EdgeInput, MemoryType, NodeInput, new_id
 from contextgraph.errors import (
     EdgeExists,
+    EdgeNotFound,
     ExternalIdTaken,
     InvalidArgument,
     MappingExists,
@@ -112,6 +113,42 @@ async def test_edges_and_walks(world, graph):
     (first,) = await world.run(graph.traverse_pages, session.id, limit=10)
     (second,) = await world.run(graph.traverse_pages, session.id, limit=10, page_token=first.next_page_token)
     assert len({reached.node.id for page in (first, second) for reached in page.nodes}) == 20
+
+
+async def test_single_edges(world, graph):
+    session, turn = [await world.run(graph.create_node, kind) for kind in ("Session", "Turn")]
+    edge = await world.run(graph.create_edge, session.id, turn.id, "Contains", data={"a": 1})
+
+    assert await world.run(graph.get_edge, edge.id) == edge
+    found, missing_ids = await world.run(graph.batch_get_edges, [missing := new_id(), edge.id])
+    assert (found, missing_ids) == ([edge], [missing])
+    changed = await world.run(graph.update_edge_data, edge.id, {"b": 2}, expected_version=1)
+    assert (changed.data, changed.version) == ({"a": 1, "b": 2}, 2)
+    assert (await world.run(graph.update_edge_data, edge.id, {"c": 3}, replace=True)).data == {"c": 3}
+    with pytest.raises(VersionConflict):
+        await world.run(graph.delete_edge, edge.id, expected_version=1)
+    assert (await world.run(graph.delete_edge, edge.id)).version == 3
+    with pytest.raises(EdgeNotFound):
+        await world.run(graph.get_edge, edge.id)
+    await world.run(graph.create_edge, session.id, turn.id, "Contains")
+    ends = {"from_node_id": session.id, "to_node_id": turn.id, "edge_type": "Contains"}
+    assert (await world.run(graph.delete_edge, **ends)).to_node_id == turn.id
+
+
+async def test_nodes_reset_and_deleted(world, graph):
+    session, turn = [await world.run(graph.create_node, kind) for kind in ("Session", "Turn")]
+    await world.run(graph.create_edge, session.id, turn.id, "Contains")
+    await world.run(graph.set_node_io, turn.id, input=1, output=2)
+    await world.run(graph.update_node_status, turn.id, "Failed")
+
+    assert (await world.run(graph.reset_node, turn.id, expected_version=2)).status == "Created"
+    io = await world.run(graph.get_node_io, turn.id)
+    assert (io.input, io.output) == (1, None)
+    with pytest.raises(VersionConflict):
+        await world.run(graph.delete_node, turn.id, expected_version=1)
+    assert await world.run(graph.delete_node, turn.id) == 1
+    with pytest.raises(NodeNotFound):
+        await world.run(graph.get_node, turn.id)
 
 
 async def test_input_and_output(world, graph):

@@ -208,6 +208,18 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         graph.UpdateNodeStatusRequest(node_id=t.node_id, status="Failed", expected_status="Running", message="no")
     ],
     "ArchiveNode": lambda t: [graph.ArchiveNodeRequest(node_id=t.node_id)],
+    "ResetNode": lambda t: [graph.ResetNodeRequest(node_id=t.node_id, expected_version=1)],
+    "DeleteNode": lambda t: [graph.DeleteNodeRequest(node_id=t.node_id, expected_version=1)],
+    "GetEdge": lambda t: [graph.GetEdgeRequest(edge_id=t.edge_id)],
+    "BatchGetEdges": lambda t: [graph.BatchGetEdgesRequest(edge_ids=[t.edge_id])],
+    "UpdateEdgeData": lambda t: [
+        graph.UpdateEdgeDataRequest(edge_id=t.edge_id, data_json='{"a": 1}', expected_version=1),
+        graph.UpdateEdgeDataRequest(edge_id=t.edge_id, update=graph.DATA_UPDATE_REPLACE, request_id=t.request_id),
+    ],
+    "DeleteEdge": lambda t: [
+        graph.DeleteEdgeRequest(edge_id=t.edge_id, expected_version=1),
+        graph.DeleteEdgeRequest(from_node_id=t.node_id, to_node_id=t.child_id, edge_type="Contains"),
+    ],
     "SetNodeIO": lambda t: [graph.SetNodeIORequest(node_id=t.node_id, output_json="[1]")],
     "GetNodeIO": lambda t: [graph.GetNodeIORequest(node_id=t.node_id)],
     "ListEdges": lambda t: [

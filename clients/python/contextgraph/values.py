@@ -266,6 +266,13 @@ class NodeBatch(NamedTuple):
     missing_ids: list[str]
 
 
+class EdgeBatch(NamedTuple):
+    """What `batch_get_edges` found."""
+
+    edges: list[Edge]  # in the order of the ids
+    missing_ids: list[str]
+
+
 class NamedNode(NamedTuple):
     """What `get_node_by_name` found."""
 

@@ -54,6 +54,7 @@ from contextgraph.values import (
     ChatMapping,
     ChatMessage,
     Edge,
+    EdgeBatch,
     NamedNode,
     Node,
     NodeBatch,
@@ -495,6 +496,43 @@ class AsyncEntityClient(_AsyncClient):
         )
         return Node.from_proto(response.node)
 
+    async def reset_node(
+        self, node_id: Id, *, expected_version: int | None = None, timeout_s: float | None = None
+    ) -> Node:
+        """Put a node back to before its run, and return it: status "Created", no output, an empty timeline.
+
+        Its data, input, edges and embeddings stay.
+
+        Raises:
+            NodeNotFound: there is none.
+            VersionConflict: it has not `expected_version`.
+        """
+        request = graph_pb.ResetNodeRequest(node_id=messages.to_id(node_id), expected_version=expected_version)
+        # A repeat finds nothing left to put back, and so expects no version any more.
+        response: graph_pb.ResetNodeResponse = await self.call("ResetNode", request, timeout_s=timeout_s)
+        return Node.from_proto(response.node)
+
+    async def delete_node(
+        self, node_id: Id, *, expected_version: int | None = None, timeout_s: float | None = None
+    ) -> int:
+        """Delete a node for good with its edges, input, output, timeline and embeddings; return how many edges.
+
+        To hide a node instead, use `archive_node`.
+
+        Args:
+            node_id: Which.
+            expected_version: Delete only this version.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
+            VersionConflict: it has another version: `version` in the metadata.
+            PermissionDenied: the key lacks the scope `admin`.
+        """
+        request = graph_pb.DeleteNodeRequest(node_id=messages.to_id(node_id), expected_version=expected_version)
+        response: graph_pb.DeleteNodeResponse = await self.call("DeleteNode", request, timeout_s=timeout_s)
+        return response.edges_deleted
+
     async def set_node_io(
         self,
         node_id: Id,
@@ -533,6 +571,89 @@ class AsyncEntityClient(_AsyncClient):
         request = graph_pb.GetNodeIORequest(node_id=messages.to_id(node_id))
         response: graph_pb.GetNodeIOResponse = await self.call("GetNodeIO", request, timeout_s=timeout_s)
         return NodeIO.from_proto(response)
+
+    async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
+        """Return one edge.
+
+        Raises:
+            EdgeNotFound: there is none, or it is another tenant's.
+        """
+        request = graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
+        response: graph_pb.GetEdgeResponse = await self.call("GetEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def batch_get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
+        """Return up to 1,000 edges in the order of their ids, and the ids that have none.
+
+        Raises:
+            AnswerTooLarge: they are over 4 MiB together; ask for fewer.
+        """
+        request = graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
+        response: graph_pb.BatchGetEdgesResponse = await self.call("BatchGetEdges", request, timeout_s=timeout_s)
+        return EdgeBatch(
+            edges=[Edge.from_proto(edge) for edge in response.edges], missing_ids=list(response.missing_ids)
+        )
+
+    async def update_edge_data(
+        self,
+        edge_id: Id,
+        data: Mapping[str, Any],
+        *,
+        replace: bool = False,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Change an edge's data and return the edge; the arguments are those of `update_node_data`.
+
+        Raises:
+            EdgeNotFound: there is none.
+            VersionConflict: it has another version: `version` in the metadata.
+        """
+        request = graph_pb.UpdateEdgeDataRequest(
+            edge_id=messages.to_id(edge_id),
+            data_json=messages.to_object("data_json", data),
+            update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: graph_pb.UpdateEdgeDataResponse = await self.call("UpdateEdgeData", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def delete_edge(
+        self,
+        edge_id: Id | None = None,
+        *,
+        from_node_id: Id | None = None,
+        to_node_id: Id | None = None,
+        edge_type: str = "",
+        expected_version: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Delete one edge for good and return it as it was. Its nodes stay.
+
+        Args:
+            edge_id: Which; or name it by its ends and its type.
+            from_node_id: Where it starts.
+            to_node_id: Where it ends.
+            edge_type: Its type.
+            expected_version: Delete only this version.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            EdgeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
+            VersionConflict: it has another version: `version` in the metadata.
+            InvalidArgument: it is named twice, or not at all.
+        """
+        request = graph_pb.DeleteEdgeRequest(
+            edge_id=messages.to_id(edge_id),
+            from_node_id=messages.to_id(from_node_id),
+            to_node_id=messages.to_id(to_node_id),
+            edge_type=edge_type,
+            expected_version=expected_version,
+        )
+        response: graph_pb.DeleteEdgeResponse = await self.call("DeleteEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
 
     async def list_edges(
         self,

@@ -319,6 +319,34 @@ class ArchiveNodeResponse(_message.Message):
     node: Node
     def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
 
+class ResetNodeRequest(_message.Message):
+    __slots__ = ("node_id", "expected_version")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    expected_version: int
+    def __init__(self, node_id: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class ResetNodeResponse(_message.Message):
+    __slots__ = ("node",)
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
+
+class DeleteNodeRequest(_message.Message):
+    __slots__ = ("node_id", "expected_version")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    expected_version: int
+    def __init__(self, node_id: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class DeleteNodeResponse(_message.Message):
+    __slots__ = ("edges_deleted",)
+    EDGES_DELETED_FIELD_NUMBER: _ClassVar[int]
+    edges_deleted: int
+    def __init__(self, edges_deleted: _Optional[int] = ...) -> None: ...
+
 class SetNodeIORequest(_message.Message):
     __slots__ = ("node_id", "input_json", "output_json")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -350,6 +378,72 @@ class GetNodeIOResponse(_message.Message):
     output_json: str
     modified_at: _timestamp_pb2.Timestamp
     def __init__(self, input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetEdgeRequest(_message.Message):
+    __slots__ = ("edge_id",)
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    edge_id: str
+    def __init__(self, edge_id: _Optional[str] = ...) -> None: ...
+
+class GetEdgeResponse(_message.Message):
+    __slots__ = ("edge",)
+    EDGE_FIELD_NUMBER: _ClassVar[int]
+    edge: Edge
+    def __init__(self, edge: _Optional[_Union[Edge, _Mapping]] = ...) -> None: ...
+
+class BatchGetEdgesRequest(_message.Message):
+    __slots__ = ("edge_ids",)
+    EDGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    edge_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, edge_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class BatchGetEdgesResponse(_message.Message):
+    __slots__ = ("edges", "missing_ids")
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    edges: _containers.RepeatedCompositeFieldContainer[Edge]
+    missing_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, edges: _Optional[_Iterable[_Union[Edge, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class UpdateEdgeDataRequest(_message.Message):
+    __slots__ = ("edge_id", "data_json", "update", "expected_version", "request_id")
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    edge_id: str
+    data_json: str
+    update: DataUpdate
+    expected_version: int
+    request_id: str
+    def __init__(self, edge_id: _Optional[str] = ..., data_json: _Optional[str] = ..., update: _Optional[_Union[DataUpdate, str]] = ..., expected_version: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateEdgeDataResponse(_message.Message):
+    __slots__ = ("edge",)
+    EDGE_FIELD_NUMBER: _ClassVar[int]
+    edge: Edge
+    def __init__(self, edge: _Optional[_Union[Edge, _Mapping]] = ...) -> None: ...
+
+class DeleteEdgeRequest(_message.Message):
+    __slots__ = ("edge_id", "from_node_id", "to_node_id", "edge_type", "expected_version")
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    FROM_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TO_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    edge_id: str
+    from_node_id: str
+    to_node_id: str
+    edge_type: str
+    expected_version: int
+    def __init__(self, edge_id: _Optional[str] = ..., from_node_id: _Optional[str] = ..., to_node_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class DeleteEdgeResponse(_message.Message):
+    __slots__ = ("edge",)
+    EDGE_FIELD_NUMBER: _ClassVar[int]
+    edge: Edge
+    def __init__(self, edge: _Optional[_Union[Edge, _Mapping]] = ...) -> None: ...
 
 class ListEdgesRequest(_message.Message):
     __slots__ = ("node_id", "direction", "edge_types", "page_size", "page_token")

@@ -89,6 +89,16 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeResponse.FromString,
                 _registered_method=True)
+        self.ResetNode = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ResetNode',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeResponse.FromString,
+                _registered_method=True)
+        self.DeleteNode = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/DeleteNode',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.FromString,
+                _registered_method=True)
         self.SetNodeIO = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/SetNodeIO',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.SerializeToString,
@@ -98,6 +108,26 @@ class EntityGraphStub:
                 '/contextgraph.entity.v1.EntityGraph/GetNodeIO',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
+                _registered_method=True)
+        self.GetEdge = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/GetEdge',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeResponse.FromString,
+                _registered_method=True)
+        self.BatchGetEdges = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/BatchGetEdges',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesResponse.FromString,
+                _registered_method=True)
+        self.UpdateEdgeData = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/UpdateEdgeData',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataResponse.FromString,
+                _registered_method=True)
+        self.DeleteEdge = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/DeleteEdge',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeResponse.FromString,
                 _registered_method=True)
         self.ListEdges = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/ListEdges',
@@ -216,6 +246,27 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResetNode(self, request, context):
+        """Puts a node back to before its run, so that it can run again: its status is "Created", its output is gone, its
+        timeline is empty. Data, input, edges and embeddings stay. A node that is so already is answered unchanged.
+
+        Reasons: NODE_NOT_FOUND, VERSION_CONFLICT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteNode(self, request, context):
+        """Deletes a node for good, with all that hangs on it: its edges in both directions, its input and output, its
+        timeline, its embeddings. The nodes at the other ends stay. Working memory of the node stays, too: records belong to
+        the Context Service. To hide a node instead, use ArchiveNode. Needs the scope `admin`.
+
+        Reasons: NODE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, PERMISSION_DENIED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def SetNodeIO(self, request, context):
         """Sets what went into a node, what came out of it, or both: any JSON, up to 1 MiB a side. A side that is given
         replaces the one before; one that is absent stays as it is. The node's data, version and times stay too.
@@ -228,6 +279,42 @@ class EntityGraphServicer:
 
     def GetNodeIO(self, request, context):
         """Reads what went into a node and what came out of it. Reasons: NODE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetEdge(self, request, context):
+        """Reads one edge. Reasons: EDGE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BatchGetEdges(self, request, context):
+        """Reads up to 1,000 edges, in the order asked for; ids without an edge are listed in `missing_ids`.
+
+        Reasons: ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateEdgeData(self, request, context):
+        """Changes an edge's data: by JSON merge patch (RFC 7396; the default) or by replacement. Ends and type never change:
+        delete the edge and write another.
+
+        Reasons: EDGE_NOT_FOUND, VERSION_CONFLICT (stale `expected_version`), REQUEST_ID_REUSED, LIMIT_EXCEEDED (the
+        result is over 1 MiB).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteEdge(self, request, context):
+        """Deletes one edge for good and answers it as it was; the nodes at its ends stay.
+
+        Reasons: EDGE_NOT_FOUND (a repeat, too: nothing is left), VERSION_CONFLICT, INVALID_ARGUMENT (both names or neither).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -311,6 +398,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeRequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ArchiveNodeResponse.SerializeToString,
             ),
+            'ResetNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResetNode,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeResponse.SerializeToString,
+            ),
+            'DeleteNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteNode,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.SerializeToString,
+            ),
             'SetNodeIO': grpc.unary_unary_rpc_method_handler(
                     servicer.SetNodeIO,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SetNodeIORequest.FromString,
@@ -320,6 +417,26 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.GetNodeIO,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.SerializeToString,
+            ),
+            'GetEdge': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetEdge,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeResponse.SerializeToString,
+            ),
+            'BatchGetEdges': grpc.unary_unary_rpc_method_handler(
+                    servicer.BatchGetEdges,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesResponse.SerializeToString,
+            ),
+            'UpdateEdgeData': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateEdgeData,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataResponse.SerializeToString,
+            ),
+            'DeleteEdge': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteEdge,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeResponse.SerializeToString,
             ),
             'ListEdges': grpc.unary_unary_rpc_method_handler(
                     servicer.ListEdges,
@@ -618,6 +735,60 @@ class EntityGraph:
             _registered_method=True)
 
     @staticmethod
+    def ResetNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ResetNode',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ResetNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/DeleteNode',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def SetNodeIO(request,
             target,
             options=(),
@@ -661,6 +832,114 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/GetNodeIO',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetEdge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/GetEdge',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BatchGetEdges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/BatchGetEdges',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.BatchGetEdgesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateEdgeData(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/UpdateEdgeData',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpdateEdgeDataResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteEdge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/DeleteEdge',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEdgeResponse.FromString,
             options,
             channel_credentials,
             insecure,
