@@ -28,7 +28,7 @@ from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from service_runtime import access, background, probe, server
+from service_runtime import access, background, probe, server, tls
 from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -66,14 +66,24 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.context_service_port,
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
+            tls=tls.files_of(settings),
         )
         # It checks the caller's own credential itself, and the caller's client retries: ours does neither.
         entity_address = parse_address(
             settings.entity_service_url, default_port=settings.entity_service_port, field="ENTITY_SERVICE_URL"
         )
-        entity_client = await stack.enter_async_context(AsyncEntityClient(str(entity_address), api_key="", retries=0))
+        entity_tls = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
+        entity_client = await stack.enter_async_context(
+            AsyncEntityClient(
+                str(entity_address),
+                api_key="",
+                retries=0,
+                root_certificates=entity_tls.root,
+                client_certificate=entity_tls.own,
+            )
+        )
         entity_ready = await stack.enter_async_context(
-            probe.health_check(entity_address, "contextgraph.entity.v1.EntityGraph")
+            probe.health_check(entity_address, "contextgraph.entity.v1.EntityGraph", entity_tls)
         )
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))

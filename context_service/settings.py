@@ -26,6 +26,9 @@ class Settings(ServiceSettings):
     entity_service_port: int = Field(
         50052, ge=1, le=65535, description="the Entity Service's port, where its URL has none"
     )
+    entity_service_ca_path: Path | None = Field(
+        None, description="PEM file of the authorities to trust for an https:// Entity Service; unset: the usual ones"
+    )
     working_memory_storage_provider: Provider | None = Field(
         None,
         description="where new blobs go: azure, gcs, s3 or local; unset: azure if WORKING_MEMORY_STORAGE_ACCOUNT is "

@@ -18,7 +18,7 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import access, background, server
+from service_runtime import access, background, server, tls
 from service_runtime.auth import Authenticator
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -72,6 +72,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.entity_service_port,
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
+            tls=tls.files_of(settings),
         )
         limits = limits_of(settings)
         servicer = EntityGraphServicer(

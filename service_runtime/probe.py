@@ -9,17 +9,18 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from contextgraph.address import Address
-from contextgraph.client._base import channel_options
+from contextgraph.client._base import channel_credentials, channel_options
 from contextgraph.errors import Unavailable
 from service_runtime.server import CHECK_TIMEOUT_S, Check
+from service_runtime.tls import ClientCertificates
 
 
 @asynccontextmanager
-async def health_check(address: Address, service: str) -> AsyncIterator[Check]:
+async def health_check(address: Address, service: str, tls: ClientCertificates) -> AsyncIterator[Check]:
     """Yield a check that raises `Unavailable` unless `service` at `address` says that it serves."""
     options = channel_options(address)  # the client's: with grpc's own, it would try again only every two minutes
     channel = (
-        grpc.aio.secure_channel(address.target, grpc.ssl_channel_credentials(), options)
+        grpc.aio.secure_channel(address.target, channel_credentials(tls.root, tls.own), options)
         if address.tls
         else grpc.aio.insecure_channel(address.target, options)
     )

@@ -22,6 +22,7 @@ from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailab
 from service_runtime import background
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
+from service_runtime.tls import TlsFiles, server_credentials
 
 _log = logging.getLogger("server")
 
@@ -56,6 +57,7 @@ class ServerOptions:
     port: int  # 0: any free one
     calls_max: int
     drain_s: float  # how long running calls may take after SIGTERM
+    tls: TlsFiles | None = None  # None: plaintext
 
 
 def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> None:
@@ -105,7 +107,9 @@ async def running(
 
     host = f"[{options.host}]" if ":" in options.host and not options.host.startswith("[") else options.host
     try:
-        port: int = server.add_insecure_port(f"{host}:{options.port}")
+        address = f"{host}:{options.port}"
+        credentials = server_credentials(options.tls) if options.tls else None
+        port: int = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     except RuntimeError as error:
         raise CannotListen(
             f"cannot listen on {host}:{options.port}: is another process using the port?",

@@ -39,6 +39,13 @@ class ServiceSettings(BaseSettings):
     api_key: SecretStr = Field(
         SecretStr(""), description="the one key of a single-tenant deployment; empty: no authentication"
     )
+    tls_certificate_path: Path | None = Field(
+        None, description="PEM file of the certificate chain to show; with TLS_KEY_PATH the service speaks TLS only"
+    )
+    tls_key_path: Path | None = Field(None, description="PEM file of the certificate's private key")
+    tls_client_ca_path: Path | None = Field(
+        None, description="PEM file of the authorities of clients; set: a client must show a certificate of theirs"
+    )
     jwt_issuer: str = Field("", description="OpenID Connect issuer whose tokens are taken too; empty: none are")
     jwt_audience: str = Field("", description="what a token's `aud` must name")
     jwt_jwks_url: str = Field("", description="where the issuer's keys are: https://.../jwks.json")
@@ -63,6 +70,14 @@ class ServiceSettings(BaseSettings):
     def _production_is_explicit(self) -> ServiceSettings:
         if self.environment == "production" and self.database_url is None:
             raise ValueError("DATABASE_URL is required in production")
+        return self
+
+    @model_validator(mode="after")
+    def _tls_is_whole(self) -> ServiceSettings:
+        if (self.tls_certificate_path is None) != (self.tls_key_path is None):
+            raise ValueError("TLS needs both TLS_CERTIFICATE_PATH and TLS_KEY_PATH")
+        if self.tls_client_ca_path is not None and self.tls_key_path is None:
+            raise ValueError("TLS_CLIENT_CA_PATH needs TLS_CERTIFICATE_PATH and TLS_KEY_PATH")
         return self
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeVar
 import grpc
 
 from contextgraph.address import Address
-from contextgraph.client._base import Metadata, channel_options, error_from, silence
+from contextgraph.client._base import Metadata, channel_credentials, channel_options, error_from, silence
 from contextgraph.client._files import OpenFile, PartFile, size_of
 from contextgraph.client._transfer import CHUNK_BYTES, Source
 from contextgraph.errors import Cancelled, ContextGraphError, InvalidArgument
@@ -39,15 +39,23 @@ class Connection:
         service: Names it in errors.
         stubs: The generated stub classes of its proto services.
         root_certificates: PEM, instead of grpc's own, for TLS.
+        client_certificate: Chain and private key, PEM, for mutual TLS.
     """
 
     def __init__(
-        self, address: Address, *, service: str, stubs: Sequence[Any], root_certificates: bytes | None
+        self,
+        address: Address,
+        *,
+        service: str,
+        stubs: Sequence[Any],
+        root_certificates: bytes | None,
+        client_certificate: tuple[bytes, bytes] | None,
     ) -> None:
         self.address = address
         self._service = service
         self._stub_classes = stubs
         self._root_certificates = root_certificates
+        self._client_certificate = client_certificate
         self._channel: Any = None
         self._stubs: list[Any] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -135,7 +143,7 @@ class Connection:
     def _open(self, loop: asyncio.AbstractEventLoop) -> None:
         options = channel_options(self.address)
         if self.address.tls:
-            credentials = grpc.ssl_channel_credentials(self._root_certificates)
+            credentials = channel_credentials(self._root_certificates, self._client_certificate)
             self._channel = grpc.aio.secure_channel(self.address.target, credentials, options)
         else:
             self._channel = grpc.aio.insecure_channel(self.address.target, options)

@@ -75,6 +75,14 @@ def channel_options(address: Address) -> list[tuple[str, Any]]:
     return _CHANNEL_OPTIONS
 
 
+def channel_credentials(
+    root_certificates: bytes | None, client_certificate: tuple[bytes, bytes] | None
+) -> grpc.ChannelCredentials:
+    """Return what a TLS channel trusts, and what it shows of itself."""
+    chain, key = client_certificate or (None, None)
+    return grpc.ssl_channel_credentials(root_certificates, private_key=key, certificate_chain=chain)
+
+
 def address_of(address: str | None, *, variable: str, default: str) -> Address:
     """Return where the service is: the argument wins, then the variable, then the default."""
     if address is not None:

@@ -193,6 +193,7 @@ class AsyncEntityClient(_AsyncClient):
         idle_timeout_s: How long nothing may move on a stream.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
         root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
 
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
@@ -207,12 +208,14 @@ class AsyncEntityClient(_AsyncClient):
         idle_timeout_s: float = base.IDLE_TIMEOUT_S,
         retries: int = base.RETRIES,
         root_certificates: bytes | None = None,
+        client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
         connection = io.Connection(
             base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
             service="entity-service",
             stubs=[EntityGraphStub],
             root_certificates=root_certificates,
+            client_certificate=client_certificate,
         )
         options = base.options_of(
             api_key=api_key, app_id=None, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
@@ -810,6 +813,7 @@ class AsyncContextClient(_AsyncClient):
         idle_timeout_s: How long nothing may move on a stream.
         retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
         root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
 
     Raises:
         InvalidArgument: the address, the key or a number is malformed.
@@ -825,12 +829,14 @@ class AsyncContextClient(_AsyncClient):
         idle_timeout_s: float = base.IDLE_TIMEOUT_S,
         retries: int = base.RETRIES,
         root_certificates: bytes | None = None,
+        client_certificate: tuple[bytes, bytes] | None = None,
     ) -> None:
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
             stubs=[WorkingMemoryStub, ChatHistoryStub],
             root_certificates=root_certificates,
+            client_certificate=client_certificate,
         )
         options = base.options_of(
             api_key=api_key, app_id=app_id, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries

@@ -1,0 +1,194 @@
+"""TLS and mutual TLS, of both services and between them."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pydantic import ValidationError
+
+import context_service.app
+import entity_service.app
+from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextgraph.errors import Unavailable
+from service_runtime.tls import BadCertificate, TlsFiles, server_credentials
+from tests.conftest import KEY, Addresses
+
+PEM = serialization.Encoding.PEM
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issued:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def pem(self) -> tuple[bytes, bytes]:
+        key = self.key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        return self.certificate.public_bytes(PEM), key
+
+
+def issue(name: str, by: Issued | None = None) -> Issued:
+    """Issue a certificate for this machine; without an issuer, one of an authority."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(by.certificate.subject if by else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=by is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName(here), critical=False)
+        .sign(by.key if by else key, hashes.SHA256())
+    )
+    return Issued(certificate=certificate, key=key)
+
+
+AUTHORITY, STRANGER = issue("authority"), issue("stranger")
+CLIENT, FOREIGN = issue("client", AUTHORITY).pem, issue("client", STRANGER).pem
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> TlsFiles:
+    paths = TlsFiles(certificate=tmp_path / "tls.crt", key=tmp_path / "tls.key", client_ca=tmp_path / "ca.crt")
+    write(paths, issue("service", AUTHORITY))
+    (tmp_path / "ca.crt").write_bytes(AUTHORITY.pem[0])
+    return paths
+
+
+def write(paths: TlsFiles, issued: Issued) -> None:
+    paths.certificate.write_bytes(issued.pem[0])
+    paths.key.write_bytes(issued.pem[1])
+
+
+def with_tls(settings: Any, files: TlsFiles, *, mutual: bool, **changes: Any) -> Any:
+    return settings.model_copy(
+        update={
+            "tls_certificate_path": files.certificate,
+            "tls_key_path": files.key,
+            "tls_client_ca_path": files.client_ca if mutual else None,
+            **changes,
+        }
+    )
+
+
+@pytest.fixture(params=[False, True], ids=["tls", "mutual"])
+async def stack(
+    request: pytest.FixtureRequest, context_settings, entity_settings, callers, files: TlsFiles
+) -> AsyncIterator[tuple[Addresses, bool]]:
+    """Both services, the Context Service calling the other by https."""
+    mutual = request.param
+    async with AsyncExitStack() as opened:
+        settings = with_tls(entity_settings, files, mutual=mutual)
+        port = await opened.enter_async_context(entity_service.app.running(settings, callers=callers))
+        entity = f"https://localhost:{port}"
+        settings = with_tls(
+            context_settings,
+            files,
+            mutual=mutual,
+            entity_service_url=entity,
+            entity_service_ca_path=files.client_ca,
+        )
+        port = await opened.enter_async_context(context_service.app.running(settings, callers=callers))
+        yield Addresses(context=f"https://127.0.0.1:{port}", entity=entity), mutual
+
+
+async def test_a_history_goes_through_both_services(stack: tuple[Addresses, bool]):
+    addresses, mutual = stack
+    options: dict[str, Any] = {
+        "api_key": KEY,
+        "root_certificates": AUTHORITY.pem[0],
+        "client_certificate": CLIENT if mutual else None,
+    }
+    session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "hello"})
+    async with (
+        AsyncEntityClient(addresses.entity, **options) as graph,
+        AsyncContextClient(addresses.context, **options) as context,
+    ):
+        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+
+        (message,) = await context.chat_history(session.id)
+
+    assert message.content == "hello"
+
+
+async def test_who_trusts_no_such_authority_or_is_not_trusted_gets_nothing(stack: tuple[Addresses, bool]):
+    addresses, mutual = stack
+    strangers: list[dict[str, Any]] = [{}, {"root_certificates": STRANGER.pem[0], "client_certificate": CLIENT}]
+    if mutual:
+        strangers += [
+            {"root_certificates": AUTHORITY.pem[0]},
+            {"root_certificates": AUTHORITY.pem[0], "client_certificate": FOREIGN},
+        ]
+    for options in strangers:
+        async with AsyncEntityClient(addresses.entity, api_key=KEY, retries=0, **options) as client:
+            with pytest.raises(Unavailable):
+                await client.create_node("Session")
+    plain = addresses.entity.removeprefix("https://")
+    async with AsyncEntityClient(plain, api_key=KEY, retries=0, timeout_s=5) as client:
+        with pytest.raises(Unavailable):
+            await client.create_node("Session")
+
+
+async def test_a_renewed_certificate_is_shown_without_a_restart(entity_settings, callers, files: TlsFiles):
+    async with entity_service.app.running(with_tls(entity_settings, files, mutual=False), callers=callers) as port:
+
+        async def reached_by_who_trusts(authority: Issued) -> bool:
+            options: dict[str, Any] = {"api_key": KEY, "retries": 0, "root_certificates": authority.pem[0]}
+            async with AsyncEntityClient(f"https://localhost:{port}", **options) as client:
+                try:
+                    await client.create_node("Session")
+                except Unavailable:
+                    return False
+                return True
+
+        assert await reached_by_who_trusts(AUTHORITY)
+        write(files, issue("service", STRANGER))
+        os.utime(files.certificate, (1, 1))  # however fast that was
+        assert await reached_by_who_trusts(STRANGER)
+        assert not await reached_by_who_trusts(AUTHORITY)
+
+        files.key.write_bytes(b"half a file")
+        assert await reached_by_who_trusts(STRANGER)
+
+
+@pytest.mark.parametrize("text", [None, b"", b"not PEM"])
+def test_a_file_that_cannot_be_used_is_named(files: TlsFiles, text: bytes | None):
+    if text is None:
+        files.key.unlink()
+    else:
+        files.key.write_bytes(text)
+
+    with pytest.raises(BadCertificate, match=r"tls\.key"):
+        server_credentials(files)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tls_certificate_path": "a"},
+        {"tls_key_path": "a"},
+        {"tls_client_ca_path": "a"},
+    ],
+    ids=str,
+)
+def test_half_a_configuration_is_refused(entity_settings, changes: dict[str, str]):
+    with pytest.raises(ValidationError, match="TLS"):
+        type(entity_settings).model_validate({**entity_settings.model_dump(), **changes})
