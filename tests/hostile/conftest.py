@@ -27,7 +27,8 @@ def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def client(shared_urls: Urls, blob_folder: Path) -> Iterator[Client]:
     with (
-        running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant()) as addresses,
+        # Few calls at once: a call that never ends would soon be noticed as one too many.
+        running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20) as addresses,
         Client.open(addresses) as opened,
     ):
         yield opened

@@ -158,6 +158,7 @@ def _upload(**fields: object) -> list[Message]:
 # that names something has a place in one of them.
 CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "CreateNode": lambda t: [
+        graph.CreateNodeRequest(node=graph.NodeInput(name=t.node_name, general_type_name="Session")),
         graph.CreateNodeRequest(
             node=graph.NodeInput(external_id=t.external_id, general_type_name="Session"), get_existing=True
         ),
@@ -177,6 +178,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         ),
     ],
     "WriteGraph": lambda t: [
+        graph.WriteGraphRequest(
+            nodes=[graph.NodeInput(name=t.node_name, general_type_name="Session")],
+            edges=[graph.EdgeInput(from_node_id=t.node_id, to_node_id=t.child_id, edge_type="Calls")],
+        ),
         graph.WriteGraphRequest(
             nodes=[graph.NodeInput(id=t.node_id, external_id=t.external_id, general_type_name="Session")],
             edges=[

@@ -1,0 +1,143 @@
+"""Calls at the same time: twins of one request id are one call, and of two writers with one version one wins.
+
+Both walk the RPCs by reflection: every one that takes a `request_id`, every one that takes an `expected_version`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+
+from contextgraph.context.v1 import working_memory_pb2 as memory
+from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from service_runtime.ids import new_id
+from tests.conftest import Urls
+from tests.hostile.calling import Client, Outcome
+from tests.hostile.tables import rows_of
+from tests.hostile.test_cases import HOW
+from tests.hostile.things import RPCS, Things, cases, invented, seeded
+from tests.rpcs import Rpc, fields
+
+TWINS = 6
+ROUNDS = 5
+
+ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
+VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
+
+# Of each RPC with an `expected_version`: a request that changes something, and one of another RPC that changes the same.
+NodeChange = Callable[[Things, int], tuple[Message, Message]]
+RIVALS: dict[str, NodeChange] = {
+    "UpdateNodeData": lambda t, version: (
+        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"a": {version}}}', expected_version=version),
+        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"b": {version}}}', expected_version=version),
+    ),
+    "UpdateNodeStatus": lambda t, version: (
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"a{version}", expected_version=version),
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"b{version}", expected_version=version),
+    ),
+    "ArchiveNode": lambda t, version: (
+        graph.ArchiveNodeRequest(node_id=t.node_id, restore=version % 2 == 0, expected_version=version),
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"b{version}", expected_version=version),
+    ),
+    "UpdateWMRecord": lambda t, version: (_rename(t, "a", version), _rename(t, "b", version)),
+}
+
+
+@pytest.mark.parametrize("rpc", ONCE, ids=str)
+def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, shared_urls: Urls):
+    """The same answer for all, and no more rows than one call writes."""
+    made = cases(rpc, invented())
+    assert made, f"{rpc} has no request: {HOW}"
+    wrote: set[str] = set()
+    for position in range(len(made)):
+        alone = written_by(1, rpc, position, client, shared_urls)
+        together = written_by(TWINS, rpc, position, client, shared_urls)
+        assert together == alone
+        wrote |= set(alone) - {"entity.request", "context.request"}
+    assert wrote, f"no request of {rpc} without a request id writes anything: {HOW}"
+
+
+def written_by(twins: int, rpc: Rpc, position: int, client: Client, urls: Urls) -> dict[str, int]:
+    """Return the tables that changed when one request was made several times at once, and how many rows they won."""
+    key, request_id = uuid.uuid4(), str(new_id())
+    things = seeded(client, key)
+    case = with_request_id(cases(rpc, things)[position], request_id)
+    if case is None:
+        return {}
+    before = rows_of(urls.superuser, key)
+    outcomes = at_once(client, [(rpc, case)] * twins, key)
+    after = rows_of(urls.superuser, key)
+    if any(not outcome.ok for outcome in outcomes):  # what is refused is refused to all
+        assert len({outcome.reason for outcome in outcomes}) == 1, [str(outcome) for outcome in outcomes]
+    else:
+        again = client.call(rpc, case, key=key)
+        assert len({str(outcome.answers) for outcome in (*outcomes, again)}) == 1
+        other = with_request_id(cases(rpc, invented())[position], request_id)
+        assert client.call(rpc, other, key=key).reason == "REQUEST_ID_REUSED"
+        assert rows_of(urls.superuser, key) == after
+    # Bytes that a twin wrote in vain go by the sweeper.
+    changed = {table for table in after if after[table] != before[table]} - {"context.blob"}
+    return {table: after[table][0] - before[table][0] for table in changed}
+
+
+@pytest.mark.parametrize("rpc", VERSIONED, ids=str)
+def test_of_two_writers_with_one_version_one_wins(rpc: Rpc, client: Client):
+    assert rpc.name in RIVALS, f"no two writers of one thing with {rpc}: add them to RIVALS"
+    key = uuid.uuid4()
+    things = seeded(client, key)
+    read = RPCS["FetchWMRecord"] if rpc.process == "context" else RPCS["GetNode"]
+    question = read.request(**{read.request.DESCRIPTOR.fields[0].name: thing_of(rpc, things)})
+    for _ in range(ROUNDS):
+        version = version_of(client.call(read, question, key=key))
+        requests = RIVALS[rpc.name](things, version)
+        outcomes = at_once(client, [(rpc_of(request), request) for request in requests], key)
+        won = [outcome for outcome in outcomes if outcome.ok]
+        lost = [outcome for outcome in outcomes if not outcome.ok]
+        assert len(won) == 1, [str(outcome) for outcome in outcomes]
+        assert (lost[0].reason, lost[0].metadata["version"]) == ("VERSION_CONFLICT", str(version + 1))
+        assert version_of(won[0]) == version + 1
+        assert version_of(client.call(read, question, key=key)) == version + 1
+
+
+def with_request_id(case: Any, request_id: str) -> Any:
+    """Return a request with a request id, or None if it has one of its own."""
+    message: Any = case if isinstance(case, Message) else case[0]
+    (path, *_) = (path for path in fields(message.DESCRIPTOR) if path[-1].name == "request_id")
+    for field in path[:-1]:
+        message = getattr(message, field.name)
+    if message.request_id:
+        return None
+    message.request_id = request_id
+    return case
+
+
+def at_once(client: Client, calls: list[tuple[Rpc, Any]], key: uuid.UUID) -> list[Outcome]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(lambda call: client.call(call[0], call[1], key=key), calls))
+
+
+def thing_of(rpc: Rpc, things: Things) -> str:
+    return things.record_id if rpc.process == "context" else things.node_id
+
+
+def version_of(outcome: Outcome) -> int:
+    assert outcome.ok, outcome
+    ((_, row),) = outcome.answers[0].ListFields()
+    return int(row.version)
+
+
+def rpc_of(request: Message) -> Rpc:
+    return next(rpc for rpc in RPCS.values() if isinstance(request, rpc.request))
+
+
+def _rename(t: Things, name: str, version: int) -> memory.UpdateWMRecordRequest:
+    request = memory.UpdateWMRecordRequest(
+        record=memory.WMRecordInput(working_memory_id=t.record_id, name=name), expected_version=version
+    )
+    request.update_mask.paths.append("name")
+    return request
