@@ -29,9 +29,8 @@ ROUNDS = 5
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
 
-# Of each RPC with an `expected_version`: a request that changes something, and one of another RPC that changes the same.
-NodeChange = Callable[[Things, int], tuple[Message, Message]]
-RIVALS: dict[str, NodeChange] = {
+# Of each RPC with an `expected_version`: two requests that change the same thing.
+RIVALS: dict[str, Callable[[Things, int], tuple[Message, Message]]] = {
     "UpdateNodeData": lambda t, version: (
         graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"a": {version}}}', expected_version=version),
         graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"b": {version}}}', expected_version=version),
