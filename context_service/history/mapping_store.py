@@ -52,7 +52,8 @@ WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s FOR 
 
 _UPDATE = f"""
 UPDATE context.mapping
-SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer, updated_at = now()
+SET rules = %(rules)s, rules_version = %(rules_version)s, version = version + %(changed)s::integer,
+    updated_at = greatest(now(), updated_at)
 WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
 RETURNING {_COLUMNS}
 """  # noqa: S608

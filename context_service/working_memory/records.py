@@ -161,7 +161,7 @@ UPDATE context.wm_record SET
     reasoning = %(reasoning)s, content_type = %(content_type)s, graph_name = %(graph_name)s,
     agent_bundle_id = %(agent_bundle_id)s, app_id = %(app_id)s, tags = %(tags)s, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
-    updated_at = now(), version = version + 1
+    updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
@@ -171,7 +171,7 @@ RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose
 
 _ARCHIVE_RECORD = """
 WITH archived AS (
-    UPDATE context.wm_record SET archived_at = now(), updated_at = now(), version = version + 1
+    UPDATE context.wm_record SET archived_at = now(), updated_at = greatest(now(), updated_at), version = version + 1
     WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
@@ -190,7 +190,7 @@ FROM archived
 # An end that has passed would archive the record again at once.
 _RESTORE_RECORD = """
 WITH restored AS (
-    UPDATE context.wm_record SET archived_at = NULL, updated_at = now(), version = version + 1,
+    UPDATE context.wm_record SET archived_at = NULL, updated_at = greatest(now(), updated_at), version = version + 1,
         expires_at = CASE WHEN expires_at > now() THEN expires_at END
     WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND (archived_at IS NOT NULL OR expires_at <= now())
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
