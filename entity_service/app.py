@@ -11,6 +11,7 @@ from entity_service.changes import NodeChanges
 from entity_service.edges import EdgeStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.progress import Timelines
 from entity_service.removal import Removal
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
@@ -81,6 +82,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             edges=EdgeStore(database, document_bytes_max=limits.document_bytes_max),
             removal=Removal(database),
             node_io=NodeIOStore(database),
+            timelines=Timelines(database),
             store=GraphStore(database),
             traversal=Traversal(database),
             limits=limits,

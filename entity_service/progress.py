@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import psycopg
 from psycopg.types.json import Jsonb
 
+from contextgraph.errors import Aborted, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service.model import Node
 from service_runtime.auth import Principal
-from service_runtime.postgres import Transaction
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
 
-_STATUSES = frozenset({"STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
+STATUS = "STATUS"
+TYPES = frozenset({STATUS, "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"})
+STATUSES = frozenset({"STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"})
+
+_ATTEMPTS = 3  # of an append whose request id is gone when we look at it
+_SEQ_MAX = 2**63 - 1
 
 _APPEND_STATUS = """
 INSERT INTO entity.progress (tenant_id, node_id, created_at, context_id, type, status, message, value, created_by)
@@ -18,12 +31,250 @@ VALUES (
 )
 """
 
+# One statement: a request id that is there already makes Postgres refuse all of it. FOR KEY SHARE: a node that another
+# call is deleting is waited for and then not found.
+_APPEND = """
+WITH envelope AS (
+    INSERT INTO entity.progress (
+        tenant_id, node_id, created_at, context_id, type, status, sub_type, message, value, error, created_by
+    )
+    SELECT
+        n.tenant_id, n.id, clock_timestamp(), n.context_id, %(type)s, %(status)s, %(sub_type)s, %(message)s,
+        %(value)s::jsonb, %(error)s::jsonb, %(created_by)s
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = %(node_id)s
+    FOR KEY SHARE
+    RETURNING seq, (extract(epoch FROM created_at) * 1000000)::bigint AS created_at
+), answered AS (
+    INSERT INTO entity.request (tenant_id, request_id, rpc, fingerprint, answer)
+    SELECT
+        %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s, jsonb_build_array(e.seq, e.created_at)
+    FROM envelope e
+    WHERE %(request_id)s::uuid IS NOT NULL
+)
+SELECT seq, created_at FROM envelope
+"""
+
+# A page of the envelopes of a node and of what it calls, each node once: UNION leaves out what was reached before, so
+# cycles end. The context is that of the node asked for: what it calls must be in it, too. Each node's envelopes come in
+# order off the primary key, no more of them than the page holds. There is one row at least, for the counts.
+_LIST = """
+WITH RECURSIVE called (id, context_id) AS (
+    SELECT n.id, n.context_id FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = %(node_id)s
+    UNION
+    SELECT n.id, c.context_id
+    FROM called c
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id
+        FROM entity.edge e
+        WHERE NOT %(own_only)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = c.id AND e.edge_type = 'Calls'
+        OFFSET 0
+    ) e
+    CROSS JOIN LATERAL (
+        SELECT n.id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = e.to_node_id
+            AND (c.context_id IS NULL OR n.context_id = c.context_id)
+        OFFSET 0
+    ) n
+), reached AS (
+    SELECT id FROM called LIMIT %(nodes_max)s + 1
+), found AS (
+    SELECT p.node_id, p.seq, p.type, p.status, p.sub_type, p.message, p.value, p.error, p.created_at, p.created_by
+    FROM reached r
+    CROSS JOIN LATERAL (
+        SELECT p.node_id, p.seq, p.type, p.status, p.sub_type, p.message, p.value, p.error, p.created_at, p.created_by
+        FROM entity.progress p
+        WHERE p.tenant_id = %(tenant_id)s AND p.node_id = r.id AND p.seq > %(after_seq)s
+            AND (%(all_types)s OR p.type = ANY (%(types)s::text[]))
+        ORDER BY p.seq ASC
+        LIMIT %(rows)s
+    ) p
+    ORDER BY p.seq ASC
+    LIMIT %(rows)s
+), sized AS (
+    SELECT
+        f.*,
+        sum(pg_column_size(f.message) + coalesce(pg_column_size(f.value), 0) + coalesce(pg_column_size(f.error), 0))
+            OVER (ORDER BY f.seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+    FROM found f
+)
+SELECT
+    (SELECT count(*) FROM reached), (SELECT count(*) FROM found),
+    s.node_id::text, s.seq, s.type, s.status, s.sub_type, s.message, s.value::text, s.error::text,
+    (extract(epoch FROM s.created_at) * 1000000)::bigint, s.created_by
+FROM (VALUES (1)) AS one
+LEFT JOIN sized s ON coalesce(s.bytes_before, 0) < %(bytes_max)s
+ORDER BY s.seq ASC
+"""
+# The same page from the other end.
+_LIST_DESCENDING = _LIST.replace(" ASC", " DESC").replace("p.seq > %(after_seq)s", "p.seq < %(after_seq)s")
+
 _CLEAR = """
 WITH gone AS (
     DELETE FROM entity.progress WHERE tenant_id = %(tenant_id)s AND node_id = %(node_id)s RETURNING seq
 )
-SELECT count(*) AS count FROM gone
+SELECT
+    (SELECT count(*) FROM gone) AS count,
+    EXISTS (SELECT FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(node_id)s) AS there
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEnvelope:
+    """An envelope to append, checked."""
+
+    node_id: str
+    type: str  # one of `TYPES`
+    status: str  # one of `STATUSES`, or empty
+    sub_type: str
+    message: str
+    value_json: str | None
+    error_json: str | None
+
+
+class Appended(NamedTuple):
+    """What the server says of an envelope."""
+
+    seq: int
+    created_at: int
+
+
+class Envelope(NamedTuple):
+    """One entry of a timeline, in the order of the columns of `_LIST`."""
+
+    node_id: str
+    seq: int
+    type: str
+    status: str
+    sub_type: str
+    message: str
+    value_json: str | None
+    error_json: str | None
+    created_at: int
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineQuery:
+    """Which envelopes a caller wants."""
+
+    node_id: str
+    own_only: bool  # none of what the node calls
+    types: Sequence[str]  # empty: all
+    descending: bool
+    page_size: int
+    page_token: str
+    node_budget: int  # nodes to look at, this one included
+
+
+class TimelinePage(NamedTuple):
+    """Some envelopes, in the order asked for."""
+
+    envelopes: list[Envelope]
+    next_page_token: str
+
+
+class Timelines:
+    """The timelines of all tenants' nodes; every method sees the principal's."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._requests = Requests("entity")
+
+    async def append(self, principal: Principal, envelope: NewEnvelope, request: Request | None) -> Appended:
+        """Append an envelope.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            RequestIdReused: the request id was used with other content.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "node_id": envelope.node_id,
+            "type": envelope.type,
+            "status": envelope.status,
+            "sub_type": envelope.sub_type,
+            "message": envelope.message,
+            "value": envelope.value_json,
+            "error": envelope.error_json,
+            "created_by": principal.subject,
+            "request_id": request and request.request_id,
+            "rpc": request and request.rpc,
+            "fingerprint": request and request.fingerprint,
+        }
+        for _ in range(_ATTEMPTS):
+            try:
+                rows = await tenant.query(_APPEND, parameters, named=False)
+            except psycopg.IntegrityError:
+                if request and (answer := await self._requests.answered(tenant, request)):
+                    return Appended._make(answer)
+                continue
+            if rows:
+                return Appended._make(rows[0])
+            # The node may be gone since a twin of this call wrote to it.
+            if request and (answer := await self._requests.answered(tenant, request)):
+                return Appended._make(answer)
+            raise _not_found(envelope.node_id)
+        raise Aborted("other calls keep changing the rows that this one needs; try again")
+
+    async def page(self, principal: Principal, query: TimelineQuery) -> TimelinePage:
+        """Return a page of the envelopes of a node and of what it calls.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            NodeBudgetExceeded: it calls too many.
+            InvalidPageToken: the token is of another query.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        rows = await tenant.query(
+            _LIST_DESCENDING if query.descending else _LIST,
+            {
+                "tenant_id": tenant.tenant_id,
+                "node_id": query.node_id,
+                "own_only": query.own_only,
+                "types": list(query.types),
+                "all_types": not query.types,
+                "after_seq": _after(tenant, query),
+                "rows": query.page_size + 1,  # one more than wanted says whether there are more
+                "nodes_max": query.node_budget,
+                "bytes_max": PAGE_BYTES_MAX,
+            },
+            named=False,
+        )
+        reached, found = rows[0][:2]
+        if not reached:
+            raise _not_found(query.node_id)
+        if reached > query.node_budget:
+            raise NodeBudgetExceeded(
+                f"the node calls more than {query.node_budget} nodes; own_only lists its own envelopes",
+                node_budget=query.node_budget,
+            )
+        envelopes: list[Envelope] = []
+        size_bytes = 0
+        for row in rows[: query.page_size] if found else []:
+            envelope = Envelope._make(row[2:])
+            size_bytes += len(envelope.message) + len(envelope.value_json or "") + len(envelope.error_json or "")
+            if envelopes and size_bytes > PAGE_BYTES_MAX:
+                break
+            envelopes.append(envelope)
+        if len(envelopes) == found:
+            return TimelinePage(envelopes, "")
+        return TimelinePage(envelopes, encode_token(_binding(tenant, query), [envelopes[-1].seq]))
+
+    async def clear(self, principal: Principal, node_id: str) -> int:
+        """Remove the envelopes of a node; return how many there were.
+
+        Raises:
+            NodeNotFound: there is no such node.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        (row,) = await tenant.query(_CLEAR, {"tenant_id": tenant.tenant_id, "node_id": node_id})
+        if not row.there:
+            raise _not_found(node_id)
+        count: int = row.count
+        return count
 
 
 def envelope_status(status: str) -> str:
@@ -31,7 +282,7 @@ def envelope_status(status: str) -> str:
     name = status.upper()
     if name == "CREATED":
         return "STARTED"
-    return name if name in _STATUSES else ""
+    return name if name in STATUSES else ""
 
 
 async def append_status(
@@ -54,6 +305,29 @@ async def append_status(
 
 async def clear_timeline(transaction: Transaction, node_id: str) -> int:
     """Remove the envelopes of a node; return how many there were."""
-    (gone,) = await transaction.query(_CLEAR, {"tenant_id": transaction.tenant_id, "node_id": node_id})
-    count: int = gone.count
+    (row,) = await transaction.query(_CLEAR, {"tenant_id": transaction.tenant_id, "node_id": node_id})
+    count: int = row.count
     return count
+
+
+def _not_found(node_id: str) -> NodeNotFound:
+    return NodeNotFound("no node has this id", node_id=node_id)
+
+
+def _binding(tenant: Tenant, query: TimelineQuery) -> tuple[object, ...]:
+    return "ListProgress", tenant.tenant_id, query.node_id, query.own_only, query.types, query.descending
+
+
+def _after(tenant: Tenant, query: TimelineQuery) -> int:
+    """Return the `seq` behind which the page begins.
+
+    Raises:
+        InvalidPageToken: the token is malformed, or of another query.
+    """
+    key: list[Any] | None = decode_token(_binding(tenant, query), query.page_token, parts=1)
+    if key is None:
+        return _SEQ_MAX if query.descending else 0
+    (seq,) = key
+    if type(seq) is not int or not 0 <= seq <= _SEQ_MAX:
+        raise InvalidPageToken("page_token is malformed", field="page_token")
+    return seq

@@ -8,11 +8,12 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import wire
+from entity_service import progress_wire, wire
 from entity_service.changes import NodeChanges
 from entity_service.edges import EdgeStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
+from entity_service.progress import Timelines
 from entity_service.removal import Removal
 from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
@@ -34,6 +35,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         edges: EdgeStore,
         removal: Removal,
         node_io: NodeIOStore,
+        timelines: Timelines,
         store: GraphStore,
         traversal: Traversal,
         limits: Limits,
@@ -43,6 +45,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._edges = edges
         self._removal = removal
         self._node_io = node_io
+        self._timelines = timelines
         self._store = store
         self._traversal = traversal
         self._limits = limits
@@ -134,6 +137,22 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def GetNodeIO(self, request: pb.GetNodeIORequest, context: Context) -> pb.GetNodeIOResponse:
         """Read a node's input and output."""
         return wire.node_io(await self._node_io.get(principal(), wire.id_of("node_id", request.node_id)))
+
+    async def AppendProgress(self, request: pb.AppendProgressRequest, context: Context) -> pb.AppendProgressResponse:
+        """Append an envelope."""
+        envelope = progress_wire.new_envelope(request, self._limits)
+        once = request_of("AppendProgress", request)
+        return progress_wire.appended(await self._timelines.append(principal(), envelope, once))
+
+    async def ListProgress(self, request: pb.ListProgressRequest, context: Context) -> pb.ListProgressResponse:
+        """List the envelopes of a node and of what it calls."""
+        query = progress_wire.timeline_query(request, self._limits)
+        return progress_wire.timeline_page(await self._timelines.page(principal(), query))
+
+    async def ClearProgress(self, request: pb.ClearProgressRequest, context: Context) -> pb.ClearProgressResponse:
+        """Remove the envelopes of a node."""
+        count = await self._timelines.clear(principal(), wire.id_of("node_id", request.node_id))
+        return pb.ClearProgressResponse(envelopes_deleted=count)
 
     async def GetEdge(self, request: pb.GetEdgeRequest, context: Context) -> pb.GetEdgeResponse:
         """Read an edge."""

@@ -117,6 +117,35 @@ def test_GetNodeIO_is_empty_where_nothing_was_set(grpc_stub, node):
     assert io == pb.GetNodeIOResponse()
 
 
+def test_AppendProgress_appends_to_the_timeline(grpc_stub, node):
+    request = pb.AppendProgressRequest(
+        node_id=node.id, type=pb.ENVELOPE_TYPE_VALUE, sub_type="return", value_json="[1]", request_id=new_id()
+    )
+    answer = grpc_stub.AppendProgress(request, metadata=METADATA)
+    assert grpc_stub.AppendProgress(request, metadata=METADATA) == answer
+    (envelope,) = grpc_stub.ListProgress(pb.ListProgressRequest(node_id=node.id), metadata=METADATA).envelopes
+    assert (envelope.seq, envelope.value_json, envelope.sub_type) == (answer.seq, "[1]", "return")
+
+
+def test_ListProgress_includes_what_the_node_calls(grpc_stub, node, child):
+    call = pb.EdgeInput(from_node_id=node.id, to_node_id=child.id, edge_type="Calls")
+    grpc_stub.CreateEdge(pb.CreateEdgeRequest(edge=call), metadata=METADATA)
+    status = pb.UpdateNodeStatusRequest(node_id=child.id, status="Running")
+    grpc_stub.UpdateNodeStatus(status, metadata=METADATA)
+    (envelope,) = grpc_stub.ListProgress(pb.ListProgressRequest(node_id=node.id), metadata=METADATA).envelopes
+    assert (envelope.node_id, envelope.type, envelope.status) == (
+        child.id,
+        pb.ENVELOPE_TYPE_STATUS,
+        pb.ENVELOPE_STATUS_RUNNING,
+    )
+
+
+def test_ClearProgress_empties_the_timeline(grpc_stub, node):
+    grpc_stub.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=node.id, status="Failed"), metadata=METADATA)
+    assert grpc_stub.ClearProgress(pb.ClearProgressRequest(node_id=node.id), metadata=METADATA).envelopes_deleted == 1
+    assert not grpc_stub.ListProgress(pb.ListProgressRequest(node_id=node.id), metadata=METADATA).envelopes
+
+
 @pytest.fixture
 def edge(grpc_stub, node, child) -> pb.Edge:
     (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges

@@ -135,6 +135,29 @@ async def test_single_edges(world, graph):
     assert (await world.run(graph.delete_edge, **ends)).to_node_id == turn.id
 
 
+async def test_timelines(world, graph):
+    task, step = [await world.run(graph.create_node, kind) for kind in ("Task", "Step")]
+    await world.run(graph.create_edge, task.id, step.id, "Calls")
+    await world.run(graph.update_node_status, task.id, "Running", message="off we go")
+    appended = await world.run(
+        graph.append_progress, step.id, "value", sub_type="return", status="completed", value={"a": 1}, error=None
+    )
+
+    first, second = await world.run(graph.list_progress, task.id, page_size=1)
+    assert (first.node_id, first.type, first.status, first.message) == (task.id, "status", "running", "off we go")
+    assert first.value == {"from": "Created", "to": "Running"}
+    assert (second.node_id, second.seq, second.created_at) == (step.id, *appended)
+    assert (second.sub_type, second.value, second.error, second.error_json) == ("return", {"a": 1}, None, "null")
+    assert str(second).endswith("value return completed")
+    assert await world.run(graph.list_progress, task.id, own_only=True) == [first]
+    assert await world.run(graph.list_progress, task.id, types=["value"]) == [second]
+    assert await world.run(graph.list_progress, task.id, descending=True) == [second, first]
+    with pytest.raises(InvalidArgument):
+        await world.run(graph.append_progress, step.id, "shout")
+    assert await world.run(graph.clear_progress, task.id) == 1
+    assert await world.run(graph.list_progress, task.id) == [second]
+
+
 async def test_nodes_reset_and_deleted(world, graph):
     session, turn = [await world.run(graph.create_node, kind) for kind in ("Session", "Turn")]
     await world.run(graph.create_edge, session.id, turn.id, "Contains")

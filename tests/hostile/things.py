@@ -101,6 +101,13 @@ def seeded(client: Client, key: object) -> Things:
     )
     done("SetNodeIO", graph.SetNodeIORequest(node_id=t.node_id, input_json=f'"{SECRET}"', output_json=f'"{SECRET}"'))
     done("UpdateNodeStatus", graph.UpdateNodeStatusRequest(node_id=t.child_id, status="Running", message=SECRET))
+    for value_json in (f'"{SECRET}"', "null"):  # two more, so that a list of them has several pages
+        done(
+            "AppendProgress",
+            graph.AppendProgressRequest(
+                node_id=t.child_id, type=graph.ENVELOPE_TYPE_VALUE, sub_type=SECRET, value_json=value_json
+            ),
+        )
     record = {
         "entity_node_id": t.node_id,
         "memory_type": "data/json",
@@ -215,6 +222,25 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "ArchiveNode": lambda t: [graph.ArchiveNodeRequest(node_id=t.node_id)],
     "ResetNode": lambda t: [graph.ResetNodeRequest(node_id=t.node_id, expected_version=1)],
     "DeleteNode": lambda t: [graph.DeleteNodeRequest(node_id=t.node_id, expected_version=1)],
+    "AppendProgress": lambda t: [
+        graph.AppendProgressRequest(
+            node_id=t.node_id,
+            type=graph.ENVELOPE_TYPE_VALUE,
+            status=graph.ENVELOPE_STATUS_COMPLETED,
+            sub_type="return",
+            message="done",
+            value_json='{"a": [1]}',
+            error_json="null",
+        ),
+        graph.AppendProgressRequest(
+            node_id=t.node_id, type=graph.ENVELOPE_TYPE_MESSAGE, message=t.node_name, request_id=t.request_id
+        ),
+    ],
+    "ListProgress": lambda t: [
+        graph.ListProgressRequest(node_id=t.child_id),
+        graph.ListProgressRequest(node_id=t.child_id, types=[graph.ENVELOPE_TYPE_STATUS], descending=True),
+    ],
+    "ClearProgress": lambda t: [graph.ClearProgressRequest(node_id=t.child_id)],
     "GetEdge": lambda t: [graph.GetEdgeRequest(edge_id=t.edge_id)],
     "BatchGetEdges": lambda t: [graph.BatchGetEdgesRequest(edge_ids=[t.edge_id])],
     "UpdateEdgeData": lambda t: [

@@ -24,6 +24,8 @@ from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 RecordStatus = Literal["active", "archived"]
 RecordActionKind = Literal["created", "updated", "archived", "restored", "moved", "purged", "unknown"]
 IndexState = Literal["none", "pending", "indexed", "failed"]
+EnvelopeType = Literal["status", "message", "error", "bot_progress", "value", "waiting", "unknown"]
+EnvelopeStatus = Literal["", "started", "running", "completed", "failed", "cancelled"]
 PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -205,6 +207,86 @@ class NodeIO(_Value):
             output_json=io.output_json,
             modified_at=_time(io.modified_at) if io.HasField("modified_at") else None,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Envelope(_Value):
+    """One entry of a node's timeline."""
+
+    node_id: str  # of a caller's list: the node that was called
+    seq: int  # the server's order of writing
+    type: EnvelopeType  # "unknown": this client is older than the service
+    status: EnvelopeStatus = ""
+    sub_type: str = ""  # "return" marks the result
+    message: str = ""
+    value_json: str = ""  # empty: there is none
+    error_json: str = ""
+    created_at: datetime
+    created_by: str = ""
+    _value: Any = _cached()
+    _error: Any = _cached()
+
+    @property
+    def value(self) -> Any:
+        """Return the value, parsed; None where there is none."""
+        if self._value is None and self.value_json:
+            object.__setattr__(self, "_value", json.loads(self.value_json))
+        return self._value
+
+    @property
+    def error(self) -> Any:
+        """Return the error, parsed; None where there is none."""
+        if self._error is None and self.error_json:
+            object.__setattr__(self, "_error", json.loads(self.error_json))
+        return self._error
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (_shown(self.created_at), self.type, self.sub_type, self.status, self.message)))
+
+    @classmethod
+    def from_proto(cls, envelope: graph_pb.Envelope) -> Envelope:
+        """Return the value of a message."""
+        return cls(
+            node_id=envelope.node_id,
+            seq=envelope.seq,
+            type=_ENVELOPE_TYPES.get(envelope.type, "unknown"),
+            status=_ENVELOPE_STATUSES.get(envelope.status, ""),
+            sub_type=envelope.sub_type,
+            message=envelope.message,
+            value_json=envelope.value_json,
+            error_json=envelope.error_json,
+            created_at=_time(envelope.created_at),
+            created_by=envelope.created_by,
+        )
+
+
+_ENVELOPE_TYPES: dict[int, EnvelopeType] = {
+    graph_pb.ENVELOPE_TYPE_STATUS: "status",
+    graph_pb.ENVELOPE_TYPE_MESSAGE: "message",
+    graph_pb.ENVELOPE_TYPE_ERROR: "error",
+    graph_pb.ENVELOPE_TYPE_BOT_PROGRESS: "bot_progress",
+    graph_pb.ENVELOPE_TYPE_VALUE: "value",
+    graph_pb.ENVELOPE_TYPE_WAITING: "waiting",
+}
+_ENVELOPE_STATUSES: dict[int, EnvelopeStatus] = {
+    graph_pb.ENVELOPE_STATUS_STARTED: "started",
+    graph_pb.ENVELOPE_STATUS_RUNNING: "running",
+    graph_pb.ENVELOPE_STATUS_COMPLETED: "completed",
+    graph_pb.ENVELOPE_STATUS_FAILED: "failed",
+    graph_pb.ENVELOPE_STATUS_CANCELLED: "cancelled",
+}
+
+
+class AppendedEnvelope(NamedTuple):
+    """What `append_progress` wrote."""
+
+    seq: int
+    created_at: datetime
+
+    @classmethod
+    def from_proto(cls, answer: graph_pb.AppendProgressResponse) -> AppendedEnvelope:
+        """Return the value of a message."""
+        return cls(seq=answer.seq, created_at=_time(answer.created_at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -40,6 +40,23 @@ ON_EXISTING: dict[str, graph_pb.OnExisting] = {
     "skip": graph_pb.ON_EXISTING_SKIP,
 }
 
+ENVELOPE_TYPES: dict[str, graph_pb.EnvelopeType] = {
+    "status": graph_pb.ENVELOPE_TYPE_STATUS,
+    "message": graph_pb.ENVELOPE_TYPE_MESSAGE,
+    "error": graph_pb.ENVELOPE_TYPE_ERROR,
+    "bot_progress": graph_pb.ENVELOPE_TYPE_BOT_PROGRESS,
+    "value": graph_pb.ENVELOPE_TYPE_VALUE,
+    "waiting": graph_pb.ENVELOPE_TYPE_WAITING,
+}
+ENVELOPE_STATUSES: dict[str, graph_pb.EnvelopeStatus] = {
+    "": graph_pb.ENVELOPE_STATUS_UNSPECIFIED,
+    "started": graph_pb.ENVELOPE_STATUS_STARTED,
+    "running": graph_pb.ENVELOPE_STATUS_RUNNING,
+    "completed": graph_pb.ENVELOPE_STATUS_COMPLETED,
+    "failed": graph_pb.ENVELOPE_STATUS_FAILED,
+    "cancelled": graph_pb.ENVELOPE_STATUS_CANCELLED,
+}
+
 
 class NotGiven(Enum):
     """An argument that was not given, where None is JSON's null."""

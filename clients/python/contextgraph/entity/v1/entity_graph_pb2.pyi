@@ -28,6 +28,25 @@ class DataUpdate(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DATA_UPDATE_UNSPECIFIED: _ClassVar[DataUpdate]
     DATA_UPDATE_MERGE_PATCH: _ClassVar[DataUpdate]
     DATA_UPDATE_REPLACE: _ClassVar[DataUpdate]
+
+class EnvelopeType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENVELOPE_TYPE_UNSPECIFIED: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_STATUS: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_MESSAGE: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_ERROR: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_BOT_PROGRESS: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_VALUE: _ClassVar[EnvelopeType]
+    ENVELOPE_TYPE_WAITING: _ClassVar[EnvelopeType]
+
+class EnvelopeStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ENVELOPE_STATUS_UNSPECIFIED: _ClassVar[EnvelopeStatus]
+    ENVELOPE_STATUS_STARTED: _ClassVar[EnvelopeStatus]
+    ENVELOPE_STATUS_RUNNING: _ClassVar[EnvelopeStatus]
+    ENVELOPE_STATUS_COMPLETED: _ClassVar[EnvelopeStatus]
+    ENVELOPE_STATUS_FAILED: _ClassVar[EnvelopeStatus]
+    ENVELOPE_STATUS_CANCELLED: _ClassVar[EnvelopeStatus]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_OUT: Direction
 DIRECTION_IN: Direction
@@ -38,6 +57,19 @@ ON_EXISTING_SKIP: OnExisting
 DATA_UPDATE_UNSPECIFIED: DataUpdate
 DATA_UPDATE_MERGE_PATCH: DataUpdate
 DATA_UPDATE_REPLACE: DataUpdate
+ENVELOPE_TYPE_UNSPECIFIED: EnvelopeType
+ENVELOPE_TYPE_STATUS: EnvelopeType
+ENVELOPE_TYPE_MESSAGE: EnvelopeType
+ENVELOPE_TYPE_ERROR: EnvelopeType
+ENVELOPE_TYPE_BOT_PROGRESS: EnvelopeType
+ENVELOPE_TYPE_VALUE: EnvelopeType
+ENVELOPE_TYPE_WAITING: EnvelopeType
+ENVELOPE_STATUS_UNSPECIFIED: EnvelopeStatus
+ENVELOPE_STATUS_STARTED: EnvelopeStatus
+ENVELOPE_STATUS_RUNNING: EnvelopeStatus
+ENVELOPE_STATUS_COMPLETED: EnvelopeStatus
+ENVELOPE_STATUS_FAILED: EnvelopeStatus
+ENVELOPE_STATUS_CANCELLED: EnvelopeStatus
 
 class Node(_message.Message):
     __slots__ = ("id", "external_id", "graph_name", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "data_json", "is_archived", "seq", "created_at", "modified_at", "version", "created_by", "owner_user_id", "agent_id", "context_id")
@@ -378,6 +410,94 @@ class GetNodeIOResponse(_message.Message):
     output_json: str
     modified_at: _timestamp_pb2.Timestamp
     def __init__(self, input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Envelope(_message.Message):
+    __slots__ = ("node_id", "seq", "type", "status", "sub_type", "message", "value_json", "error_json", "created_at", "created_by")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SUB_TYPE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    ERROR_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    seq: int
+    type: EnvelopeType
+    status: EnvelopeStatus
+    sub_type: str
+    message: str
+    value_json: str
+    error_json: str
+    created_at: _timestamp_pb2.Timestamp
+    created_by: str
+    def __init__(self, node_id: _Optional[str] = ..., seq: _Optional[int] = ..., type: _Optional[_Union[EnvelopeType, str]] = ..., status: _Optional[_Union[EnvelopeStatus, str]] = ..., sub_type: _Optional[str] = ..., message: _Optional[str] = ..., value_json: _Optional[str] = ..., error_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ...) -> None: ...
+
+class AppendProgressRequest(_message.Message):
+    __slots__ = ("node_id", "type", "status", "sub_type", "message", "value_json", "error_json", "request_id")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SUB_TYPE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    ERROR_JSON_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    type: EnvelopeType
+    status: EnvelopeStatus
+    sub_type: str
+    message: str
+    value_json: str
+    error_json: str
+    request_id: str
+    def __init__(self, node_id: _Optional[str] = ..., type: _Optional[_Union[EnvelopeType, str]] = ..., status: _Optional[_Union[EnvelopeStatus, str]] = ..., sub_type: _Optional[str] = ..., message: _Optional[str] = ..., value_json: _Optional[str] = ..., error_json: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class AppendProgressResponse(_message.Message):
+    __slots__ = ("seq", "created_at")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, seq: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListProgressRequest(_message.Message):
+    __slots__ = ("node_id", "own_only", "types", "descending", "page_size", "page_token")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    OWN_ONLY_FIELD_NUMBER: _ClassVar[int]
+    TYPES_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    own_only: bool
+    types: _containers.RepeatedScalarFieldContainer[EnvelopeType]
+    descending: bool
+    page_size: int
+    page_token: str
+    def __init__(self, node_id: _Optional[str] = ..., own_only: _Optional[bool] = ..., types: _Optional[_Iterable[_Union[EnvelopeType, str]]] = ..., descending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListProgressResponse(_message.Message):
+    __slots__ = ("envelopes", "next_page_token")
+    ENVELOPES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    envelopes: _containers.RepeatedCompositeFieldContainer[Envelope]
+    next_page_token: str
+    def __init__(self, envelopes: _Optional[_Iterable[_Union[Envelope, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ClearProgressRequest(_message.Message):
+    __slots__ = ("node_id",)
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    def __init__(self, node_id: _Optional[str] = ...) -> None: ...
+
+class ClearProgressResponse(_message.Message):
+    __slots__ = ("envelopes_deleted",)
+    ENVELOPES_DELETED_FIELD_NUMBER: _ClassVar[int]
+    envelopes_deleted: int
+    def __init__(self, envelopes_deleted: _Optional[int] = ...) -> None: ...
 
 class GetEdgeRequest(_message.Message):
     __slots__ = ("edge_id",)

@@ -109,6 +109,21 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
                 _registered_method=True)
+        self.AppendProgress = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/AppendProgress',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressResponse.FromString,
+                _registered_method=True)
+        self.ListProgress = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ListProgress',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressResponse.FromString,
+                _registered_method=True)
+        self.ClearProgress = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ClearProgress',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.FromString,
+                _registered_method=True)
         self.GetEdge = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/GetEdge',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
@@ -284,6 +299,36 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AppendProgress(self, request, context):
+        """Appends an envelope to the timeline of a node. It changes nothing else: a node's status is changed by
+        UpdateNodeStatus, which appends the STATUS envelope that says so.
+
+        Reasons: NODE_NOT_FOUND, REQUEST_ID_REUSED, LIMIT_EXCEEDED (the message is over 64 KiB, a document over 1 MiB).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProgress(self, request, context):
+        """Lists the envelopes of a node and of what it Calls, to any depth, in the order of `seq`. A node that is called in two
+        ways, or calls itself in a circle, counts once. Like a walk, it stays in the node's context.
+
+        `seq` is the server's order of writing. An envelope written while the list is paged may or may not appear.
+
+        Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN, NODE_BUDGET_EXCEEDED (it Calls more than 100,000 nodes; `own_only`
+        lists its own envelopes all the same).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ClearProgress(self, request, context):
+        """Removes all envelopes of a node for good; those of what it Calls stay. Reasons: NODE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetEdge(self, request, context):
         """Reads one edge. Reasons: EDGE_NOT_FOUND.
         """
@@ -417,6 +462,21 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.GetNodeIO,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.SerializeToString,
+            ),
+            'AppendProgress': grpc.unary_unary_rpc_method_handler(
+                    servicer.AppendProgress,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressResponse.SerializeToString,
+            ),
+            'ListProgress': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProgress,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressResponse.SerializeToString,
+            ),
+            'ClearProgress': grpc.unary_unary_rpc_method_handler(
+                    servicer.ClearProgress,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.SerializeToString,
             ),
             'GetEdge': grpc.unary_unary_rpc_method_handler(
                     servicer.GetEdge,
@@ -832,6 +892,87 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/GetNodeIO',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIORequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetNodeIOResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AppendProgress(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/AppendProgress',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.AppendProgressResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProgress(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ListProgress',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListProgressResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ClearProgress(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ClearProgress',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.FromString,
             options,
             channel_credentials,
             insecure,
