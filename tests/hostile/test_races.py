@@ -29,21 +29,28 @@ ROUNDS = 5
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
 
-# Of each RPC with an `expected_version`: two requests that change the same thing.
-RIVALS: dict[str, Callable[[Things, int], tuple[Message, Message]]] = {
-    "UpdateNodeData": lambda t, version: (
-        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"a": {version}}}', expected_version=version),
-        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json=f'{{"b": {version}}}', expected_version=version),
+# Of each RPC with an `expected_version`: one of its requests, and another that changes the same thing.
+RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
+    "UpdateNodeData": lambda t: (
+        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json='{"a": 1}', expected_version=1),
+        graph.UpdateNodeDataRequest(node_id=t.node_id, data_json='{"b": 1}', expected_version=1),
     ),
-    "UpdateNodeStatus": lambda t, version: (
-        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"a{version}", expected_version=version),
-        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"b{version}", expected_version=version),
+    "UpdateNodeStatus": lambda t: (
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status="a", expected_version=1),
+        graph.UpdateNodeStatusRequest(node_id=t.node_id, status="b", expected_version=1),
     ),
-    "ArchiveNode": lambda t, version: (
-        graph.ArchiveNodeRequest(node_id=t.node_id, restore=version % 2 == 0, expected_version=version),
-        graph.UpdateNodeStatusRequest(node_id=t.node_id, status=f"b{version}", expected_version=version),
+    "ArchiveNode": lambda t: (graph.ArchiveNodeRequest(node_id=t.node_id, expected_version=1), _status(t)),
+    "ResetNode": lambda t: (graph.ResetNodeRequest(node_id=t.node_id, expected_version=1), _status(t)),
+    "DeleteNode": lambda t: (graph.DeleteNodeRequest(node_id=t.node_id, expected_version=1), _status(t)),
+    "UpdateEdgeData": lambda t: (
+        graph.UpdateEdgeDataRequest(edge_id=t.edge_id, data_json='{"a": 1}', expected_version=1),
+        graph.UpdateEdgeDataRequest(edge_id=t.edge_id, data_json='{"b": 1}', expected_version=1),
     ),
-    "UpdateWMRecord": lambda t, version: (_rename(t, "a", version), _rename(t, "b", version)),
+    "DeleteEdge": lambda t: (
+        graph.DeleteEdgeRequest(edge_id=t.edge_id, expected_version=1),
+        graph.UpdateEdgeDataRequest(edge_id=t.edge_id, data_json='{"b": 1}', expected_version=1),
+    ),
+    "UpdateWMRecord": lambda t: (_rename(t, "a"), _rename(t, "b")),
 }
 
 
@@ -87,20 +94,16 @@ def written_by(twins: int, rpc: Rpc, position: int, client: Client, urls: Urls) 
 @pytest.mark.parametrize("rpc", VERSIONED, ids=str)
 def test_of_two_writers_with_one_version_one_wins(rpc: Rpc, client: Client):
     assert rpc.name in RIVALS, f"no two writers of one thing with {rpc}: add them to RIVALS"
-    key = uuid.uuid4()
-    things = seeded(client, key)
-    read = RPCS["FetchWMRecord"] if rpc.process == "context" else RPCS["GetNode"]
-    question = read.request(**{read.request.DESCRIPTOR.fields[0].name: thing_of(rpc, things)})
     for _ in range(ROUNDS):
-        version = version_of(client.call(read, question, key=key))
-        requests = RIVALS[rpc.name](things, version)
+        key = uuid.uuid4()
+        requests: Any = RIVALS[rpc.name](seeded(client, key))
         outcomes = at_once(client, [(rpc_of(request), request) for request in requests], key)
-        won = [outcome for outcome in outcomes if outcome.ok]
         lost = [outcome for outcome in outcomes if not outcome.ok]
-        assert len(won) == 1, [str(outcome) for outcome in outcomes]
-        assert (lost[0].reason, lost[0].metadata["version"]) == ("VERSION_CONFLICT", str(version + 1))
-        assert version_of(won[0]) == version + 1
-        assert version_of(client.call(read, question, key=key)) == version + 1
+        assert len(lost) == 1, [str(outcome) for outcome in outcomes]
+        version = requests[0].expected_version
+        gone = rpc.name.startswith("Delete") and outcomes[0].ok
+        assert gone == lost[0].reason.endswith("_NOT_FOUND"), lost[0]
+        assert gone or (lost[0].reason, lost[0].metadata["version"]) == ("VERSION_CONFLICT", str(version + 1))
 
 
 def with_request_id(case: Any, request_id: str) -> Any:
@@ -120,23 +123,17 @@ def at_once(client: Client, calls: list[tuple[Rpc, Any]], key: uuid.UUID) -> lis
         return list(pool.map(lambda call: client.call(call[0], call[1], key=key), calls))
 
 
-def thing_of(rpc: Rpc, things: Things) -> str:
-    return things.record_id if rpc.process == "context" else things.node_id
-
-
-def version_of(outcome: Outcome) -> int:
-    assert outcome.ok, outcome
-    ((_, row),) = outcome.answers[0].ListFields()
-    return int(row.version)
-
-
 def rpc_of(request: Message) -> Rpc:
     return next(rpc for rpc in RPCS.values() if isinstance(request, rpc.request))
 
 
-def _rename(t: Things, name: str, version: int) -> memory.UpdateWMRecordRequest:
+def _status(t: Things) -> graph.UpdateNodeStatusRequest:
+    return graph.UpdateNodeStatusRequest(node_id=t.node_id, status="b", expected_version=1)
+
+
+def _rename(t: Things, name: str) -> memory.UpdateWMRecordRequest:
     request = memory.UpdateWMRecordRequest(
-        record=memory.WMRecordInput(working_memory_id=t.record_id, name=name), expected_version=version
+        record=memory.WMRecordInput(working_memory_id=t.record_id, name=name), expected_version=2
     )
     request.update_mask.paths.append("name")
     return request
