@@ -23,6 +23,7 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 import tests.emulators.azurite
+import tests.emulators.gcs
 import tests.emulators.moto
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
@@ -30,6 +31,7 @@ from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, Embedded
 from service_runtime.migrate import migrate
 from service_runtime.postgres import Database
 from tests.emulators.azurite import Azurite
+from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
 
 TEMPLATE = "migrated"
@@ -91,6 +93,12 @@ def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
 @pytest.fixture(scope="session")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moto]:
     with tests.emulators.moto.running(tmp_path_factory.mktemp("moto")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def gcs_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
+    with tests.emulators.gcs.running(tmp_path_factory.mktemp("gcs")) as running:
         yield running
 
 

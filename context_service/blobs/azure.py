@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 from aiohttp import ClientError
@@ -24,13 +25,12 @@ from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpRes
 from azure.storage.blob import BlobBlock, BlobSasPermissions, UserDelegationKey, generate_blob_sas
 from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClient
 
+from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
 from context_service.blobs.retries import Retries
 from context_service.blobs.settling import Settling
-from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key, in_parts
+from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextgraph.errors import BlobNotFound, ProviderNotConfigured, Unavailable
-
-_T = TypeVar("_T")
 
 PART_BYTES = 4 * 1024 * 1024
 PARTS_AT_ONCE = 2  # of one transfer
@@ -139,7 +139,7 @@ class AzureBackend:
             while staging:
                 await staging.popleft()
         except BaseException:
-            await _ended(staging)
+            await ended(staging)
             raise
 
         async def publish() -> None:
@@ -160,21 +160,12 @@ class AzureBackend:
             with _our_errors():
                 await blob.get_blob_properties()
             return
-        ahead: deque[asyncio.Task[bytes]] = deque()
-        position = start_bytes
-        try:
-            while position < end_bytes or ahead:
-                while position < end_bytes and len(ahead) < PARTS_AT_ONCE:
-                    length = min(PART_BYTES, end_bytes - position)
-                    ahead.append(asyncio.create_task(_fetch(blob, position, length)))
-                    position += length
-                part = await ahead.popleft()
-                if not part:
-                    return
-                for start in range(0, len(part), BLOCK_BYTES):
-                    yield part[start : start + BLOCK_BYTES]
-        finally:
-            await _ended(ahead)
+        parts = fetched_ahead(
+            partial(_fetch, blob), start_bytes, end_bytes, part_bytes=PART_BYTES, at_once=PARTS_AT_ONCE
+        )
+        async with aclosing(parts):
+            async for chunk in parts:
+                yield chunk
 
     async def delete(self, key: str) -> None:
         """Remove the blob. Parts that were staged and not committed go by themselves."""
@@ -221,7 +212,7 @@ class AzureBackend:
     async def _stage(self, blob: BlobClient, block_id: str, part: list[bytes]) -> None:
         async def stage() -> None:
             with _our_errors():
-                await blob.stage_block(block_id, _body(part), _size(part))  # type: ignore[arg-type]
+                await blob.stage_block(block_id, _body(part), size_bytes(part))  # type: ignore[arg-type]
 
         await self.retries.call(stage)
 
@@ -294,17 +285,6 @@ async def _is_by(blob: BlobClient, writer: str) -> bool:
     with _our_errors():
         properties = await blob.get_blob_properties()
     return properties.metadata.get(_WRITER) == writer
-
-
-async def _ended(tasks: deque[asyncio.Task[_T]]) -> None:
-    """Stop what nobody waits for."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _size(part: list[bytes]) -> int:
-    return sum(map(len, part))
 
 
 async def _body(part: list[bytes]) -> AsyncIterator[bytes]:

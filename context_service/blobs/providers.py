@@ -19,6 +19,7 @@ _log = logging.getLogger("blobs")
 
 BACKENDS = {
     "azure": "context_service.blobs.azure",
+    "gcs": "context_service.blobs.gcs",
     "s3": "context_service.blobs.s3",
     "local": "context_service.blobs.local",
 }
@@ -98,8 +99,6 @@ def configured_providers(settings: Settings) -> list[str]:
 
 
 async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:
-    if provider not in BACKENDS:
-        raise ProviderNotConfigured(f"this version has no backend for {provider}", provider=provider)
     try:
         module = importlib.import_module(BACKENDS[provider])
     except ImportError as error:

@@ -19,9 +19,10 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
+from context_service.blobs.parts import in_parts, size_bytes
 from context_service.blobs.retries import RETRIES_MAX, Retries
 from context_service.blobs.settling import SETTLE_S, Settling
-from context_service.blobs.storage import BLOCK_BYTES, BlobStat, Download, check_key, in_parts
+from context_service.blobs.storage import BLOCK_BYTES, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextgraph.errors import BlobNotFound, ContextGraphError, ProviderNotConfigured, StorageFull, Unavailable
 
@@ -126,7 +127,7 @@ class S3Backend:
         check_key(key)
         async with aclosing(in_parts(blocks, part_bytes=PART_BYTES)) as parts:
             part = await anext(parts)
-            if sum(map(len, part)) < PART_BYTES:
+            if size_bytes(part) < PART_BYTES:
                 content = b"".join(part)
                 putting = asyncio.create_task(self.retries.call(lambda: self._put(key, content)))
                 await self._settling.finish(putting, lambda: self.delete(key))

@@ -377,20 +377,6 @@ async def in_blocks(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]
         yield bytes(buffer)
 
 
-async def in_parts(blocks: AsyncIterable[bytes], *, part_bytes: int) -> AsyncGenerator[list[bytes], None]:
-    """Yield the same blocks in parts of `part_bytes`, a multiple of `BLOCK_BYTES`.
-
-    The last one is shorter, and may be empty, so that whoever gets it knows that it is the last.
-    """
-    part: list[bytes] = []
-    async for block in blocks:
-        part.append(block)
-        if sum(map(len, part)) == part_bytes:
-            yield part
-            part = []
-    yield part
-
-
 async def _resumed(
     backend: BlobBackend, blob: StoredBlob, start_bytes: int, end_bytes: int
 ) -> AsyncGenerator[bytes, None]:

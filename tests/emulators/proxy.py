@@ -80,10 +80,9 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)
-        server: asyncio.StreamWriter | None = None
+        upstream = _Upstream(self._target_port)
         try:
-            server_reader, server = await asyncio.open_connection("127.0.0.1", self._target_port, limit=_READ_BYTES)
-            while await self._exchange(reader, writer, server_reader, server):
+            while await self._exchange(reader, writer, upstream):
                 pass
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
@@ -91,16 +90,14 @@ class Proxy:
             pass
         finally:
             self._connections.discard(task)
-            for one in (writer, server):
-                if one is not None:
-                    one.transport.abort()
+            writer.transport.abort()
+            upstream.close()
 
     async def _exchange(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        server_reader: asyncio.StreamReader,
-        server: asyncio.StreamWriter,
+        upstream: _Upstream,
     ) -> bool:
         """Forward one request and its answer; return whether the connection goes on."""
         head = await reader.readuntil(b"\r\n\r\n")
@@ -128,6 +125,7 @@ class Proxy:
                     pass
                 await reader.read()
                 return False
+        server_reader, server = await upstream.opened()
         server.write(head)
         sent_bytes = 0
         async for piece in _body(reader, headers, has_body=True):
@@ -174,6 +172,23 @@ class Proxy:
             await writer.drain()
         await writer.drain()
         return headers.get("connection", "").lower() != "close"
+
+
+class _Upstream:
+    """The connection to the server of one connection of a client, opened when there is something to say."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def opened(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port, limit=_READ_BYTES)
+        return self._streams
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].transport.abort()
 
 
 @asynccontextmanager

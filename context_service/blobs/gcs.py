@@ -1,0 +1,396 @@
+"""Blobs in a bucket of Google Cloud Storage.
+
+A small blob is one request; a large one a resumable upload, which is nothing until its last part has come. Both carry
+the condition that there is no such blob. Google's library blocks, so its calls run in threads, a bounded number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import google.auth
+import requests
+import urllib3
+from google.api_core.exceptions import GoogleAPICallError
+from google.auth.credentials import AnonymousCredentials, Signing
+from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, RefreshError
+from google.auth.transport.requests import AuthorizedSession, Request
+from google.cloud.storage import Blob, Bucket, Client
+from requests.adapters import HTTPAdapter
+
+from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
+from context_service.blobs.retries import Retries
+from context_service.blobs.settling import Settling
+from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
+from context_service.settings import Settings
+from contextgraph.errors import BlobNotFound, ProviderNotConfigured, Unavailable
+
+_T = TypeVar("_T")
+
+PART_BYTES = 8 * 1024 * 1024  # of an upload
+FETCH_BYTES = 4 * 1024 * 1024  # of a read
+FETCHES_AT_ONCE = 2  # of one read
+THREADS_MAX = 32
+TIMEOUT_S = (10.0, 60.0)  # to connect; of one request, without a byte
+_SCOPES = ("https://www.googleapis.com/auth/devstorage.read_write",)
+_WRITER = "writer"  # metadata of a blob: who made it, for an upload whose last answer was lost
+_RESUME_INCOMPLETE = 308
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
+    """Open the backend for the block.
+
+    Raises:
+        ProviderNotConfigured: a setting is missing or malformed, or there are no credentials.
+        Unavailable: the bucket is to be made and GCS does not answer.
+    """
+    name = settings.working_memory_gcs_bucket or settings.working_memory_storage_container
+    if not name:
+        raise _misconfigured("WORKING_MEMORY_STORAGE_CONTAINER or WORKING_MEMORY_GCS_BUCKET is required: the bucket")
+    credentials = await asyncio.to_thread(_credentials, settings)
+    threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="gcs")
+    with AuthorizedSession(credentials) as api, requests.Session() as uploads:
+        for session in (api, uploads):
+            for scheme in ("https://", "http://"):
+                session.mount(scheme, HTTPAdapter(pool_maxsize=THREADS_MAX))
+        client = Client(
+            project=settings.google_cloud_project or None,
+            credentials=credentials,
+            _http=api,
+            client_options={"api_endpoint": settings.storage_emulator_host} if settings.storage_emulator_host else None,
+        )
+        try:
+            async with Settling().running() as settling:
+                backend = GcsBackend(client.bucket(name), uploads, threads, settling)
+                if settings.working_memory_storage_create_container:
+                    await backend.retries.call(backend.create_bucket)
+                yield backend
+        finally:
+            # A thread whose request nobody answers ends with its timeout; nobody waits for it.
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _credentials(settings: Settings) -> Any:
+    key = settings.google_application_credentials_json.get_secret_value()
+    try:
+        if key:
+            return google.auth.load_credentials_from_dict(json.loads(key), scopes=_SCOPES)[0]
+        if settings.google_application_credentials:
+            return google.auth.load_credentials_from_file(settings.google_application_credentials, scopes=_SCOPES)[0]
+        if settings.storage_emulator_host:
+            return AnonymousCredentials()
+        return google.auth.default(scopes=_SCOPES)[0]
+    except (GoogleAuthError, ValueError, OSError) as error:
+        variable = "GOOGLE_APPLICATION_CREDENTIALS" + ("_JSON" if key else "")
+        if not key and not settings.google_application_credentials:
+            raise _misconfigured(f"{variable} is not set, and there are no application default credentials") from error
+        raise _misconfigured(f"{variable} holds no credentials of Google: {type(error).__name__}") from error
+
+
+class GcsBackend:
+    """A `BlobBackend` on a bucket. Its sessions and threads are the caller's."""
+
+    def __init__(
+        self, bucket: Bucket, uploads: requests.Session, threads: ThreadPoolExecutor, settling: Settling
+    ) -> None:
+        self._bucket = bucket
+        self._uploads = uploads
+        self._threads = threads
+        self._settling = settling
+        self._checking: asyncio.Future[None] | None = None
+        self.retries = Retries()
+
+    async def create_bucket(self) -> None:
+        """Make the bucket, if it is missing."""
+        with suppress(BlobExists):
+            await self._run(self._bucket.create, timeout=TIMEOUT_S, retry=None)
+
+    async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:
+        """Store the blocks under `key`."""
+        check_key(key)
+        writer = secrets.token_hex(16)
+        async with aclosing(in_parts(blocks, part_bytes=PART_BYTES)) as parts:
+            held = await anext(parts)
+            if size_bytes(held) < PART_BYTES:
+                await self._publish(key, writer, partial(self._put, key, writer, b"".join(held)))
+                return
+            url = await self.retries.call(partial(self._run, self._start, key, writer))
+            upload = _Upload(self._uploads, url)
+            sending: deque[asyncio.Task[None]] = deque()
+            try:
+                async for part in parts:
+                    while sending:
+                        await sending.popleft()
+                    if not part:
+                        break
+                    sending.append(asyncio.create_task(self._send(upload, b"".join(held), last=False)))
+                    held = part
+                while sending:
+                    await sending.popleft()
+            except BaseException:
+                await ended(sending)
+                self._threads.submit(upload.abandon)
+                raise
+        await self._publish(key, writer, partial(self._finish, key, writer, upload, b"".join(held)))
+
+    async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
+        """Yield a range of the blob, one part ahead."""
+        check_key(key)
+        if start_bytes >= end_bytes:
+            await self._run(self._bucket.blob(key).reload, timeout=TIMEOUT_S, retry=None)
+            return
+
+        async def fetch(position: int, length: int) -> bytes:
+            return await self._run(self._fetch, key, position, length)
+
+        parts = fetched_ahead(fetch, start_bytes, end_bytes, part_bytes=FETCH_BYTES, at_once=FETCHES_AT_ONCE)
+        async with aclosing(parts):
+            async for chunk in parts:
+                yield chunk
+
+    async def delete(self, key: str) -> None:
+        """Remove the blob. What a killed upload left is invisible, and GCS drops it after a week."""
+        check_key(key)
+        with suppress(BlobNotFound):
+            await self._run(self._bucket.blob(key).delete, timeout=TIMEOUT_S, retry=None)
+
+    async def list_pages(
+        self, prefix: str, *, page_size: int = 1000, unfinished: bool = False
+    ) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield the blobs whose keys start with `prefix`."""
+        found = self._bucket.list_blobs(
+            prefix=prefix or None,
+            page_size=page_size,
+            fields="items(name,size),nextPageToken",
+            timeout=TIMEOUT_S,
+            retry=None,
+        )
+        pages = found.pages
+
+        def next_page() -> list[BlobStat] | None:
+            page = next(pages, None)
+            return None if page is None else [BlobStat(key=one.name, size_bytes=one.size) for one in page]
+
+        while (stats := await self.retries.call(partial(self._run, next_page))) is not None:
+            if stats:
+                yield stats
+
+    async def download_url(self, key: str, download: Download) -> str:
+        """Return a V4 signed URL for reading this blob."""
+        check_key(key)
+        return await self._run(self._sign, key, download)
+
+    async def check(self) -> None:
+        """Ask for a blob that is not there: it tells of a missing bucket."""
+        # Not behind the uploads; and a network that hangs takes one thread, not one a second.
+        if self._checking is not None and not self._checking.done():
+            raise _silent()
+        self._checking = asyncio.ensure_future(asyncio.to_thread(self._check))
+        await asyncio.shield(self._checking)
+
+    def _run(self, call: Callable[..., _T], *arguments: Any, **options: Any) -> asyncio.Future[_T]:
+        """Start a blocking call in a thread; its errors come out as ours."""
+
+        def translated() -> _T:
+            with _our_errors():
+                return call(*arguments, **options)
+
+        return asyncio.get_running_loop().run_in_executor(self._threads, translated)
+
+    async def _publish(self, key: str, writer: str, request: Callable[[], Any]) -> None:
+        """Make the blob appear; if that fails or is cancelled, see to it that it did not."""
+
+        async def publish() -> None:
+            try:
+                await request()
+            except BlobExists:
+                # Made by an attempt of ours whose answer was lost?
+                if not await self._run(self._is_by, key, writer):
+                    raise
+
+        async def withdraw() -> None:
+            with suppress(BlobNotFound):
+                if await self._run(self._is_by, key, writer):
+                    await self.delete(key)
+
+        await self._settling.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
+
+    async def _send(self, upload: _Upload, part: bytes, *, last: bool) -> None:
+        await self.retries.call(partial(self._run, upload.send, part, last=last))
+        upload.position += len(part)
+
+    async def _put(self, key: str, writer: str, content: bytes) -> None:
+        def put() -> None:
+            self._blob(key, writer).upload_from_string(
+                content,
+                "application/octet-stream",
+                if_generation_match=0,
+                timeout=TIMEOUT_S,
+                checksum=None,
+                retry=None,
+            )
+
+        await self._run(put)
+
+    async def _finish(self, key: str, writer: str, upload: _Upload, part: bytes) -> None:
+        try:
+            await self._run(upload.send, part, last=True)
+        except BlobNotFound:
+            # The upload is over: with a blob, if its last answer was lost.
+            with suppress(BlobNotFound):
+                if await self._run(self._is_by, key, writer):
+                    return
+            raise Unavailable("the upload ended before its last part", dependency="gcs") from None
+
+    def _start(self, key: str, writer: str) -> str:
+        url: str = self._blob(key, writer).create_resumable_upload_session(
+            "application/octet-stream", if_generation_match=0, timeout=TIMEOUT_S, checksum=None, retry=None
+        )
+        return url
+
+    def _fetch(self, key: str, position: int, length: int) -> bytes:
+        try:
+            part: bytes = self._bucket.blob(key).download_as_bytes(
+                start=position,
+                end=position + length - 1,
+                raw_download=True,
+                checksum=None,
+                timeout=TIMEOUT_S,
+                retry=None,
+            )
+            return part
+        except GoogleAPICallError as error:
+            if error.code == requests.codes.requested_range_not_satisfiable:
+                return b""
+            raise
+
+    def _blob(self, key: str, writer: str) -> Blob:
+        blob = self._bucket.blob(key)
+        blob.metadata = {_WRITER: writer}
+        return blob
+
+    def _is_by(self, key: str, writer: str) -> bool:
+        blob = self._bucket.blob(key)
+        blob.reload(timeout=TIMEOUT_S, retry=None)
+        return (blob.metadata or {}).get(_WRITER) == writer
+
+    def _sign(self, key: str, download: Download) -> str:
+        credentials = self._bucket.client._credentials
+        options: dict[str, Any] = {}
+        if not isinstance(credentials, Signing):
+            # A role of the machine has no key: Google signs for it, if it may (iam.serviceAccounts.signBlob).
+            if not getattr(credentials, "service_account_email", None):
+                raise _misconfigured("these credentials can sign no download URLs; use GetBlob")
+            credentials.refresh(Request())
+            options = {"service_account_email": credentials.service_account_email, "access_token": credentials.token}
+        url: str = self._bucket.blob(key).generate_signed_url(
+            expiration=download.expires_at - datetime.now(UTC),
+            version="v4",
+            response_disposition=f"attachment; filename*=UTF-8''{quote(download.file_name, safe='')}",
+            response_type=download.content_type or None,
+            **options,
+        )
+        return url
+
+    def _check(self) -> None:
+        with suppress(BlobNotFound), _our_errors():
+            self._bucket.blob("health").reload(timeout=TIMEOUT_S, retry=None)
+
+
+class _Upload:
+    """A resumable upload; its methods block. The URL is its key: it needs no credentials."""
+
+    def __init__(self, session: requests.Session, url: str) -> None:
+        self._session = session
+        self._url = url
+        self._unsure = False  # an answer was lost: how much arrived is to be asked
+        self.position = 0  # of the part that is sent next
+
+    def send(self, part: bytes, *, last: bool) -> None:
+        """Send a part at `position`, or what did not arrive of it before."""
+        end = self.position + len(part)
+        total = str(end) if last else "*"
+        start = self.position
+        if self._unsure:
+            arrived = self._arrived(total)
+            if arrived is None or arrived >= end:
+                return
+            start = max(start, arrived)
+        self._unsure = True
+        answer = self._put(f"bytes {start}-{end - 1}/{total}", memoryview(part)[start - self.position :])
+        if answer.status_code == _RESUME_INCOMPLETE and (last or _arrived(answer) < end):
+            raise _silent()  # the next attempt sends the rest
+        self._unsure = False
+
+    def abandon(self) -> None:
+        """Tell GCS that nothing more comes; if it does not hear that, the upload ends after a week."""
+        with suppress(requests.RequestException):
+            self._session.delete(self._url, timeout=TIMEOUT_S)
+
+    def _arrived(self, total: str) -> int | None:
+        """Ask how many bytes have arrived; None: all, and there is a blob."""
+        answer = self._put(f"bytes */{total}", b"")
+        return _arrived(answer) if answer.status_code == _RESUME_INCOMPLETE else None
+
+    def _put(self, content_range: str, body: bytes | memoryview) -> requests.Response:
+        headers = {"Content-Range": content_range, "Content-Length": str(len(body))}
+        answer = self._session.put(self._url, data=body, headers=headers, timeout=TIMEOUT_S)
+        if answer.status_code not in (200, 201, _RESUME_INCOMPLETE):
+            raise _of_status(answer.status_code, answer.text, answer.headers.get("Retry-After"))
+        return answer
+
+
+def _arrived(answer: requests.Response) -> int:
+    last = answer.headers.get("Range", "").rpartition("-")[2]
+    # GCS keeps multiples of 256 KiB; an emulator says 0-0 for nothing.
+    return int(last) + 1 if last.isdigit() and last != "0" else 0
+
+
+def _misconfigured(message: str) -> ProviderNotConfigured:
+    return ProviderNotConfigured(message, provider="gcs")
+
+
+def _silent() -> Unavailable:
+    return Unavailable("Google Cloud Storage does not answer", dependency="gcs")
+
+
+@contextmanager
+def _our_errors() -> Iterator[None]:
+    """Turn an error of the library into ours; what GCS said stays in the cause, which is logged and never sent."""
+    try:
+        yield
+    except GoogleAPICallError as error:
+        retry_after = getattr(error.response, "headers", {}).get("Retry-After")
+        raise _of_status(error.code or 0, error.message, retry_after) from error
+    except (RefreshError, DefaultCredentialsError) as error:
+        if getattr(error, "retryable", False):
+            raise _silent() from error
+        raise _misconfigured("Google refuses our credentials: there is no token for them") from error
+    except (requests.RequestException, urllib3.exceptions.HTTPError, GoogleAuthError, OSError) as error:
+        raise _silent() from error
+
+
+def _of_status(status: int, said: str | None, retry_after: str | None) -> Exception:
+    if status in (404, 410):
+        if "bucket does not exist" in (said or ""):
+            return _misconfigured("the bucket of GCS does not exist: WORKING_MEMORY_STORAGE_CONTAINER")
+        return BlobNotFound("there is no blob of this key")
+    if status in (409, 412):
+        return BlobExists("the blob key is taken")
+    if status in (401, 403):
+        return _misconfigured("Google refuses our credentials, or they do not allow this")
+    if status in (408, 429) or status >= 500:
+        seconds = float(retry_after) if retry_after and retry_after.isdigit() else None
+        return Unavailable(f"GCS does not answer ({status})", dependency="gcs", retry_after_s=seconds)
+    return RuntimeError(f"GCS answers {status}: {said}")
