@@ -30,6 +30,7 @@ from service_runtime.migrate import migrate
 
 FAST = signal.SIGINT  # sessions are ended, then it stops
 IMMEDIATE = signal.SIGQUIT  # everything is dropped; the next start recovers from the log
+KILLED = signal.SIGKILL
 
 
 class Postgres:

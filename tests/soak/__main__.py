@@ -1,0 +1,56 @@
+"""`make soak MINUTES=30 SEED=1`: prints kills, operations, acknowledged writes and losses; exits with 1 on a loss."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.soak import stack as soaked
+from tests.soak.run import Report, Soak
+
+_SHOWN_EVERY_S = 5.0
+
+
+def main() -> None:
+    """Run the soak."""
+    parser = argparse.ArgumentParser(prog="make soak", description="Kill everything at random, and look for losses.")
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=1, help="decides what is written, and what is killed when")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--keep", type=Path, help="a new folder for logs and blobs, that stays")
+    arguments = parser.parse_args()
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
+    report = asyncio.run(_soak(arguments.minutes * 60, arguments.seed, arguments.keep))
+    if arguments.json:
+        print(json.dumps(report.as_dict(), indent=2))
+    else:
+        for problem in (*report.losses, *report.halves, *report.left_over, *report.faults):
+            print(problem)
+        print(report.line())
+    sys.exit(0 if report.ok else 1)
+
+
+async def _soak(seconds: float, seed: int, keep: Path | None) -> Report:
+    shown_at = 0.0
+
+    def show(report: Report) -> None:
+        nonlocal shown_at
+        if time.monotonic() >= shown_at:
+            print(report.line(), file=sys.stderr, flush=True)
+            shown_at = time.monotonic() + _SHOWN_EVERY_S
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=keep is None)
+        async with soaked.running(folder) as stack:
+            return await Soak(stack, seed=seed).run(seconds=seconds, on_round=show)
+
+
+if __name__ == "__main__":
+    main()

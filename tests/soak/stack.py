@@ -1,0 +1,218 @@
+"""What the soak kills: Postgres, both services, sweeps and migrations, each a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from random import Random
+
+import psycopg
+from psycopg import sql
+
+import context_service.app
+import entity_service.app
+from context_service.dev import free_port
+from context_service.settings import Settings
+from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextgraph.errors import NotFound, Unavailable
+from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE
+from service_runtime.migrate import migrate
+from tests.faults import postgres as breakable
+from tests.faults.postgres import Postgres
+from tests.faults.processes import Service, spawn
+from tests.migrations.schema import FILES, dump
+from tests.soak.operations import Clients
+
+# What must be true of the tables whenever nobody writes; each statement finds what is wrong.
+INVARIANTS = {
+    "a record whose blob is not live": """
+        SELECT r.id::text FROM context.wm_record r JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
+        WHERE b.state <> 'live'
+    """,
+    "a live blob without a record": """
+        SELECT b.id::text FROM context.blob b WHERE b.state = 'live'
+            AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
+    """,
+    "a record that was not created once": """
+        SELECT r.id::text FROM context.wm_record r
+        WHERE (SELECT count(*) FROM context.action a WHERE a.record_id = r.id AND a.kind = 'created') <> 1
+    """,
+    "a vector without a record": """
+        SELECT e.owner_id::text FROM context.embedding e
+        WHERE NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = e.tenant_id AND r.id = e.owner_id)
+    """,
+    "a request without an answer": """
+        SELECT request_id::text FROM context.request WHERE answer = 'null'
+        UNION ALL SELECT request_id::text FROM entity.request WHERE answer = 'null'
+    """,
+}
+
+
+class Stack:
+    """Everything, running; made by `running`."""
+
+    def __init__(self, folder: Path, postgres: Postgres, entity: Service, context: Service, clients: Clients) -> None:
+        self.postgres = postgres
+        self.services = {"entity": entity, "context": context}
+        self.clients = clients
+        self._folder = folder
+        self._settings = settings_of(postgres, folder)
+
+    async def kill(self, victim: str) -> None:
+        """Kill one of "entity", "context" and "postgres"."""
+        if victim == "postgres":
+            await self.postgres.stop(breakable.KILLED)
+        else:
+            await self.services[victim].kill()
+
+    async def start(self, victim: str) -> None:
+        """Start what was killed. A service serves when what it needs does, too."""
+        if victim == "postgres":
+            await self.postgres.start()
+        else:
+            await self.services[victim].start(until="liveness")
+
+    async def until_serving(self) -> None:
+        """Wait until all of it is ready, and our clients have noticed: grpc connects again when it thinks fit."""
+        await asyncio.gather(*(service.until_serving() for service in self.services.values()))
+        nobody = str(uuid.uuid4())
+        for call in (self.clients.entity.get_node, self.clients.context.fetch_wm_record):
+            while True:
+                try:
+                    await call(nobody)
+                except NotFound:
+                    break
+                except Unavailable:
+                    await asyncio.sleep(0.02)
+
+    async def kill_a_sweep(self, random: Random) -> None:
+        """Kill a sweeper somewhere in its work; those of the services work beside it."""
+        environment = {
+            "DATABASE_URL": self.postgres.url,
+            "WORKING_MEMORY_STORAGE_PATH": str(self._blobs),
+            "BLOB_DELETE_GRACE_S": "0",
+        }
+        process = spawn("tests.soak.sweep", environment=environment, log=self._folder / "sweep.log")
+        await asyncio.sleep(random.uniform(1, 2))
+        process.kill()
+        process.wait()
+
+    def errors_logged(self) -> list[str]:
+        """Return what the services logged as errors: faults that no caller may have seen."""
+        logs = [service.log for service in self.services.values()]
+        return [
+            f"{log.name}: {line[:2000]}"
+            for log in logs
+            for line in log.read_text(errors="replace").splitlines()
+            if '"level":"ERROR"' in line or line.startswith("Traceback")
+        ]
+
+    async def left_over(self) -> list[str]:
+        """Sweep once, as if every lease were over, and say what is there that nobody will ever read."""
+        async with await self._superuser() as connection:
+            await connection.execute("UPDATE context.blob SET due_at = now() WHERE state <> 'live'")
+        swept = await context_service.app.sweep(self._settings)
+        found = [f"{swept.blobs_failed} blobs could not be removed"] if swept.blobs_failed else []
+        async with await self._superuser() as connection:
+            rows = await (await connection.execute("SELECT state, key FROM context.blob")).fetchall()
+            found += [f"a blob is {state}: {key}" for state, key in rows if state != "live"]
+            for what, statement in INVARIANTS.items():
+                broken = await (await connection.execute(statement.encode())).fetchall()
+                found += [f"{what}: {row[0]}" for row in broken]
+        keys = {key for _, key in rows}
+        files = {str(path.relative_to(self._blobs)) for path in self._blobs.rglob("*") if path.is_file()}
+        found += [f"a file without a row: {name}" for name in files - keys]
+        found += [f"a row without a file: {name}" for name in keys - files]
+        return found
+
+    async def kill_a_migration(self, random: Random) -> list[str]:
+        """Kill the migration of a new database somewhere, run it again, and say what is not as it should be."""
+        name = f"migrated_{uuid.uuid4().hex}"
+        server = self.postgres.server
+        superuser = server.url(role="postgres", database=name)
+        async with await self._superuser() as connection:
+            await connection.execute(
+                sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(OWNER_ROLE))
+            )
+        async with await psycopg.AsyncConnection.connect(superuser, autocommit=True) as connection:
+            await connection.execute("CREATE EXTENSION vector")
+            admin_url = server.url(role=OWNER_ROLE, database=name)
+            environment = {
+                "DATABASE_URL": server.url(role=SERVICE_ROLE, database=name),
+                "DATABASE_ADMIN_URL": admin_url,
+            }
+            process = spawn("tests.soak.migrate", environment=environment, log=self._folder / "migrate.log")
+            began = "SELECT to_regnamespace('access') IS NOT NULL"
+            while process.poll() is None and not (await (await connection.execute(began)).fetchone())[0]:
+                await asyncio.sleep(0.002)
+            await asyncio.sleep(random.uniform(0, 0.2))
+        process.kill()
+        process.wait()
+        await asyncio.to_thread(migrate, admin_url, EVERYTHING, service_role=SERVICE_ROLE)
+        found = []
+        if server.version == "18":
+            for schema, path in FILES.items():
+                if await asyncio.to_thread(dump, server, admin_url, schema) != path.read_text():
+                    found.append(f"the schema {schema} is not what its migrations add up to")
+        async with await self._superuser() as connection:
+            await connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        return found
+
+    async def _superuser(self) -> psycopg.AsyncConnection:
+        return await psycopg.AsyncConnection.connect(self.postgres.server.url(role="postgres"), autocommit=True)
+
+    @property
+    def _blobs(self) -> Path:
+        path = self._settings.working_memory_storage_path
+        assert path is not None
+        return path
+
+
+EVERYTHING = list(
+    {(m.schema, m.version): m for m in (*entity_service.app.migrations(), *context_service.app.migrations())}.values()
+)
+
+
+def settings_of(postgres: Postgres, folder: Path) -> Settings:
+    """Return what a sweep of ours is told."""
+    return Settings(
+        database_url=postgres.url,
+        working_memory_storage_path=folder / "blobs",
+        blob_delete_grace_s=0,
+        log_level="ERROR",
+    )
+
+
+@asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[Stack]:
+    """Run everything for the block, on a Postgres that syncs what it commits."""
+    async with AsyncExitStack() as opened:
+        postgres = await opened.enter_async_context(breakable.running(folder / "postgres"))
+        entity_port, context_port = free_port(), free_port()
+        entity = Service(
+            "entity_service", entity_port, environment={"DATABASE_URL": postgres.url}, log=folder / "entity.log"
+        )
+        context = Service(
+            "context_service",
+            context_port,
+            environment={
+                "DATABASE_URL": postgres.url,
+                "ENTITY_SERVICE_URL": entity.address,
+                "WORKING_MEMORY_STORAGE_PATH": str(folder / "blobs"),
+                "BLOB_DELETE_GRACE_S": "0",
+                "SWEEP_INTERVAL_S": "0.3",
+                "UPLOAD_LEASE_S": "20",
+            },
+            log=folder / "context.log",
+        )
+        clients = Clients(
+            entity=await opened.enter_async_context(AsyncEntityClient(entity.address)),
+            context=await opened.enter_async_context(AsyncContextClient(context.address)),
+        )
+        for service in (entity, context):
+            opened.push_async_callback(service.kill)
+        await asyncio.gather(entity.start(), context.start())
+        yield Stack(folder, postgres, entity, context, clients)

@@ -1,0 +1,23 @@
+"""Sweeps without a pause: a process to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import context_service.app
+from context_service.settings import Settings
+from contextgraph.errors import Unavailable
+from service_runtime.settings import load
+
+
+async def sweep_for_ever() -> None:
+    settings = load(Settings)
+    while True:
+        try:
+            await context_service.app.sweep(settings)
+        except Unavailable:
+            await asyncio.sleep(0.05)
+
+
+if __name__ == "__main__":
+    asyncio.run(sweep_for_ever())
