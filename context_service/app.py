@@ -28,8 +28,9 @@ from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from service_runtime import access, background, probe, server, tls
+from service_runtime import access, background, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
+from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
@@ -60,6 +61,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
+        metrics = Metrics()
+        if settings.metrics_port is not None:
+            stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
+        stack.enter_context(tracing.exporting(settings, service="context-service"))
         database = await stack.enter_async_context(_database(settings))
         options = ServerOptions(
             host=settings.context_service_host,
@@ -116,8 +121,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready, entity_ready],
             ),
         ]
-        callers = callers or access.authenticator(settings, database)
-        yield await stack.enter_async_context(server.running(services, callers, options))
+        database.show(metrics)
+        callers = callers or access.authenticator(settings, database, metrics)
+        yield await stack.enter_async_context(server.running(services, callers, options, metrics))
 
 
 async def sweep(settings: Settings) -> Swept:

@@ -19,8 +19,9 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import access, background, server, tls
+from service_runtime import access, background, server, tls, tracing
 from service_runtime.auth import Authenticator
+from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
@@ -65,6 +66,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         allow_insecure=settings.allow_insecure,
     )
     async with AsyncExitStack() as stack:
+        metrics = Metrics()
+        if settings.metrics_port is not None:
+            stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
+        stack.enter_context(tracing.exporting(settings, service="entity-service"))
         database = await stack.enter_async_context(
             Database.open(settings.database, connections_max=settings.database_pool_max, name="entity-service")
         )
@@ -95,5 +100,6 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 checks=[database.ready],
             )
         ]
-        callers = callers or access.authenticator(settings, database)
-        yield await stack.enter_async_context(server.running(services, callers, options))
+        database.show(metrics)
+        callers = callers or access.authenticator(settings, database, metrics)
+        yield await stack.enter_async_context(server.running(services, callers, options, metrics))

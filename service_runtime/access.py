@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from contextgraph.errors import RateLimited
 from service_runtime.auth import (
@@ -24,6 +24,7 @@ from service_runtime.auth import (
     refusal,
 )
 from service_runtime.keys import StoredKeys
+from service_runtime.metrics import Metrics
 from service_runtime.postgres import Database
 from service_runtime.settings import ServiceSettings
 
@@ -41,7 +42,7 @@ def needs_key(settings: ServiceSettings) -> bool:
     return settings.environment == "production" and not settings.allow_insecure
 
 
-def authenticator(settings: ServiceSettings, database: Database) -> Authenticator:
+def authenticator(settings: ServiceSettings, database: Database, metrics: Metrics) -> Authenticator:
     """Return what checks the calls of a service.
 
     Raises:
@@ -60,6 +61,7 @@ def authenticator(settings: ServiceSettings, database: Database) -> Authenticato
         open_while_empty=None if needs_key(settings) else stored,
         per_subject=settings.calls_per_second_of_key,
         per_tenant=settings.calls_per_second_of_tenant,
+        count_failure=metrics.authentication_failures.inc,
     )
 
 
@@ -71,6 +73,7 @@ class Access:
         open_while_empty: As long as these are none, anybody may call without a key: for development.
         per_subject: Calls a second; 0: any number. A burst of as many, ten at least, may come at once.
         per_tenant: The same for all subjects of a tenant together, in this process.
+        count_failure: Called for each call without a valid credential.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Access:
         open_while_empty: StoredKeys | None,
         per_subject: float = 0,
         per_tenant: float = 0,
+        count_failure: Callable[[], None] = lambda: None,
     ) -> None:
         self._finders = finders
         self._open_while_empty = open_while_empty
@@ -92,7 +96,7 @@ class Access:
             if limit.rate
         ]
         self._delayed = 0
-        self.failures = 0
+        self._count_failure = count_failure
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         """Return the principal of the call's credential.
@@ -121,8 +125,8 @@ class Access:
 
     async def _failed(self) -> None:
         """Count it, and let the caller wait: but not so many that they take the place of others' calls."""
-        self.failures += 1
-        _log.warning("authentication failed", extra={"failures": self.failures})
+        self._count_failure()
+        _log.warning("authentication failed")
         if self._delayed >= _DELAYED_MAX:
             return
         self._delayed += 1

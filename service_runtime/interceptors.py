@@ -30,8 +30,10 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from contextgraph.status import DETAILS_KEY, details_of, message_of
+from service_runtime import tracing
 from service_runtime.auth import Authenticator, credential
 from service_runtime.calls import Call, current_call
+from service_runtime.metrics import Metrics
 from service_runtime.scopes import scope_of
 
 _log = logging.getLogger("calls")
@@ -55,10 +57,12 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     Args:
         authenticator: Turns the metadata of a call into its principal.
         calls_max: Calls under way at most; more are TOO_MANY_CALLS. Health checks do not count.
+        metrics: Where calls are counted.
     """
 
-    def __init__(self, authenticator: Authenticator, *, calls_max: int) -> None:
+    def __init__(self, authenticator: Authenticator, *, calls_max: int, metrics: Metrics) -> None:
         self._authenticator = authenticator
+        self._metrics = metrics
         self._calls_max = calls_max
         self._calls = 0
         self._wrapped: dict[str, Handler] = {}
@@ -87,13 +91,15 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         call.deadline = math.inf if remaining_s is None else started + remaining_s
         current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
         self._calls += 1
+        self._metrics.calls_under_way.inc()
+        metadata = context.invocation_metadata() or ()
+        span = tracing.begin_call(method, metadata)
         error: ContextGraphError | None = None
         try:
             if self._calls > self._calls_max:
                 raise TooManyCalls(
                     "too many calls are under way", limit_max=self._calls_max, retry_after_s=RETRY_AFTER_S
                 )
-            metadata = context.invocation_metadata() or ()
             call.principal = await self._authenticator.authenticate(metadata)
             if scope is not None and scope not in call.principal.scopes:
                 raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
@@ -110,7 +116,14 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             await context.abort(error.code, message_of(error), trailing)
         finally:
             self._calls -= 1
-            _log_call(call, error, duration_s=time.monotonic() - started)
+            self._metrics.calls_under_way.dec()
+            duration_s = time.monotonic() - started
+            status = error.code.name if error else "OK"
+            self._metrics.call_ended(method if scope else "", status, duration_s)
+            tracing.end_call(
+                span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
+            )
+            _log_call(call, error, duration_s=duration_s)
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextGraphError:

@@ -19,6 +19,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -38,7 +39,9 @@ from contextgraph.errors import (
     StorageFull,
     Unavailable,
 )
+from service_runtime import tracing
 from service_runtime.calls import answer_s, remaining_s
+from service_runtime.metrics import Metrics
 
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = Any  # a named tuple of the statement's columns
@@ -52,6 +55,8 @@ READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
+
+_TRACED_AS = {"db.system.name": "postgresql"}
 
 # Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
 # to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not).
@@ -142,6 +147,18 @@ class Database:
             yield database
         finally:
             await pool.close()
+
+    def show(self, metrics: Metrics) -> None:
+        """Let metrics read the pool."""
+        for name, key, meaning in (
+            ("contextgraph_postgres_connections", "pool_size", "Connections to Postgres"),
+            ("contextgraph_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
+            ("contextgraph_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
+        ):
+            metrics.watch(name, meaning, partial(self._read_pool, key))
+
+    def _read_pool(self, key: str) -> int:
+        return self._pool.get_stats().get(key, 0)
 
     def tenant(self, tenant_id: UUID) -> Tenant:
         """Return the door to one tenant's rows."""
@@ -247,7 +264,8 @@ class Tenant:
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await _rows(cursor)
 
-        return await _once_more(run)
+        with tracing.span("postgres query", **_TRACED_AS):
+            return await _once_more(run)
 
     async def transaction(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
         """Run `work` in one transaction, and commit when it returns.
@@ -264,7 +282,8 @@ class Tenant:
                 await connection.execute(_SET_LOCAL_OF_SEVERAL, (tenant_id, timeout_ms, timeout_ms))
                 return await work(Transaction(connection, self.tenant_id))
 
-        return await _once_more(run)
+        with tracing.span("postgres transaction", **_TRACED_AS):
+            return await _once_more(run)
 
     def _settings(self) -> tuple[str, str]:
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))

@@ -22,6 +22,7 @@ from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailab
 from service_runtime import background
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
+from service_runtime.metrics import Metrics
 from service_runtime.tls import TlsFiles, server_credentials
 
 _log = logging.getLogger("server")
@@ -82,7 +83,7 @@ def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> N
 
 @asynccontextmanager
 async def running(
-    services: Sequence[Service], authenticator: Authenticator, options: ServerOptions
+    services: Sequence[Service], authenticator: Authenticator, options: ServerOptions, metrics: Metrics
 ) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
@@ -90,7 +91,7 @@ async def running(
         CannotListen: the address is taken.
     """
     server = grpc.aio.server(
-        interceptors=[Border(authenticator, calls_max=options.calls_max)],
+        interceptors=[Border(authenticator, calls_max=options.calls_max, metrics=metrics)],
         options=[
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
@@ -121,7 +122,7 @@ async def running(
     await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
-        async with background.running(_keep_checking(services, health_servicer)):
+        async with background.running(_keep_checking(services, health_servicer, metrics)):
             yield port
     finally:
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
@@ -137,7 +138,9 @@ async def until_signal() -> None:
     await stop.wait()
 
 
-async def _keep_checking(services: Sequence[Service], health_servicer: health.aio.HealthServicer) -> None:
+async def _keep_checking(
+    services: Sequence[Service], health_servicer: health.aio.HealthServicer, metrics: Metrics
+) -> None:
     """Set the health of every service name, once a second. `""` is healthy when all are."""
     checks = list(dict.fromkeys(check for service in services for check in service.checks))
     was: dict[str, bool] = {}
@@ -151,6 +154,7 @@ async def _keep_checking(services: Sequence[Service], health_servicer: health.ai
             if was.get(name) != ok:
                 status = health_pb2.HealthCheckResponse
                 await health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
+                metrics.health_is(name, healthy=ok)
                 _log.info("health", extra={"service": name, "serving": ok})
         was = dict(now)
         await asyncio.sleep(CHECK_INTERVAL_S if now[""] else CHECK_INTERVAL_S / 10)

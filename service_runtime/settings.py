@@ -60,6 +60,16 @@ class ServiceSettings(BaseSettings):
         False,
         description="listen beyond loopback without authentication: something in front of the service authenticates",
     )
+    metrics_port: int | None = Field(
+        None, ge=0, le=65535, description="port of GET /metrics, for Prometheus; unset: it is off"
+    )
+    metrics_host: str = Field("127.0.0.1", description="address of /metrics, which asks for no key")
+    otel_exporter_otlp_endpoint: str = Field(
+        "", description="OTLP/gRPC collector that gets traces: http://host:4317 (plaintext) or https://; unset: none"
+    )
+    otel_traces_sampler_arg: float = Field(
+        0.01, ge=0, le=1, description="part of the traces that is kept, where the caller has not decided already"
+    )
     calls_max: int = Field(1000, ge=1, description="calls under way at once; more are refused")
     drain_s: float = Field(20.0, ge=0, description="seconds that running calls may take after SIGTERM")
     node_data_bytes_max: int = Field(

@@ -14,7 +14,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -34,6 +34,7 @@ from contextgraph.errors import (
     SizeMismatch,
     Unavailable,
 )
+from service_runtime import tracing
 
 _log = logging.getLogger("blobs")
 
@@ -212,8 +213,9 @@ class BlobStorage:
         check_key(key)
         started = time.monotonic()
         tally = _Tally()
-        async with aclosing(self._verified(chunks, tally, declared)) as blocks:
-            await self._backend(self.provider).write(key, blocks)
+        with tracing.span("blob write", provider=self.provider):
+            async with aclosing(self._verified(chunks, tally, declared)) as blocks:
+                await self._backend(self.provider).write(key, blocks)
         digest = tally.digest()
         _log.debug(
             "blob written",
@@ -258,7 +260,9 @@ class BlobStorage:
         backend = self._backend(blob.provider)
         position = first_bytes
         try:
-            async with aclosing(_resumed(backend, blob, first_bytes, last_bytes)) as blocks:
+            async with AsyncExitStack() as opened:
+                opened.enter_context(tracing.span("blob read", provider=blob.provider))
+                blocks = await opened.enter_async_context(aclosing(_resumed(backend, blob, first_bytes, last_bytes)))
                 async for block in blocks:
                     if not _is_block(blob, position, block):
                         raise _corrupted(blob, position)

@@ -12,6 +12,7 @@ from contextgraph.context.v1 import chat_history_pb2_grpc, working_memory_pb2_gr
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
 from service_runtime.auth import Anonymous, Authenticator
 from service_runtime.interceptors import Border
+from service_runtime.metrics import Metrics
 
 _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
     entity_graph_pb2_grpc.EntityGraphServicer: entity_graph_pb2_grpc.add_EntityGraphServicer_to_server,
@@ -26,7 +27,7 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve subclasses of generated servicers; yields the address."""
     server = grpc.aio.server(
-        interceptors=[Border(callers or Anonymous(), calls_max=100)],
+        interceptors=[Border(callers or Anonymous(), calls_max=100, metrics=Metrics())],
         options=[("grpc.so_reuseport", 0)],
     )
     for servicer in servicers:

@@ -29,6 +29,7 @@ from contextgraph.client._messages import (
     RecordChanges,
     RecordFields,
 )
+from contextgraph.client._tracing import ClientSpan
 from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
@@ -108,7 +109,10 @@ class _AsyncClient:
         attempts = self._attempts(self._options.timeout_s if timeout_s is None else timeout_s, may_repeat=may_repeat)
 
         async def attempt() -> Any:
-            return await self._connection.unary(rpc, request, timeout_s=attempts.remaining_s(), metadata=self._metadata)
+            with ClientSpan(rpc, self._metadata) as span:
+                return await self._connection.unary(
+                    rpc, request, timeout_s=attempts.remaining_s(), metadata=span.metadata
+                )
 
         return await self._repeated(attempts, attempt)
 
@@ -131,18 +135,19 @@ class _AsyncClient:
         attempts = self._attempts(timeout_s, may_repeat=may_repeat)
         while True:
             begun = False
-            answers = self._connection.stream(
-                rpc,
-                request,
-                timeout_s=attempts.remaining_s(),
-                idle_timeout_s=self._options.idle_timeout_s,
-                metadata=self._metadata,
-            )
             try:
-                async with aclosing(answers):
-                    async for answer in answers:
-                        begun = True
-                        yield answer
+                with ClientSpan(rpc, self._metadata) as span:
+                    answers = self._connection.stream(
+                        rpc,
+                        request,
+                        timeout_s=attempts.remaining_s(),
+                        idle_timeout_s=self._options.idle_timeout_s,
+                        metadata=span.metadata,
+                    )
+                    async with aclosing(answers):
+                        async for answer in answers:
+                            begun = True
+                            yield answer
             except Unavailable as error:
                 delay_s = attempts.delay_s(error)
                 if begun or delay_s is None:
@@ -1190,9 +1195,10 @@ class AsyncContextClient(_AsyncClient):
             tally = Tally(opened.size_bytes, on_progress)
             outgoing = _upload_messages(header, opened, tally)
             async with aclosing(outgoing):
-                answer: memory_pb.UploadBlobResponse = await self._connection.upload(
-                    "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=self._metadata
-                )
+                with ClientSpan("UploadBlob", self._metadata) as span:
+                    answer: memory_pb.UploadBlobResponse = await self._connection.upload(
+                        "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
                 async for _ in outgoing:
                     pass  # a repeated request is answered before it is read; its bytes must be the same
             check_upload(answer, tally)
@@ -1399,17 +1405,18 @@ class AsyncContextClient(_AsyncClient):
         async def attempt() -> ChatHistory:
             found: list[ChatMessage] = []
             nodes_failed = roles_unknown = 0
-            answers = self._connection.stream(
-                "StreamChatHistory",
-                request,
-                timeout_s=attempts.remaining_s(),
-                idle_timeout_s=self._options.idle_timeout_s,
-                metadata=self._metadata,
-            )
-            async with aclosing(answers):
-                async for answer in answers:
-                    found.extend(map(ChatMessage.from_proto, answer.messages))
-                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
+            with ClientSpan("StreamChatHistory", self._metadata) as span:
+                answers = self._connection.stream(
+                    "StreamChatHistory",
+                    request,
+                    timeout_s=attempts.remaining_s(),
+                    idle_timeout_s=self._options.idle_timeout_s,
+                    metadata=span.metadata,
+                )
+                async with aclosing(answers):
+                    async for answer in answers:
+                        found.extend(map(ChatMessage.from_proto, answer.messages))
+                        nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
             return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
 
         return await self._repeated(attempts, attempt)

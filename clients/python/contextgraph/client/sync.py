@@ -30,6 +30,7 @@ from contextgraph.client._messages import (
     RecordChanges,
     RecordFields,
 )
+from contextgraph.client._tracing import ClientSpan
 from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
@@ -109,7 +110,8 @@ class _Client:
         attempts = self._attempts(self._options.timeout_s if timeout_s is None else timeout_s, may_repeat=may_repeat)
 
         def attempt() -> Any:
-            return self._connection.unary(rpc, request, timeout_s=attempts.remaining_s(), metadata=self._metadata)
+            with ClientSpan(rpc, self._metadata) as span:
+                return self._connection.unary(rpc, request, timeout_s=attempts.remaining_s(), metadata=span.metadata)
 
         return self._repeated(attempts, attempt)
 
@@ -132,18 +134,19 @@ class _Client:
         attempts = self._attempts(timeout_s, may_repeat=may_repeat)
         while True:
             begun = False
-            answers = self._connection.stream(
-                rpc,
-                request,
-                timeout_s=attempts.remaining_s(),
-                idle_timeout_s=self._options.idle_timeout_s,
-                metadata=self._metadata,
-            )
             try:
-                with closing(answers):
-                    for answer in answers:
-                        begun = True
-                        yield answer
+                with ClientSpan(rpc, self._metadata) as span:
+                    answers = self._connection.stream(
+                        rpc,
+                        request,
+                        timeout_s=attempts.remaining_s(),
+                        idle_timeout_s=self._options.idle_timeout_s,
+                        metadata=span.metadata,
+                    )
+                    with closing(answers):
+                        for answer in answers:
+                            begun = True
+                            yield answer
             except Unavailable as error:
                 delay_s = attempts.delay_s(error)
                 if begun or delay_s is None:
@@ -1182,9 +1185,10 @@ class ContextClient(_Client):
             tally = Tally(opened.size_bytes, on_progress)
             outgoing = _upload_messages(header, opened, tally)
             with closing(outgoing):
-                answer: memory_pb.UploadBlobResponse = self._connection.upload(
-                    "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=self._metadata
-                )
+                with ClientSpan("UploadBlob", self._metadata) as span:
+                    answer: memory_pb.UploadBlobResponse = self._connection.upload(
+                        "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
                 for _ in outgoing:
                     pass  # a repeated request is answered before it is read; its bytes must be the same
             check_upload(answer, tally)
@@ -1389,17 +1393,18 @@ class ContextClient(_Client):
         def attempt() -> ChatHistory:
             found: list[ChatMessage] = []
             nodes_failed = roles_unknown = 0
-            answers = self._connection.stream(
-                "StreamChatHistory",
-                request,
-                timeout_s=attempts.remaining_s(),
-                idle_timeout_s=self._options.idle_timeout_s,
-                metadata=self._metadata,
-            )
-            with closing(answers):
-                for answer in answers:
-                    found.extend(map(ChatMessage.from_proto, answer.messages))
-                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
+            with ClientSpan("StreamChatHistory", self._metadata) as span:
+                answers = self._connection.stream(
+                    "StreamChatHistory",
+                    request,
+                    timeout_s=attempts.remaining_s(),
+                    idle_timeout_s=self._options.idle_timeout_s,
+                    metadata=span.metadata,
+                )
+                with closing(answers):
+                    for answer in answers:
+                        found.extend(map(ChatMessage.from_proto, answer.messages))
+                        nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
             return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
 
         return self._repeated(attempts, attempt)

@@ -1,0 +1,71 @@
+"""What a server counts, for Prometheus: calls, health, connections, refused credentials.
+
+Names and labels are a promise to dashboards and alerts (`deploy/dashboards`). Labels come from protos and from our own
+words, never from a caller, so their number is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """The metrics of one server; each has a registry of its own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        ProcessCollector(registry=self._registry)
+        GCCollector(registry=self._registry)
+        self._call_seconds = Histogram(
+            "contextgraph_call_seconds",
+            "Duration of calls; streams until their end",
+            ("method", "status"),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self.calls_under_way = Gauge("contextgraph_calls_under_way", "Calls under way", registry=self._registry)
+        self.authentication_failures = Counter(
+            "contextgraph_authentication_failures", "Calls without a valid credential", registry=self._registry
+        )
+        self._health = Gauge(
+            "contextgraph_healthy",
+            "1: the service serves; 0: a dependency is away",
+            ("service",),
+            registry=self._registry,
+        )
+
+    def call_ended(self, method: str, status: str, duration_s: float) -> None:
+        """Count a call.
+
+        Args:
+            method: "contextgraph.entity.v1.EntityGraph/GetNode"; empty for one that nobody serves.
+            status: Name of its status code.
+            duration_s: How long it took.
+        """
+        self._call_seconds.labels(method, status).observe(duration_s)
+
+    def health_is(self, service: str, *, healthy: bool) -> None:
+        """Note the health of a service name."""
+        self._health.labels(service).set(healthy)
+
+    def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
+        """Show a number that is read whenever somebody asks."""
+        Gauge(name, meaning, registry=self._registry).set_function(read)
+
+    @contextmanager
+    def exposed(self, host: str, port: int) -> Iterator[int]:
+        """Answer `GET /metrics` for the block, in a thread of its own, yielding the port."""
+        server, thread = start_http_server(port, host, self._registry)
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()

@@ -1,0 +1,133 @@
+"""Traces, by OpenTelemetry: one from the client through both services to Postgres and the blobs.
+
+The OpenTelemetry packages are the extra `telemetry`. Without them, and in calls that are not sampled, a span is nothing
+at all and costs a look at the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from contextgraph.errors import FailedPrecondition
+from service_runtime.settings import ServiceSettings
+
+try:
+    from opentelemetry import context, propagate, trace
+except ModuleNotFoundError:  # the extra is not installed
+    trace = None  # type: ignore[assignment]
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+_NAME = "contextgraph"
+_HEADERS = frozenset({"traceparent", "tracestate"})
+
+
+class _Switch:
+    """Whether this process makes spans: like the tracer provider that they go to, it has one."""
+
+    is_on = False
+
+
+@contextmanager
+def exporting(settings: ServiceSettings, *, service: str) -> Iterator[None]:
+    """Send the spans of this process to `OTEL_EXPORTER_OTLP_ENDPOINT` for the block; unset: none are made.
+
+    Raises:
+        FailedPrecondition: the endpoint is set and the extra is not installed.
+    """
+    if not settings.otel_exporter_otlp_endpoint:
+        yield
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: pip install 'context-service[telemetry]'"
+        ) from error
+    endpoint = settings.otel_exporter_otlp_endpoint
+    provider = TracerProvider(
+        resource=Resource.create({SERVICE_NAME: service}),
+        sampler=ParentBasedTraceIdRatio(settings.otel_traces_sampler_arg),
+    )
+    provider.add_span_processor(
+        BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint, insecure=endpoint.startswith("http://")))
+    )
+    trace.set_tracer_provider(provider)
+    try:
+        with switched_on():
+            yield
+    finally:
+        provider.shutdown()
+
+
+@contextmanager
+def switched_on() -> Iterator[None]:
+    """Make spans with the process's tracer provider for the block."""
+    _Switch.is_on = True
+    try:
+        yield
+    finally:
+        _Switch.is_on = False
+
+
+def begin_call(method: str, metadata: Iterable[tuple[str, str | bytes]]) -> Any:
+    """Begin the span of an RPC, as the child of the caller's, and make it the current one; None where nobody traces.
+
+    The call's task has a context of its own, so nothing is put back at its end.
+    """
+    if not _Switch.is_on:
+        return None
+    carrier = {name: value for name, value in metadata if isinstance(value, str) and name in _HEADERS}
+    service, _, name = method.removeprefix("/").rpartition("/")
+    span = trace.get_tracer(_NAME).start_span(
+        f"{service}/{name}",
+        context=propagate.extract(carrier),
+        kind=trace.SpanKind.SERVER,
+        attributes={"rpc.system": "grpc", "rpc.service": service, "rpc.method": name},
+    )
+    context.attach(trace.set_span_in_context(span))
+    return span
+
+
+def end_call(call_span: Any, *, status: str, reason: str, attributes: Mapping[str, str]) -> None:
+    """End the span of an RPC.
+
+    Args:
+        call_span: From `begin_call`.
+        status: Name of the status code.
+        reason: Of the error; empty without one.
+        attributes: What else is known of the call by now.
+    """
+    if call_span is None:
+        return
+    call_span.set_attributes({"rpc.grpc.status": status, **attributes})
+    if reason:
+        call_span.set_attribute("error.type", reason)
+        call_span.set_status(trace.Status(trace.StatusCode.ERROR, reason))
+    call_span.end()
+
+
+def span(name: str, **attributes: str | int) -> AbstractContextManager[None]:
+    """Return a span below the call's, for a `with`; nothing where nobody traces. It is never the current one itself."""
+    if not _Switch.is_on or not trace.get_current_span().is_recording():
+        return _NOTHING
+    return _below_the_call(name, attributes)
+
+
+@contextmanager
+def _below_the_call(name: str, attributes: Mapping[str, str | int]) -> Iterator[None]:
+    made = trace.get_tracer(_NAME).start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, GeneratorExit):
+            made.set_attribute("error.type", type(error).__name__)
+            made.set_status(trace.Status(trace.StatusCode.ERROR))
+        raise
+    finally:
+        made.end()

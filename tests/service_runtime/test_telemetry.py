@@ -1,0 +1,172 @@
+"""One trace from the client through both services to Postgres and the blobs; metrics that Prometheus reads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+import entity_service.app
+from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextgraph.errors import NodeNotFound, Unauthenticated
+from service_runtime import tracing
+from service_runtime.metrics import Metrics
+from tests.conftest import KEY, Addresses
+
+ROOT = Path(__file__).parents[2]
+NO_NODE = "0190b5f4-0000-7000-8000-000000000000"
+EXPORTER = InMemorySpanExporter()
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """What is traced during the test. A process has one provider for good."""
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
+        trace.set_tracer_provider(provider)
+    EXPORTER.clear()
+    with tracing.switched_on():
+        yield EXPORTER
+
+
+async def ended(spans: InMemorySpanExporter, name: str) -> None:
+    """Wait for a span: a server's ends a moment after its caller has the answer."""
+    async with asyncio.timeout(5):
+        while all(span.name != name for span in spans.get_finished_spans()):
+            await asyncio.sleep(0.01)
+
+
+def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, set[str]]:
+    """Return the names below each name."""
+    names = {span.context.span_id: span.name for span in spans}
+    below: dict[str, set[str]] = {}
+    for span in spans:
+        below.setdefault(names.get(span.parent.span_id, "") if span.parent else "", set()).add(span.name)
+    return below
+
+
+async def test_a_history_is_one_trace(services: Addresses, spans: InMemorySpanExporter):
+    session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "hello"})
+    async with (
+        AsyncEntityClient(services.entity, api_key=KEY) as graph,
+        AsyncContextClient(services.context, api_key=KEY) as context,
+    ):
+        await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+        spans.clear()
+        with trace.get_tracer("app").start_as_current_span("app"):
+            await context.chat_history(session.id)
+
+    await ended(spans, "contextgraph.context.v1.ChatHistory/StreamChatHistory")
+    finished = spans.get_finished_spans()
+    assert len({span.context.trace_id for span in finished}) == 1
+    history, walk = "contextgraph.context.v1.ChatHistory", "contextgraph.entity.v1.EntityGraph"
+    assert tree(finished) == {
+        "": {"app"},
+        "app": {"StreamChatHistory"},
+        "StreamChatHistory": {f"{history}/StreamChatHistory"},
+        f"{history}/StreamChatHistory": {"Traverse"},
+        "Traverse": {f"{walk}/Traverse"},
+        f"{walk}/Traverse": {"postgres query"},
+    }
+
+
+async def test_an_upload_and_a_download_show_the_blob(services: Addresses, spans: InMemorySpanExporter, tmp_path: Path):
+    async with AsyncContextClient(services.context, api_key=KEY) as context:
+        with trace.get_tracer("app").start_as_current_span("app"):
+            file = await context.upload_blob(b"bytes", name="a")
+            await context.get_blob(file.working_memory_id)
+
+    await ended(spans, "contextgraph.context.v1.WorkingMemory/GetBlob")
+    below = tree(spans.get_finished_spans())
+    memory = "contextgraph.context.v1.WorkingMemory"
+    assert below[f"{memory}/UploadBlob"] == {"postgres query", "blob write", "postgres transaction"}
+    assert below[f"{memory}/GetBlob"] == {"postgres query", "blob read"}
+
+
+async def test_a_failed_call_is_a_failed_span_with_its_reason(services: Addresses, spans: InMemorySpanExporter):
+    async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
+        with trace.get_tracer("app").start_as_current_span("app"), pytest.raises(NodeNotFound):
+            await graph.get_node(NO_NODE)
+
+    await ended(spans, "contextgraph.entity.v1.EntityGraph/GetNode")
+    by_name = {span.name: span for span in spans.get_finished_spans()}
+    server = by_name["contextgraph.entity.v1.EntityGraph/GetNode"]
+    assert not server.status.is_ok
+    assert server.attributes["error.type"] == "NODE_NOT_FOUND"
+    assert server.attributes["rpc.grpc.status"] == "NOT_FOUND"
+    assert not by_name["GetNode"].status.is_ok
+
+
+async def test_where_nobody_traces_there_is_no_span(services: Addresses, spans: InMemorySpanExporter):
+    with tracing.switched_on():
+        pass  # off again
+
+    async with AsyncEntityClient(services.entity, api_key=KEY) as graph:
+        await graph.create_node("Session")
+        await graph.create_node("Session")
+
+    assert spans.get_finished_spans() == ()
+
+
+async def scraped(port: int) -> dict[str, float]:
+    def read() -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            text: str = answer.read().decode()
+            return text
+
+    lines = (await asyncio.to_thread(read)).splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+async def test_metrics_count_calls_by_method_and_status(entity_settings, callers, monkeypatch: pytest.MonkeyPatch):
+    ports: list[int] = []
+    exposed = Metrics.exposed
+
+    def noting(self: Metrics, host: str, port: int) -> object:
+        context = exposed(self, host, port)
+
+        class Noting:
+            def __enter__(self) -> int:
+                ports.append(context.__enter__())
+                return ports[0]
+
+            def __exit__(self, *error: object) -> None:
+                context.__exit__(*error)
+
+        return Noting()
+
+    monkeypatch.setattr(Metrics, "exposed", noting)
+    settings = entity_settings.model_copy(update={"metrics_port": 0})
+    async with entity_service.app.running(settings, callers=callers) as port:
+        async with AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY) as graph:
+            for _ in range(3):
+                await graph.create_node("Session")
+            with pytest.raises(NodeNotFound):
+                await graph.get_node(NO_NODE)
+            with pytest.raises(Unauthenticated):
+                await graph.with_credential("wrong").get_node(NO_NODE)
+
+        found = await scraped(ports[0])
+
+    calls = "contextgraph_call_seconds_count"
+    service = "/contextgraph.entity.v1.EntityGraph"
+    assert found[f'{calls}{{method="{service}/CreateNode",status="OK"}}'] == 3
+    assert found[f'{calls}{{method="{service}/GetNode",status="NOT_FOUND"}}'] == 1
+    assert found[f'{calls}{{method="{service}/GetNode",status="UNAUTHENTICATED"}}'] == 1
+    assert found["contextgraph_calls_under_way"] == 0
+    assert found['contextgraph_healthy{service="contextgraph.entity.v1.EntityGraph"}'] == 1
+    assert found["contextgraph_postgres_connections"] >= 1
+    # The dashboard asks for nothing that is not there.
+    dashboard = (ROOT / "deploy/dashboards/context-service.json").read_text("utf-8")
+    asked = set(re.findall(r"(?:contextgraph|process)_[a-z_]+", dashboard))
+    assert len(asked) > 8
+    assert asked <= {name.partition("{")[0] for name in found}
