@@ -69,7 +69,7 @@ def _sweep(settings: Settings, *, as_json: bool) -> None:
         print(json.dumps(dataclasses.asdict(swept)))
     else:
         print(
-            f"purged {swept.records_purged} records; "
+            f"purged {swept.records_purged} records; gave up {swept.uploads_given_up} resumable uploads; "
             f"removed {swept.blobs_removed} blobs, {swept.uploads_abandoned} of them uploads that were never finished; "
             f"{swept.blobs_failed} could not be removed",
             file=sys.stderr,

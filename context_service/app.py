@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from context_service.blobs.providers import open_storage
+from context_service.blobs.storage import BlobStorage
 from context_service.history.assembly import ContextAssembly
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.mapping_store import MappingStore
@@ -23,6 +24,8 @@ from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.sweep import Sweeper, Swept
+from context_service.working_memory.upload_store import UploadStore
+from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
 from contextgraph.address import parse_address
 from contextgraph.client.aio import AsyncEntityClient
@@ -103,8 +106,18 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ),
             writer=writer,
         )
+        uploads = ResumableUploads(
+            database,
+            store=UploadStore(),
+            requests=requests,
+            memory=memory,
+            writer=writer,
+            storage=storage,
+            part_bytes_max=settings.upload_part_bytes_max,
+            lease_s=settings.upload_resume_s,
+        )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
-        sweeper = Sweeper(database, records=Records(), requests=requests, storage=storage, purges=_purges(settings))
+        sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         registry = MappingRegistry(MappingStore(database))
         await stack.enter_async_context(background.running(registry.keep_current()))
@@ -112,7 +125,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",
-                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life)),
+                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life, uploads)),
                 checks=[database.ready, storage.check],
             ),
             server.Service(
@@ -134,10 +147,18 @@ async def sweep(settings: Settings) -> Swept:
         UnsafeRole, ProviderNotConfigured: as `running`.
     """
     async with _database(settings) as database, open_storage(settings) as storage:
-        sweeper = Sweeper(
-            database, records=Records(), requests=Requests("context"), storage=storage, purges=_purges(settings)
-        )
-        return await sweeper.sweep()
+        return await _sweeper(settings, database, storage).sweep()
+
+
+def _sweeper(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
+    return Sweeper(
+        database,
+        records=Records(),
+        requests=Requests("context"),
+        storage=storage,
+        purges=_purges(settings),
+        uploads=UploadStore(),
+    )
 
 
 def _purges(settings: Settings) -> Purges:

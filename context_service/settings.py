@@ -84,6 +84,10 @@ class Settings(ServiceSettings):
     upload_lease_s: float = Field(
         3600.0, gt=0, description="seconds after its last sign of life in which an upload counts as abandoned"
     )
+    upload_part_bytes_max: int = Field(64 * MIB, ge=1, description="size of one part of a resumable upload")
+    upload_resume_s: float = Field(
+        24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
+    )
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
     metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record")
 

@@ -38,9 +38,9 @@ CREATE TABLE context.blob (
     key text NOT NULL,
     sha256 bytea,
     crc32c bytea,
-    CONSTRAINT blob_check CHECK (((state = 'live'::text) OR (due_at IS NOT NULL))),
-    CONSTRAINT blob_check1 CHECK (((state <> 'live'::text) OR ((sha256 IS NOT NULL) AND (crc32c IS NOT NULL) AND (due_at IS NULL)))),
-    CONSTRAINT blob_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'live'::text, 'deleting'::text])))
+    CONSTRAINT blob_bytes_check CHECK (((state <> ALL (ARRAY['part'::text, 'live'::text])) OR ((sha256 IS NOT NULL) AND (crc32c IS NOT NULL)))),
+    CONSTRAINT blob_due_check CHECK (((state = ANY (ARRAY['part'::text, 'live'::text])) = (due_at IS NULL))),
+    CONSTRAINT blob_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'part'::text, 'live'::text, 'deleting'::text])))
 );
 
 ALTER TABLE context.blob OWNER TO contextgraph_owner;
@@ -118,6 +118,31 @@ CREATE TABLE context.request (
 
 ALTER TABLE context.request OWNER TO contextgraph_owner;
 
+CREATE TABLE context.upload (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    size_bytes bigint,
+    sha256 bytea,
+    record jsonb NOT NULL
+);
+
+ALTER TABLE context.upload OWNER TO contextgraph_owner;
+
+CREATE TABLE context.upload_part (
+    tenant_id uuid NOT NULL,
+    upload_id uuid NOT NULL,
+    blob_id uuid NOT NULL,
+    offset_bytes bigint NOT NULL,
+    size_bytes bigint NOT NULL,
+    number integer NOT NULL,
+    CONSTRAINT upload_part_offset_bytes_check CHECK ((offset_bytes >= 0)),
+    CONSTRAINT upload_part_size_bytes_check CHECK ((size_bytes > 0))
+);
+
+ALTER TABLE context.upload_part OWNER TO contextgraph_owner;
+
 CREATE TABLE context.wm_record (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -192,6 +217,12 @@ ALTER TABLE ONLY context.outbox
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
+ALTER TABLE ONLY context.upload_part
+    ADD CONSTRAINT upload_part_pkey PRIMARY KEY (tenant_id, upload_id, offset_bytes);
+
+ALTER TABLE ONLY context.upload
+    ADD CONSTRAINT upload_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
@@ -205,6 +236,10 @@ CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
+CREATE INDEX upload_due ON context.upload USING btree (tenant_id, due_at);
+
+CREATE UNIQUE INDEX upload_part_blob ON context.upload_part USING btree (tenant_id, blob_id);
+
 CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, memory_type, LEAST(archived_at, expires_at)) WHERE (LEAST(archived_at, expires_at) IS NOT NULL);
 
 CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
@@ -212,6 +247,12 @@ CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id
 CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_id, blob_key) WHERE (blob_key IS NOT NULL);
 
 CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
+
+ALTER TABLE ONLY context.upload_part
+    ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
+
+ALTER TABLE ONLY context.upload_part
+    ADD CONSTRAINT upload_part_tenant_id_upload_id_fkey FOREIGN KEY (tenant_id, upload_id) REFERENCES context.upload(tenant_id, id);
 
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
@@ -240,7 +281,15 @@ CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.upload_part ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
@@ -259,5 +308,9 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextgraph_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextgraph_service;

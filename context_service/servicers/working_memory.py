@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -16,6 +17,7 @@ from context_service.working_memory.fields import Embedding, RecordFilter, Recor
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import PageRequest, RecordName, WorkingMemory
 from context_service.working_memory.records import Record
+from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1 import working_memory_pb2_grpc
 from contextgraph.errors import InvalidArgument
@@ -31,9 +33,10 @@ _BLOB_KEY_CHARS_MAX = 200
 class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
     """Working memory over gRPC."""
 
-    def __init__(self, memory: WorkingMemory, life: LifeCycle) -> None:
+    def __init__(self, memory: WorkingMemory, life: LifeCycle, uploads: ResumableUploads) -> None:
         self._memory = memory
         self._life = life
+        self._uploads = uploads
 
     async def InsertWMRecord(self, request: pb.InsertWMRecordRequest, context: object) -> pb.InsertWMRecordResponse:
         """Insert a record."""
@@ -108,16 +111,58 @@ class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
     async def UploadBlob(self, requests: AsyncIterator[pb.UploadBlobRequest], context: object) -> pb.UploadBlobResponse:
         """Store a file."""
-        header = await _header(requests)
+        header: pb.UploadHeader = await _header(requests)
         async with aclosing(_chunks(requests)) as chunks:
             record = await self._memory.upload_blob(
                 _input("header.record", header.record),
                 chunks,
                 principal=calls.principal(),
-                declared=_declared(header),
+                declared=_declared(header, "header."),
                 request=request_of("UploadBlob", header),
             )
         return pb.UploadBlobResponse(
+            working_memory_id=str(record.id),
+            blob_key=record.blob_key,
+            size_bytes=record.size_bytes,
+            sha256=record.sha256.hex(),
+            record=_record(record),
+        )
+
+    async def StartUpload(self, request: pb.StartUploadRequest, context: object) -> pb.StartUploadResponse:
+        """Begin a resumable upload."""
+        upload = await self._uploads.start(
+            _input("record", request.record),
+            principal=calls.principal(),
+            declared=_declared(request, ""),
+            request=request_of("StartUpload", request),
+        )
+        return pb.StartUploadResponse(upload=self._upload(upload))
+
+    async def AppendUpload(
+        self, requests: AsyncIterator[pb.AppendUploadRequest], context: object
+    ) -> pb.AppendUploadResponse:
+        """Add a part to an upload."""
+        header: pb.AppendHeader = await _header(requests)
+        async with aclosing(_chunks(requests)) as chunks:
+            upload = await self._uploads.append(
+                parse_id("header.upload_id", header.upload_id),
+                chunks,
+                offset_bytes=_not_negative("header.offset_bytes", header.offset_bytes),
+                principal=calls.principal(),
+            )
+        return pb.AppendUploadResponse(upload=self._upload(upload))
+
+    async def GetUpload(self, request: pb.GetUploadRequest, context: object) -> pb.GetUploadResponse:
+        """Tell how far an upload is."""
+        upload = await self._uploads.get(parse_id("upload_id", request.upload_id), principal=calls.principal())
+        return pb.GetUploadResponse(upload=self._upload(upload))
+
+    async def FinishUpload(self, request: pb.FinishUploadRequest, context: object) -> pb.FinishUploadResponse:
+        """Make a record of an upload."""
+        record = await self._uploads.finish(
+            parse_id("upload_id", request.upload_id), declared=_declared(request, ""), principal=calls.principal()
+        )
+        return pb.FinishUploadResponse(
             working_memory_id=str(record.id),
             blob_key=record.blob_key,
             size_bytes=record.size_bytes,
@@ -166,6 +211,16 @@ class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
             with_content=False,
         )
         return pb.ListBlobsResponse(blobs=map(_entry, records), next_page_token=next_page_token)
+
+    def _upload(self, upload: Upload) -> pb.Upload:
+        return pb.Upload(
+            upload_id=str(upload.id),
+            offset_bytes=upload.offset_bytes,
+            size_bytes=upload.size_bytes,
+            expires_at=upload.expires_at and wire.timestamp(upload.expires_at),
+            part_bytes_max=self._uploads.part_bytes_max,
+            record=None if upload.record is None else _record(upload.record),
+        )
 
 
 def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
@@ -234,8 +289,8 @@ def _name(request: pb.GetBlobRequest | pb.GetContentRequest | pb.DeleteBlobReque
     )
 
 
-async def _header(requests: AsyncIterator[pb.UploadBlobRequest]) -> pb.UploadHeader:
-    """Return the first message of an upload.
+async def _header(requests: AsyncIterator[Any]) -> Any:
+    """Return the header of an upload or of a part: its first message.
 
     Raises:
         InvalidArgument: it is not a header.
@@ -246,7 +301,7 @@ async def _header(requests: AsyncIterator[pb.UploadBlobRequest]) -> pb.UploadHea
     return first.header
 
 
-async def _chunks(requests: AsyncIterator[pb.UploadBlobRequest]) -> AsyncGenerator[bytes, None]:
+async def _chunks(requests: AsyncIterator[Any]) -> AsyncGenerator[bytes, None]:
     """Yield the bytes of the messages behind the header.
 
     Raises:
@@ -262,7 +317,8 @@ async def _chunks(requests: AsyncIterator[pb.UploadBlobRequest]) -> AsyncGenerat
             yield chunk
 
 
-def _declared(header: pb.UploadHeader) -> Declared:
+def _declared(header: pb.UploadHeader | pb.StartUploadRequest | pb.FinishUploadRequest, path: str) -> Declared:
+    """Return what is declared in a message that is at `path` of its request."""
     sha256 = None
     if header.sha256:
         try:
@@ -270,10 +326,10 @@ def _declared(header: pb.UploadHeader) -> Declared:
         except ValueError:
             sha256 = b""
         if len(sha256) != 32 or len(header.sha256) != 64:  # `fromhex` skips spaces
-            raise InvalidArgument("sha256 is not 64 hexadecimal digits", field="header.sha256")
+            raise InvalidArgument("sha256 is not 64 hexadecimal digits", field=f"{path}sha256")
     size_bytes = None
     if header.HasField("size_bytes"):
-        size_bytes = _not_negative("header.size_bytes", header.size_bytes)
+        size_bytes = _not_negative(f"{path}size_bytes", header.size_bytes)
     return Declared(size_bytes=size_bytes, sha256=sha256)
 
 

@@ -126,7 +126,7 @@ class WorkingMemory:
         try:
             stored = await self._records.insert(tenant, record, embedding=said.embedding, request=request)
         except RecordOrRequestExists:
-            stored = await self._answered(tenant, request, record.id)
+            stored = await self._made_before(tenant, request, record.id)
         return dataclasses.replace(stored, content_json=said.content_json or None)
 
     async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
@@ -256,22 +256,51 @@ class WorkingMemory:
             UploadExpired: no byte came for as long as the lease lasts.
             RequestIdReused, InvalidArgument, LimitExceeded, StorageFull, Unavailable: see the contract.
         """
-        self._checks.check(said, path="header.record")
-        if said.content_json:
-            raise InvalidArgument("an upload has no inline content", field="header.record.content_json")
+        self.check_header(said, path="header.record")
         tenant = self._tenant(principal)
-        if request and (answer := await self._requests.answered(tenant, request)):
-            return _record_of(answer)
-        self._storage.check_declared(declared)
-        if said.id and await self._records.exists(tenant, said.id):  # before the bytes, not only behind them
-            raise _taken(said.id)
-
+        if request and (record := await self.answered(tenant, request)):
+            return record
+        await self.check_room(tenant, said, declared)
         return await self._writer.write(
             tenant,
             chunks,
             declared=declared,
             commit=lambda written: self.publish(tenant, written, said, principal=principal, request=request),
         )
+
+    def check_header(self, said: RecordInput, *, path: str) -> None:
+        """Refuse what cannot be the record of an upload.
+
+        Args:
+            said: The record.
+            path: Of it in its request, for the error.
+
+        Raises:
+            InvalidArgument, LimitExceeded: a field is malformed.
+        """
+        self._checks.check(said, path=path)
+        if said.content_json:
+            raise InvalidArgument("an upload has no inline content", field=f"{path}.content_json")
+
+    async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> None:
+        """Refuse an upload before its bytes come that would be refused behind them.
+
+        Raises:
+            BlobTooLarge: it says so itself.
+            RecordExists: its id is taken.
+        """
+        self._storage.check_declared(declared)
+        if said.id and await self._records.exists(tenant, said.id):
+            raise _taken(said.id)
+
+    async def answered(self, tenant: Tenant, request: Request) -> Record | None:
+        """Return the record that a request made when it came first; None if it did not yet.
+
+        Raises:
+            RequestIdReused: the id was used for something else.
+        """
+        answer = await self._requests.answered(tenant, request)
+        return _record_of(answer) if answer else None
 
     async def publish(
         self,
@@ -324,7 +353,7 @@ class WorkingMemory:
         try:
             return await _again_for_same_content(lambda: tenant.transaction(work))
         except RecordOrRequestExists:
-            stored = await self._answered(tenant, request, record.id)
+            stored = await self._made_before(tenant, request, record.id)
         await self._records.give_up_blob(tenant, written.id)  # a twin of this call was faster
         return stored
 
@@ -400,15 +429,15 @@ class WorkingMemory:
             raise _archived(found[0])
         return found
 
-    async def _answered(self, tenant: Tenant, request: Request | None, record_id: UUID) -> Record:
+    async def _made_before(self, tenant: Tenant, request: Request | None, record_id: UUID) -> Record:
         """Return the record that a request made when it came first.
 
         Raises:
             RecordExists: it is the first time; so it was the id that was taken.
             RequestIdReused: see the contract.
         """
-        if request and (answer := await self._requests.answered(tenant, request)):
-            return _record_of(answer)
+        if request and (record := await self.answered(tenant, request)):
+            return record
         raise _taken(record_id)
 
 

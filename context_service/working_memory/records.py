@@ -298,7 +298,7 @@ WHERE tenant_id = %s AND id = %s AND state = 'writing'
 RETURNING id
 """
 
-_BLOB_IS_USED = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'live'"
+_BLOB_IS_USED = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('part', 'live')"
 
 # FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
 # what was committed while this one waited.
@@ -564,7 +564,7 @@ class Records:
         return bool(await door.query(_GIVE_UP_BLOB, (door.tenant_id, blob_id)))
 
     async def blob_is_used(self, tenant: Tenant, blob_id: UUID) -> bool:
-        """Tell whether something may point to the blob."""
+        """Tell whether a record or an unfinished upload may point to the blob."""
         return bool(await tenant.query(_BLOB_IS_USED, (tenant.tenant_id, blob_id)))
 
     async def release_blobs(self, transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:

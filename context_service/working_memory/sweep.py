@@ -10,14 +10,16 @@ import asyncio
 import dataclasses
 import logging
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage
 from context_service.working_memory.records import DueBlob, Records, tenant_ids
 from context_service.working_memory.retention import Purges
+from context_service.working_memory.upload_store import UploadStore
 from contextgraph.errors import ContextGraphError
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 
 _log = logging.getLogger("sweep")
@@ -32,6 +34,7 @@ class Swept:
     """What a pass did."""
 
     records_purged: int = 0  # their retention was over
+    uploads_given_up: int = 0  # resumable ones without a new part for too long
     blobs_removed: int = 0
     uploads_abandoned: int = 0  # of the blobs: uploads that were never finished
     blobs_failed: int = 0  # bytes that could not be removed; they are tried again
@@ -39,6 +42,7 @@ class Swept:
     def __add__(self, other: Swept) -> Swept:
         return Swept(
             records_purged=self.records_purged + other.records_purged,
+            uploads_given_up=self.uploads_given_up + other.uploads_given_up,
             blobs_removed=self.blobs_removed + other.blobs_removed,
             uploads_abandoned=self.uploads_abandoned + other.uploads_abandoned,
             blobs_failed=self.blobs_failed + other.blobs_failed,
@@ -49,13 +53,21 @@ class Sweeper:
     """Sweeps all tenants, one at a time."""
 
     def __init__(
-        self, database: Database, *, records: Records, requests: Requests, storage: BlobStorage, purges: Purges
+        self,
+        database: Database,
+        *,
+        records: Records,
+        requests: Requests,
+        storage: BlobStorage,
+        purges: Purges,
+        uploads: UploadStore,
     ) -> None:
         self._database = database
         self._records = records
         self._requests = requests
         self._storage = storage
         self._purges = purges
+        self._uploads = uploads
 
     async def sweep(self) -> Swept:
         """Do one pass.
@@ -84,7 +96,11 @@ class Sweeper:
     async def _sweep_tenant(self, tenant_id: UUID) -> Swept:
         tenant = self._database.tenant(tenant_id)
         await self._requests.sweep(tenant)
-        swept = Swept(records_purged=await self._purge(tenant))  # first: bytes without a grace time go in the same pass
+        # Before the blobs: those without a grace time go in the same pass.
+        swept = Swept(
+            records_purged=await _all_of(lambda: self._purges.purge_due(tenant, count_max=_BATCH)),
+            uploads_given_up=await _all_of(lambda: self._uploads.give_up_due(tenant, count_max=_BATCH)),
+        )
         while True:
             due = await self._records.claim_due_blobs(tenant, count_max=_BATCH, lease_s=LEASE_S)
             at_once = asyncio.Semaphore(_DELETES_MAX)
@@ -92,12 +108,6 @@ class Sweeper:
                 swept += one
             if len(due) < _BATCH:
                 return swept
-
-    async def _purge(self, tenant: Tenant) -> int:
-        purged = 0
-        while count := await self._purges.purge_due(tenant, count_max=_BATCH):
-            purged += count
-        return purged
 
     async def _remove(self, tenant_id: UUID, blob: DueBlob, at_once: asyncio.Semaphore) -> Swept:
         try:
@@ -108,3 +118,11 @@ class Sweeper:
             _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             return Swept(blobs_failed=1)
         return Swept(blobs_removed=1, uploads_abandoned=int(blob.was_abandoned))
+
+
+async def _all_of(batch: Callable[[], Awaitable[int]]) -> int:
+    """Run a batch until it finds nothing, and return how much there was."""
+    total = 0
+    while count := await batch():
+        total += count
+    return total

@@ -92,6 +92,42 @@ def test_UploadBlob_answers_size_and_checksum(uploaded):
     assert uploaded.record.blob_key == uploaded.blob_key
 
 
+@pytest.fixture
+def upload_id(grpc_stub) -> str:
+    said = pb.WMRecordInput(memory_type="file", name="large.bin")
+    return grpc_stub.StartUpload(pb.StartUploadRequest(record=said), metadata=METADATA).upload.upload_id
+
+
+@pytest.fixture
+def appended(grpc_stub, upload_id) -> pb.Upload:
+    header = pb.AppendHeader(upload_id=upload_id)
+    messages = [pb.AppendUploadRequest(header=header), pb.AppendUploadRequest(chunk=CONTENT)]
+    return grpc_stub.AppendUpload(iter(messages), metadata=METADATA).upload
+
+
+def test_StartUpload_begins_at_the_first_byte(grpc_stub):
+    said = pb.WMRecordInput(memory_type="file", name="large.bin")
+    upload = grpc_stub.StartUpload(pb.StartUploadRequest(record=said, size_bytes=5), metadata=METADATA).upload
+    assert (upload.offset_bytes, upload.size_bytes, upload.part_bytes_max) == (0, 5, 64 * 1024 * 1024)
+
+
+def test_AppendUpload_answers_where_the_next_part_begins(appended):
+    assert appended.offset_bytes == len(CONTENT)
+
+
+def test_GetUpload_answers_the_same(grpc_stub, appended):
+    request = pb.GetUploadRequest(upload_id=appended.upload_id)
+    assert grpc_stub.GetUpload(request, metadata=METADATA).upload == appended
+
+
+def test_FinishUpload_makes_the_record(grpc_stub, appended):
+    request = pb.FinishUploadRequest(upload_id=appended.upload_id)
+    answer = grpc_stub.FinishUpload(request, metadata=METADATA)
+    assert (answer.size_bytes, answer.sha256) == (len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+    read = pb.GetContentRequest(blob_key=answer.blob_key)
+    assert grpc_stub.GetContent(read, metadata=METADATA).content == CONTENT
+
+
 def test_GetBlob_streams_the_record_and_then_the_bytes(grpc_stub, uploaded):
     first, *rest = grpc_stub.GetBlob(pb.GetBlobRequest(blob_key=uploaded.blob_key), metadata=METADATA)
     assert first.record == uploaded.record

@@ -296,6 +296,7 @@ async def test_a_kill_during_an_upload_leaves_nothing_after_one_sweep(
         await asyncio.sleep(1)
         assert json.loads(sweep_command(urls, folder, "--json").stdout) == {
             "records_purged": 0,
+            "uploads_given_up": 0,
             "blobs_removed": 1,
             "uploads_abandoned": 1,
             "blobs_failed": 0,

@@ -75,14 +75,31 @@ class Caller:
         """
         if isinstance(messages, AsyncIterator):
             return await self.call("UploadBlob", messages)
-        return await asyncio.to_thread(self._send, iter(messages))
+        return await asyncio.to_thread(self._send, "UploadBlob", iter(messages))
 
-    def _send(self, messages: Iterator[pb.UploadBlobRequest]) -> Any:
+    def _send(self, rpc: str, messages: Iterator[Any]) -> Any:
         with grpc.insecure_channel(self.address) as channel:
             try:
-                return WorkingMemoryStub(channel).UploadBlob(messages, metadata=self.metadata, timeout=30)
+                return getattr(WorkingMemoryStub(channel), rpc)(messages, metadata=self.metadata, timeout=30)
             except grpc.RpcError as error:
                 raise raised(error) from None
+
+    async def start_upload(self, *, header: dict[str, Any] | None = None, **fields: Any) -> str:
+        request = pb.StartUploadRequest(record=record_input(**fields), **(header or {}))
+        return (await self.call("StartUpload", request)).upload.upload_id
+
+    async def append(self, upload_id: str, offset_bytes: int, content: bytes | Iterable[bytes]) -> pb.Upload:
+        """Send one part; bytes are cut into chunks of 1 MiB, anything else is sent as it is."""
+        chunks = cut(content) if isinstance(content, bytes) else content
+        first = pb.AppendUploadRequest(header=pb.AppendHeader(upload_id=upload_id, offset_bytes=offset_bytes))
+        messages = [first, *(pb.AppendUploadRequest(chunk=chunk) for chunk in chunks)]
+        return (await asyncio.to_thread(self._send, "AppendUpload", iter(messages))).upload
+
+    async def get_upload(self, upload_id: str) -> pb.Upload:
+        return (await self.call("GetUpload", pb.GetUploadRequest(upload_id=upload_id))).upload
+
+    async def finish_upload(self, upload_id: str, **declared: Any) -> pb.FinishUploadResponse:
+        return await self.call("FinishUpload", pb.FinishUploadRequest(upload_id=upload_id, **declared))
 
     async def download(self, **request: Any) -> tuple[pb.WMRecord, bytes]:
         record, content = pb.WMRecord(), b""

@@ -38,6 +38,7 @@ class Things:
     record_id: str
     blob_record_id: str
     blob_key: str
+    upload_id: str
     record_name: str
     app_id: str
     mapping_name: str
@@ -60,6 +61,7 @@ def invented() -> Things:
         record_id=str(new_id()),
         blob_record_id=str(new_id()),
         blob_key=f"blob_{label}",
+        upload_id=str(new_id()),
         record_name=f"record {label}",
         app_id=f"app {label}",
         mapping_name=f"mapping {label}",
@@ -135,6 +137,9 @@ def seeded(client: Client, key: object) -> Things:
         upload = [memory.UploadBlobRequest(header=header), memory.UploadBlobRequest(chunk=chunk)]
         (stored,) = done("UploadBlob", upload).answers
     assert stored is not None
+    begun = memory.StartUploadRequest(record=memory.WMRecordInput(**record))
+    (upload,) = done("StartUpload", begun).answers
+    done("AppendUpload", _part(upload.upload.upload_id))
     changed = memory.UpdateWMRecordRequest(
         record=memory.WMRecordInput(working_memory_id=t.record_id, reasoning=SECRET),
         update_mask=FieldMask(paths=["reasoning"]),
@@ -143,7 +148,8 @@ def seeded(client: Client, key: object) -> Things:
     for app_id in (t.app_id, ""):
         registration = history.RegisterMappingRequest(app_id=app_id, mapping_name=t.mapping_name, rules=_RULES)
         done("RegisterMapping", registration)
-    return Things(**{**{name: getattr(t, name) for name in t.__slots__}, "blob_key": stored.blob_key})
+    made = {"blob_key": stored.blob_key, "upload_id": upload.upload.upload_id}
+    return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
 
 
 _RULES = history.MappingRules(
@@ -159,6 +165,11 @@ def _upload(**fields: object) -> list[Message]:
     request_id = str(fields.pop("request_id", ""))
     header = memory.UploadHeader(record=_record(**fields), request_id=request_id)
     return [memory.UploadBlobRequest(header=header), memory.UploadBlobRequest(chunk=b"bytes")]
+
+
+def _part(upload_id: str, **fields: object) -> list[Message]:
+    header = memory.AppendHeader(upload_id=upload_id, **fields)  # type: ignore[arg-type]
+    return [memory.AppendUploadRequest(header=header), memory.AppendUploadRequest(chunk=SECRET.encode())]
 
 
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
@@ -303,6 +314,17 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _upload(working_memory_id=t.record_id, name=t.record_name),
         _upload(request_id=t.request_id),
     ],
+    "StartUpload": lambda t: [
+        memory.StartUploadRequest(record=_record(entity_node_id=t.node_id, app_id=t.app_id), size_bytes=5),
+        memory.StartUploadRequest(record=_record(working_memory_id=t.record_id, name=t.record_name)),
+        memory.StartUploadRequest(record=_record(), request_id=t.request_id),
+    ],
+    "AppendUpload": lambda t: [
+        _part(t.upload_id, offset_bytes=len(SECRET)),
+        _part(t.upload_id),
+    ],
+    "GetUpload": lambda t: [memory.GetUploadRequest(upload_id=t.upload_id)],
+    "FinishUpload": lambda t: [memory.FinishUploadRequest(upload_id=t.upload_id, size_bytes=len(SECRET))],
     "GetBlob": lambda t: [
         memory.GetBlobRequest(working_memory_id=t.blob_record_id),
         memory.GetBlobRequest(blob_key=t.blob_key, offset_bytes=1, length_bytes=5),

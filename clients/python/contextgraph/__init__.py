@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         ToolCall,
         ToolResult,
         TraversedNode,
+        Upload,
         WrittenGraph,
         WrittenRow,
     )
@@ -99,6 +100,7 @@ _MODULE_OF = {
     "ToolCall": "contextgraph.values",
     "ToolResult": "contextgraph.values",
     "TraversedNode": "contextgraph.values",
+    "Upload": "contextgraph.values",
     "WrittenGraph": "contextgraph.values",
     "WrittenRow": "contextgraph.values",
 }
@@ -152,6 +154,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",
+    "Upload",
     "WrittenGraph",
     "WrittenRow",
     "__version__",

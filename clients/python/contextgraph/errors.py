@@ -6,7 +6,7 @@
     ├── AlreadyExists        ALREADY_EXISTS       NodeExists, EdgeExists, ExternalIdTaken, RequestIdReused, ...
     ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired
     ├── FailedPrecondition   FAILED_PRECONDITION  RecordArchived, ProviderNotConfigured, ...
-    ├── OutOfRange           OUT_OF_RANGE         RangePastEnd
+    ├── OutOfRange           OUT_OF_RANGE         RangePastEnd, UploadGap
     ├── ResourceExhausted    RESOURCE_EXHAUSTED   LimitExceeded, AnswerTooLarge, NodeBudgetExceeded, ...
     ├── Unauthenticated      UNAUTHENTICATED
     ├── PermissionDenied     PERMISSION_DENIED
@@ -129,6 +129,12 @@ class BlobNotFound(NotFound):
     reason = "BLOB_NOT_FOUND"
 
 
+class UploadNotFound(NotFound):
+    """No resumable upload has this id: it never was, was given up, or was finished more than a day ago."""
+
+    reason = "UPLOAD_NOT_FOUND"
+
+
 class MappingNotFound(NotFound):
     """No mapping has this name where it was looked up; `apps` in the metadata names where it is."""
 
@@ -170,6 +176,12 @@ class RequestIdReused(AlreadyExists):
     """The request id was used before, with other content or for another RPC."""
 
     reason = "REQUEST_ID_REUSED"
+
+
+class UploadPartExists(AlreadyExists):
+    """The upload is past the offset of this part: `offset_bytes` in the metadata is where the next one begins."""
+
+    reason = "UPLOAD_PART_EXISTS"
 
 
 class MappingExists(AlreadyExists):
@@ -257,6 +269,12 @@ class RangePastEnd(OutOfRange):
     """The byte range starts past the end of the blob: `size_bytes` in the metadata."""
 
     reason = "RANGE_PAST_END"
+
+
+class UploadGap(OutOfRange):
+    """The upload is not at the offset of this part yet: `offset_bytes` in the metadata is where the next one begins."""
+
+    reason = "UPLOAD_GAP"
 
 
 class ResourceExhausted(ContextGraphError):

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 
-from contextgraph.errors import Unavailable
+from contextgraph.errors import ContextGraphError
 
 BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
@@ -50,12 +50,12 @@ class Attempts:
     """The attempts of one call.
 
     Args:
-        budget: Of the client.
+        budget: Of the client; None: no more than what `timeout_s` allows.
         retries: Attempts after the first; 0 for a call that must not happen twice.
         timeout_s: Of all attempts together; None or infinity: no deadline.
     """
 
-    def __init__(self, budget: RetryBudget, *, retries: int, timeout_s: float | None) -> None:
+    def __init__(self, budget: RetryBudget | None, *, retries: int, timeout_s: float | None) -> None:
         self._budget = budget
         self._retries_left = retries
         self._deadline = None if timeout_s is None or timeout_s == math.inf else time.monotonic() + timeout_s
@@ -65,9 +65,9 @@ class Attempts:
         """Return what is left for the next attempt."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def delay_s(self, error: Unavailable) -> float | None:
+    def delay_s(self, error: ContextGraphError) -> float | None:
         """Return how long to wait before the next attempt, or None if there is none."""
-        within_budget = self._budget.failed()
+        within_budget = self._budget is None or self._budget.failed()
         if self._retries_left <= 0 or not within_budget:
             return None
         self._retries_left -= 1
@@ -83,4 +83,5 @@ class Attempts:
 
     def succeeded(self) -> None:
         """Tell the budget."""
-        self._budget.succeeded()
+        if self._budget is not None:
+            self._budget.succeeded()

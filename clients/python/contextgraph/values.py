@@ -525,6 +525,33 @@ class RecordAction(_Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Upload(_Value):
+    """How far a resumable upload is."""
+
+    id: str
+    offset_bytes: int = 0  # that are durable; the next part begins here
+    size_bytes: int | None = None  # of the whole, where it was declared
+    expires_at: datetime | None = None  # it is given up then, unless a part comes; None: it is finished
+    part_bytes_max: int = 0
+    record: Record | None = None  # once it is finished
+
+    def __str__(self) -> str:
+        return f"{self.id} ({_shown_size(self.offset_bytes)} so far)"
+
+    @classmethod
+    def from_proto(cls, upload: memory_pb.Upload) -> Upload:
+        """Return the value of a message."""
+        return cls(
+            id=upload.upload_id,
+            offset_bytes=upload.offset_bytes,
+            size_bytes=upload.size_bytes if upload.HasField("size_bytes") else None,
+            expires_at=_time(upload.expires_at) if upload.HasField("expires_at") else None,
+            part_bytes_max=upload.part_bytes_max,
+            record=Record.from_proto(upload.record) if upload.HasField("record") else None,
+        )
+
+
 _ACTION_KINDS: dict[int, RecordActionKind] = {
     memory_pb.RECORD_ACTION_KIND_CREATED: "created",
     memory_pb.RECORD_ACTION_KIND_UPDATED: "updated",

@@ -12,6 +12,9 @@ from contextgraph.errors import BlobCorrupted, InvalidArgument
 from contextgraph.values import Record
 
 CHUNK_BYTES = 1024 * 1024  # the largest that a message may carry, and the fastest
+PATIENCE_S = 120.0  # of a resumable upload while nothing gets through: longer than a restart of the service
+FINISH_TIMEOUT_S = 3600.0  # of its end, which reads and writes every byte once more
+PART_BYTES = 16 * 1024 * 1024  # of a resumable upload: what a broken connection costs at most
 
 # Called with the bytes so far and, where known, the bytes of the whole.
 OnProgress = Callable[[int, int | None], None]
@@ -61,6 +64,45 @@ class Chunks:
             yield bytes(self._held)
 
 
+class Parts:
+    """Gathers the chunks of a source into the parts of a resumable upload, from where the upload is.
+
+    A part is held until the service has it, so any source will do, and no more than one part is in memory.
+
+    Args:
+        offset_bytes: What comes before is skipped.
+        part_bytes: Of each part but the last.
+    """
+
+    def __init__(self, offset_bytes: int, part_bytes: int) -> None:
+        self.offset_bytes = offset_bytes  # of the part that is gathered
+        self._part_bytes = part_bytes
+        self._seen_bytes = 0
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def feed(self, chunk: bytes) -> Iterator[list[bytes]]:
+        """Yield the parts that `chunk` completes, as chunks."""
+        skipped = max(0, self.offset_bytes + self._held_bytes - self._seen_bytes)
+        self._seen_bytes += len(chunk)
+        rest = chunk[skipped:] if skipped else chunk
+        while rest:
+            taken = rest[: self._part_bytes - self._held_bytes]
+            rest = rest[len(taken) :]
+            self._held.append(taken)
+            self._held_bytes += len(taken)
+            if self._held_bytes == self._part_bytes:
+                yield from self.rest()
+
+    def rest(self) -> Iterator[list[bytes]]:
+        """Yield the last part, unless nothing is left."""
+        if self._held:
+            part, size_bytes = self._held, self._held_bytes
+            self._held, self._held_bytes = [], 0
+            yield part
+            self.offset_bytes += size_bytes
+
+
 class Tally:
     """Counts and hashes the bytes of a transfer, and tells `on_progress`.
 
@@ -85,13 +127,13 @@ class Tally:
         self._hash.update(chunk)
         self.size_bytes += len(chunk)
 
-    def report(self) -> None:
-        """Tell the caller how far it is."""
+    def report(self, done_bytes: int | None = None) -> None:
+        """Tell the caller how far it is: as far as was counted, if nothing else is said."""
         if self._on_progress is not None:
-            self._on_progress(self.size_bytes, self._total_bytes)
+            self._on_progress(self.size_bytes if done_bytes is None else done_bytes, self._total_bytes)
 
 
-def check_upload(answer: memory_pb.UploadBlobResponse, tally: Tally) -> None:
+def check_upload(answer: memory_pb.UploadBlobResponse | memory_pb.FinishUploadResponse, tally: Tally) -> None:
     """Compare what the service stored with what was sent.
 
     Raises:

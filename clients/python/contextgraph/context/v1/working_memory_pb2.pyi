@@ -332,6 +332,98 @@ class UploadBlobResponse(_message.Message):
     record: WMRecord
     def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
 
+class StartUploadRequest(_message.Message):
+    __slots__ = ("record", "size_bytes", "sha256", "request_id")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecordInput
+    size_bytes: int
+    sha256: str
+    request_id: str
+    def __init__(self, record: _Optional[_Union[WMRecordInput, _Mapping]] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class StartUploadResponse(_message.Message):
+    __slots__ = ("upload",)
+    UPLOAD_FIELD_NUMBER: _ClassVar[int]
+    upload: Upload
+    def __init__(self, upload: _Optional[_Union[Upload, _Mapping]] = ...) -> None: ...
+
+class Upload(_message.Message):
+    __slots__ = ("upload_id", "offset_bytes", "size_bytes", "expires_at", "part_bytes_max", "record")
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    PART_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    upload_id: str
+    offset_bytes: int
+    size_bytes: int
+    expires_at: _timestamp_pb2.Timestamp
+    part_bytes_max: int
+    record: WMRecord
+    def __init__(self, upload_id: _Optional[str] = ..., offset_bytes: _Optional[int] = ..., size_bytes: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., part_bytes_max: _Optional[int] = ..., record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
+class AppendUploadRequest(_message.Message):
+    __slots__ = ("header", "chunk")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    header: AppendHeader
+    chunk: bytes
+    def __init__(self, header: _Optional[_Union[AppendHeader, _Mapping]] = ..., chunk: _Optional[bytes] = ...) -> None: ...
+
+class AppendHeader(_message.Message):
+    __slots__ = ("upload_id", "offset_bytes")
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    upload_id: str
+    offset_bytes: int
+    def __init__(self, upload_id: _Optional[str] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
+
+class AppendUploadResponse(_message.Message):
+    __slots__ = ("upload",)
+    UPLOAD_FIELD_NUMBER: _ClassVar[int]
+    upload: Upload
+    def __init__(self, upload: _Optional[_Union[Upload, _Mapping]] = ...) -> None: ...
+
+class GetUploadRequest(_message.Message):
+    __slots__ = ("upload_id",)
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    upload_id: str
+    def __init__(self, upload_id: _Optional[str] = ...) -> None: ...
+
+class GetUploadResponse(_message.Message):
+    __slots__ = ("upload",)
+    UPLOAD_FIELD_NUMBER: _ClassVar[int]
+    upload: Upload
+    def __init__(self, upload: _Optional[_Union[Upload, _Mapping]] = ...) -> None: ...
+
+class FinishUploadRequest(_message.Message):
+    __slots__ = ("upload_id", "size_bytes", "sha256")
+    UPLOAD_ID_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    upload_id: str
+    size_bytes: int
+    sha256: str
+    def __init__(self, upload_id: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ...) -> None: ...
+
+class FinishUploadResponse(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key", "size_bytes", "sha256", "record")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    size_bytes: int
+    sha256: str
+    record: WMRecord
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
+
 class GetBlobRequest(_message.Message):
     __slots__ = ("working_memory_id", "blob_key", "offset_bytes", "length_bytes", "include_archived")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]

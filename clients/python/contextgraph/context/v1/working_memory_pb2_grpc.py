@@ -80,6 +80,26 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobResponse.FromString,
                 _registered_method=True)
+        self.StartUpload = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/StartUpload',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadResponse.FromString,
+                _registered_method=True)
+        self.AppendUpload = channel.stream_unary(
+                '/contextgraph.context.v1.WorkingMemory/AppendUpload',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.FromString,
+                _registered_method=True)
+        self.GetUpload = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/GetUpload',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadResponse.FromString,
+                _registered_method=True)
+        self.FinishUpload = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/FinishUpload',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadResponse.FromString,
+                _registered_method=True)
         self.GetBlob = channel.unary_stream(
                 '/contextgraph.context.v1.WorkingMemory/GetBlob',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetBlobRequest.SerializeToString,
@@ -193,6 +213,56 @@ class WorkingMemoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StartUpload(self, request, context):
+        """Begins an upload that survives broken connections and restarts, for files that take long to send: StartUpload, AppendUpload for
+        each part in its order, FinishUpload. After an error, in this process or another, GetUpload says where to go on.
+
+        The record is checked now and written by FinishUpload; until then nothing is visible. An upload without a new part for a day (a
+        setting) is given up, and its parts go.
+
+        Reasons: INVALID_ARGUMENT, BLOB_TOO_LARGE, RECORD_EXISTS, REQUEST_ID_REUSED, LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AppendUpload(self, request_iterator, context):
+        """Adds one part: first the header, then its bytes in chunks of up to 1 MiB.
+
+        The answer means that the part is durable; a call that ends otherwise has added nothing, or all of it: ask GetUpload. Parts have
+        from 1 byte to `part_bytes_max` (64 MiB), and an upload up to 10,000 of them. Each begins where the one before it ended; of two that
+        are sent at once one wins.
+
+        Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata `offset_bytes` is where the next
+        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (size or number of parts), SIZE_MISMATCH
+        (more than StartUpload declared), BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetUpload(self, request, context):
+        """Tells how far an upload is; of one that was finished within the last day, its record.
+
+        Reasons: UPLOAD_NOT_FOUND (it never was, it was given up, or it was finished longer ago).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishUpload(self, request, context):
+        """Puts the parts together as one blob and writes the record, all of it or nothing. Again is harmless for a day: it answers as the
+        first time. It takes as long as the bytes take to be read and written once more: give it the time (a call without a deadline
+        has 60 s). In the record's log the upload's id stands as request id.
+
+        Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH and CHECKSUM_MISMATCH (what is there is not what was declared; after the first, parts may
+        be added), RECORD_EXISTS, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
+        UNAVAILABLE, STORAGE_FULL.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetBlob(self, request, context):
         """Reads a file: first its record, then its bytes in chunks of up to 1 MiB.
 
@@ -273,6 +343,26 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.UploadBlob,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobResponse.SerializeToString,
+            ),
+            'StartUpload': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartUpload,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadResponse.SerializeToString,
+            ),
+            'AppendUpload': grpc.stream_unary_rpc_method_handler(
+                    servicer.AppendUpload,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.SerializeToString,
+            ),
+            'GetUpload': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUpload,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadResponse.SerializeToString,
+            ),
+            'FinishUpload': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishUpload,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadResponse.SerializeToString,
             ),
             'GetBlob': grpc.unary_stream_rpc_method_handler(
                     servicer.GetBlob,
@@ -517,6 +607,114 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/UploadBlob',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.UploadBlobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartUpload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/StartUpload',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.StartUploadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AppendUpload(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/AppendUpload',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.AppendUploadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUpload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/GetUpload',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetUploadResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishUpload(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/FinishUpload',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FinishUploadResponse.FromString,
             options,
             channel_credentials,
             insecure,

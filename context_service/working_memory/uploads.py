@@ -1,0 +1,339 @@
+"""Resumable uploads: parts that each survive on their own, put together at the end.
+
+A part is a blob, written like any other, and committed as a row of its upload. Nothing has to be remembered between two
+calls but these rows, so a client goes on behind any error: a broken connection, a restart of the service, its own. The
+end reads the parts through sha256 into a blob of its own and goes on as `UploadBlob` does; it is the request with the
+upload's id, so that a repeat answers as the first time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
+from context_service.working_memory.fields import RecordInput
+from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.records import Record
+from context_service.working_memory.upload_store import OpenUpload, UploadStore
+from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
+from contextgraph.errors import (
+    Aborted,
+    ChecksumMismatch,
+    ContextGraphError,
+    InvalidArgument,
+    LimitExceeded,
+    SizeMismatch,
+    UploadGap,
+    UploadNotFound,
+    UploadPartExists,
+)
+from service_runtime.auth import Principal
+from service_runtime.calls import raise_if_cancelled
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+PARTS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """How far an upload is, as its caller sees it."""
+
+    id: UUID
+    offset_bytes: int
+    size_bytes: int | None = None  # as it was declared
+    expires_at: datetime | None = None  # None: it is finished
+    record: Record | None = None  # once it is finished
+
+
+class ResumableUploads:
+    """Resumable uploads of all tenants; each call acts for its principal.
+
+    Args:
+        database: Where the uploads are.
+        store: Their SQL.
+        requests: The request ids of this service.
+        memory: Where a finished upload becomes a record.
+        writer: Writes blobs.
+        storage: Reads them.
+        part_bytes_max: Of one part.
+        lease_s: How long an upload may stay without a new part.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        store: UploadStore,
+        requests: Requests,
+        memory: WorkingMemory,
+        writer: BlobWriter,
+        storage: BlobStorage,
+        part_bytes_max: int,
+        lease_s: float,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._requests = requests
+        self._memory = memory
+        self._writer = writer
+        self._storage = storage
+        self._lease_s = lease_s
+        self.part_bytes_max = part_bytes_max
+
+    async def start(
+        self, said: RecordInput, *, principal: Principal, declared: Declared, request: Request | None
+    ) -> Upload:
+        """Begin an upload.
+
+        Raises:
+            RecordExists: the id is taken.
+            BlobTooLarge: it says itself that it will be.
+            RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+        """
+        self._memory.check_header(said, path="record")
+        tenant = self._tenant(principal)
+        if request and (answer := await self._requests.answered(tenant, request)):
+            return await self.get(UUID(answer["upload_id"]), principal=principal)
+        await self._memory.check_room(tenant, said, declared)
+        upload_id = new_id()
+
+        async def work(transaction: Transaction) -> UUID:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return UUID(answer["upload_id"])
+            await self._store.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+            if request:
+                await self._requests.answer(transaction, request, {"upload_id": str(upload_id)})
+            return upload_id
+
+        return await self.get(await tenant.transaction(work), principal=principal)
+
+    async def append(
+        self, upload_id: UUID, chunks: AsyncIterable[bytes], *, offset_bytes: int, principal: Principal
+    ) -> Upload:
+        """Add a part.
+
+        Args:
+            upload_id: To which.
+            chunks: Its bytes; not read if it cannot be added.
+            offset_bytes: Where it begins in the whole.
+            principal: Who sends it.
+
+        Raises:
+            UploadNotFound: there is no such upload, or it is finished.
+            UploadPartExists, UploadGap: the upload is not at this offset; the metadata says where it is.
+            LimitExceeded, BlobTooLarge, SizeMismatch: the part, the parts, or the whole would be too large.
+            UploadExpired, StorageFull, Unavailable: see the contract. None of all this ends the upload.
+        """
+        tenant = self._tenant(principal)
+        upload = _check_position(await self._store.find(tenant, upload_id), upload_id, offset_bytes)
+
+        async def commit(written: WrittenBlob) -> Upload:
+            async def work(transaction: Transaction) -> Upload:
+                await self._store.lock(transaction, upload_id)
+                current = _check_position(await self._store.find(transaction, upload_id), upload_id, offset_bytes)
+                due_at = await self._store.add_part(
+                    transaction, current, written.id, written.digest, lease_s=self._lease_s
+                )
+                if due_at is None:
+                    raise upload_expired()
+                raise_if_cancelled()
+                return Upload(
+                    id=upload_id,
+                    offset_bytes=offset_bytes + written.digest.size_bytes,
+                    size_bytes=current.declared.size_bytes,
+                    expires_at=due_at,
+                )
+
+            if not written.digest.size_bytes:
+                raise InvalidArgument("a part has at least one byte", field="chunk")
+            return await tenant.transaction(work)
+
+        async with (
+            aclosing(self._part(upload, chunks)) as checked,
+            aclosing(self._kept(tenant, upload, checked)) as kept,
+        ):
+            return await self._writer.write(tenant, kept, declared=Declared(), commit=commit)
+
+    async def get(self, upload_id: UUID, *, principal: Principal) -> Upload:
+        """Tell how far an upload is.
+
+        Raises:
+            UploadNotFound: there is none, and none was finished lately.
+        """
+        tenant = self._tenant(principal)
+        upload = await self._store.find(tenant, upload_id)
+        if upload is not None:
+            return Upload(
+                id=upload_id,
+                offset_bytes=upload.offset_bytes,
+                size_bytes=upload.declared.size_bytes,
+                expires_at=upload.due_at,
+            )
+        record = await self._memory.answered(tenant, _finish_request(upload_id))
+        if record is None:
+            raise _not_found(upload_id)
+        return Upload(id=upload_id, offset_bytes=record.size_bytes, size_bytes=record.size_bytes, record=record)
+
+    async def finish(self, upload_id: UUID, *, declared: Declared, principal: Principal) -> Record:
+        """Put the parts together and insert the record; again, it answers as the first time.
+
+        Args:
+            upload_id: Which.
+            declared: What the parts must add up to, beside what was declared at the start.
+            principal: Who finishes.
+
+        Raises:
+            UploadNotFound: there is no such upload.
+            SizeMismatch, ChecksumMismatch: the parts are something else. They stay.
+            Aborted: a part was added meanwhile.
+            RecordExists, BlobCorrupted, UploadExpired, ProviderNotConfigured, StorageFull, Unavailable.
+        """
+        tenant = self._tenant(principal)
+        request = _finish_request(upload_id)
+        upload = await self._store.find(tenant, upload_id)
+        if upload is None:
+            return await self._finished(tenant, request, declared)
+        whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
+        for one in (upload.declared, declared):
+            _check_declared(one, whole)
+        parts = await self._store.parts(tenant, upload_id)
+
+        async def take(transaction: Transaction) -> None:
+            if not await self._store.lock(transaction, upload_id):
+                raise _not_found(upload_id)
+            if await self._store.remove(transaction, upload_id) != upload.offset_bytes:
+                raise Aborted("a part was added while the upload was put together; try again", upload_id=upload_id)
+
+        async def commit(written: WrittenBlob) -> Record:
+            return await self._memory.publish(
+                tenant, written, upload.said, principal=principal, request=request, first=take
+            )
+
+        try:
+            async with aclosing(self._joined(parts)) as joined, aclosing(self._kept(tenant, upload, joined)) as kept:
+                return await self._writer.write(tenant, kept, declared=whole, commit=commit)
+        except UploadNotFound:
+            return await self._finished(tenant, request, declared)  # a twin of this call was faster
+
+    async def _finished(self, tenant: Tenant, request: Request, declared: Declared) -> Record:
+        """Return the record of an upload that was finished before.
+
+        Raises:
+            UploadNotFound: none was.
+            SizeMismatch, ChecksumMismatch: it has other content.
+        """
+        record = await self._memory.answered(tenant, request)
+        if record is None:
+            raise _not_found(request.request_id)
+        _check_declared(declared, Declared(size_bytes=record.size_bytes, sha256=record.sha256))
+        return record
+
+    async def _part(self, upload: OpenUpload, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks of a part.
+
+        Raises:
+            LimitExceeded: they are more than a part may have, or it is one part too many.
+            BlobTooLarge, SizeMismatch: they are more than the whole may have.
+        """
+        if upload.parts >= PARTS_MAX:
+            raise LimitExceeded(
+                f"an upload has up to {PARTS_MAX} parts; make them larger",
+                limit="parts",
+                limit_max=PARTS_MAX,
+                value=upload.parts + 1,
+            )
+        size_bytes = 0
+        async for chunk in chunks:
+            size_bytes += len(chunk)
+            if size_bytes > self.part_bytes_max:
+                raise LimitExceeded(
+                    f"a part has up to {self.part_bytes_max} bytes",
+                    limit="part",
+                    limit_max=self.part_bytes_max,
+                    value=size_bytes,
+                )
+            whole_bytes = upload.offset_bytes + size_bytes
+            self._storage.check_declared(Declared(size_bytes=whole_bytes))
+            if upload.declared.size_bytes is not None and whole_bytes > upload.declared.size_bytes:
+                raise _size_mismatch(whole_bytes, upload.declared.size_bytes)
+            yield chunk
+
+    async def _joined(self, parts: Sequence[StoredBlob]) -> AsyncGenerator[bytes, None]:
+        for part in parts:
+            async with aclosing(self._storage.read(part, start_bytes=0, end_bytes=part.size_bytes)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+
+    async def _kept(
+        self, tenant: Tenant, upload: OpenUpload, chunks: AsyncIterable[bytes]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks, keeping the upload from being given up while they come.
+
+        Raises:
+            UploadNotFound: it was given up, or finished.
+        """
+        renew_at = 0.0  # before the first one, too: all of its lease may have passed
+        async for chunk in chunks:
+            if time.monotonic() >= renew_at:
+                if not await self._store.renew(tenant, upload.id, lease_s=self._lease_s):
+                    raise _not_found(upload.id)
+                renew_at = time.monotonic() + self._lease_s / 3
+            yield chunk
+
+    def _tenant(self, principal: Principal) -> Tenant:
+        return self._database.tenant(principal.tenant_id)
+
+
+def _finish_request(upload_id: UUID) -> Request:
+    """Return what makes the end of an upload happen once."""
+    return Request(request_id=upload_id, rpc="FinishUpload", fingerprint=upload_id.bytes)
+
+
+def _check_position(upload: OpenUpload | None, upload_id: UUID, offset_bytes: int) -> OpenUpload:
+    """Return the upload if its next part begins at `offset_bytes`.
+
+    Raises:
+        UploadNotFound, UploadPartExists, UploadGap: it does not.
+    """
+    if upload is None:
+        raise _not_found(upload_id)
+    if offset_bytes < upload.offset_bytes:
+        raise UploadPartExists(
+            f"the upload is at byte {upload.offset_bytes}, past {offset_bytes}", offset_bytes=upload.offset_bytes
+        )
+    if offset_bytes > upload.offset_bytes:
+        raise UploadGap(
+            f"the upload is at byte {upload.offset_bytes}, not yet at {offset_bytes}", offset_bytes=upload.offset_bytes
+        )
+    return upload
+
+
+def _check_declared(declared: Declared, whole: Declared) -> None:
+    """Compare what was declared with what there is.
+
+    Raises:
+        SizeMismatch, ChecksumMismatch: they differ.
+    """
+    if declared.size_bytes not in (None, whole.size_bytes):
+        raise _size_mismatch(whole.size_bytes, declared.size_bytes)
+    if declared.sha256 not in (None, whole.sha256):
+        raise ChecksumMismatch("the sha256 of the upload is not the declared one")
+
+
+def _size_mismatch(size_bytes: int | None, declared_bytes: int | None) -> SizeMismatch:
+    return SizeMismatch(
+        f"the upload has {size_bytes} bytes; declared were {declared_bytes}",
+        size_bytes=size_bytes,
+        size_bytes_declared=declared_bytes,
+    )
+
+
+def _not_found(upload_id: UUID) -> ContextGraphError:
+    return UploadNotFound(f"there is no upload {upload_id}")
