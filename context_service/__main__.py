@@ -1,4 +1,4 @@
-"""Command line of the Context Service: `context-service serve | migrate | dev | storage | keys | tenants`."""
+"""Command line of the Context Service: `context-service serve`, and what an operator needs beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
 from service_runtime import logs, process, server
-from service_runtime.commands import Subparsers, add_migrate, add_serve, run_migrations
+from service_runtime.commands import (
+    Subparsers,
+    add_check_config,
+    add_migrate,
+    add_serve,
+    run_check_config,
+    run_migrations,
+)
 from service_runtime.key_commands import add_keys, run_keys
 from service_runtime.settings import load
 
@@ -29,12 +36,15 @@ def main() -> None:
     add_serve(commands)
     add_migrate(commands)
     commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
+    add_check_config(commands)
     _add_storage(commands)
     add_keys(commands)
     arguments = parser.parse_args()
     if arguments.command == "dev":
         stay_up()
         return
+    if arguments.command == "check-config":
+        run_check_config(Settings, app.probes, arguments)
 
     settings = load(Settings)
     logs.configure(settings.log_level)

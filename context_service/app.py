@@ -27,17 +27,20 @@ from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
-from contextgraph.address import parse_address
+from contextgraph.address import Address, parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from service_runtime import access, background, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
+from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.server import ServerOptions
+
+_ENTITY_SERVICE = "contextgraph.entity.v1.EntityGraph"
 
 
 def migrations() -> list[Migration]:
@@ -77,9 +80,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tls=tls.files_of(settings),
         )
         # It checks the caller's own credential itself, and the caller's client retries: ours does neither.
-        entity_address = parse_address(
-            settings.entity_service_url, default_port=settings.entity_service_port, field="ENTITY_SERVICE_URL"
-        )
+        entity_address = _entity_address(settings)
         entity_tls = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
         entity_client = await stack.enter_async_context(
             AsyncEntityClient(
@@ -90,9 +91,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 client_certificate=entity_tls.own,
             )
         )
-        entity_ready = await stack.enter_async_context(
-            probe.health_check(entity_address, "contextgraph.entity.v1.EntityGraph", entity_tls)
-        )
+        entity_ready = await stack.enter_async_context(probe.health_check(entity_address, _ENTITY_SERVICE, entity_tls))
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
         writer = BlobWriter(Records(), storage, lease_s=settings.upload_lease_s)
@@ -137,6 +136,35 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
         yield await stack.enter_async_context(server.running(services, callers, options, metrics))
+
+
+def probes(settings: Settings) -> dict[str, Probe]:
+    """Return what `check-config` asks."""
+
+    async def postgres() -> None:
+        async with _database(settings) as database:
+            await database.ready()
+
+    async def blobs() -> None:
+        async with open_storage(settings) as storage:
+            await storage.check()
+
+    async def entity() -> None:
+        tls_of_entity = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
+        async with probe.health_check(_entity_address(settings), _ENTITY_SERVICE, tls_of_entity) as ready:
+            await ready()
+
+    asked: dict[str, Probe] = {"Postgres, as DATABASE_URL": postgres, "the place of the blobs": blobs}
+    asked[f"the Entity Service at {_entity_address(settings)}"] = entity
+    if settings.database_admin_url is not None:
+        asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
+    return asked
+
+
+def _entity_address(settings: Settings) -> Address:
+    return parse_address(
+        settings.entity_service_url, default_port=settings.entity_service_port, field="ENTITY_SERVICE_URL"
+    )
 
 
 async def sweep(settings: Settings) -> Swept:

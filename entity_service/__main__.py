@@ -10,7 +10,7 @@ from contextgraph.errors import ContextGraphError
 from entity_service import app
 from entity_service.settings import Settings
 from service_runtime import logs, process, server
-from service_runtime.commands import add_migrate, add_serve, run_migrations
+from service_runtime.commands import add_check_config, add_migrate, add_serve, run_check_config, run_migrations
 from service_runtime.settings import load
 
 _log = logging.getLogger("entity_service")
@@ -22,8 +22,11 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     add_serve(commands)
     add_migrate(commands)
+    add_check_config(commands)
     arguments = parser.parse_args()
 
+    if arguments.command == "check-config":
+        run_check_config(Settings, app.probes, arguments)
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:

@@ -21,6 +21,7 @@ from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime import access, background, server, tls, tracing
 from service_runtime.auth import Authenticator
+from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -46,6 +47,19 @@ def limits_of(settings: Settings) -> Limits:
         depth_max=settings.traverse_depth_max,
         walk_nodes_max=settings.traverse_nodes_max,
     )
+
+
+def probes(settings: Settings) -> dict[str, Probe]:
+    """Return what `check-config` asks."""
+
+    async def postgres() -> None:
+        async with Database.open(settings.database, connections_max=1, name="check-config") as database:
+            await database.ready()
+
+    asked: dict[str, Probe] = {"Postgres, as DATABASE_URL": postgres}
+    if settings.database_admin_url is not None:
+        asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
+    return asked
 
 
 @asynccontextmanager

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import sys
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from service_runtime.check_config import Checked, Probe, check, explain, show
 from service_runtime.migrate import Migration, migrate
-from service_runtime.settings import ServiceSettings
+from service_runtime.settings import ServiceSettings, load
 
 Subparsers = Any  # argparse keeps the type to itself
+_S = TypeVar("_S", bound=ServiceSettings)
 
 
 def add_serve(commands: Subparsers) -> None:
@@ -26,6 +30,32 @@ def add_migrate(commands: Subparsers) -> None:
     """Add `migrate`."""
     command = commands.add_parser("migrate", help="bring the database to this version, as DATABASE_ADMIN_URL")
     command.add_argument("--json", action="store_true", help="print what was applied as JSON")
+
+
+def add_check_config(commands: Subparsers) -> None:
+    """Add `check-config`."""
+    command = commands.add_parser(
+        "check-config", help="explain every setting, say what is wrong, and ask what they name whether it answers"
+    )
+    command.add_argument("--offline", action="store_true", help="ask nobody")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_check_config(
+    settings_class: type[_S], probes: Callable[[_S], Mapping[str, Probe]], arguments: argparse.Namespace
+) -> NoReturn:
+    """Explain and check; exit with 1 if something is wrong.
+
+    Args:
+        settings_class: The service's.
+        probes: What to ask, once the settings are right.
+        arguments: Of the command line.
+    """
+    settings = explain(settings_class)
+    answers: list[Checked] = []
+    if not arguments.offline and not any(one.problem for one in settings):
+        answers = asyncio.run(check(probes(load(settings_class))))
+    sys.exit(show(settings, answers, as_json=arguments.json))
 
 
 def run_migrations(settings: ServiceSettings, migrations: list[Migration], *, as_json: bool) -> None:

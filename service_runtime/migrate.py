@@ -95,6 +95,24 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
     return applied_now
 
 
+def pending(admin_url: str, migrations: list[Migration]) -> list[Migration]:
+    """Return what `migrate` would apply.
+
+    Raises:
+        MigrationFailed: a file was changed after it was applied, or Postgres does not answer.
+    """
+    try:
+        with psycopg.connect(admin_url, autocommit=True, connect_timeout=5) as connection:
+            there = {
+                schema
+                for schema in {migration.schema for migration in migrations}
+                if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is not None
+            }
+            return [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
+    except psycopg.Error as error:
+        raise MigrationFailed(f"cannot ask as DATABASE_ADMIN_URL: {error}") from error
+
+
 @contextmanager
 def _lock(connection: psycopg.Connection) -> Iterator[None]:
     """Hold the lock for the block; the session's end gives it back, however that comes."""

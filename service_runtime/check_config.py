@@ -1,0 +1,134 @@
+"""`check-config`: what every setting is, means and where it came from, and whether what it names answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import BaseSettings
+from rich.console import Console
+from rich.table import Table
+
+from contextgraph.errors import ContextGraphError
+from service_runtime.migrate import Migration, MigrationFailed, pending
+
+CHECK_TIMEOUT_S = 10.0
+
+# Raises what is wrong; the message says what to do.
+Probe = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A variable, as the process sees it."""
+
+    name: str
+    value: str  # a secret is shown as asterisks
+    is_set: bool  # else it is the default
+    meaning: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Something that the settings name, and whether it answers as it should."""
+
+    name: str
+    problem: str = ""  # empty: all is well
+
+
+def migrations_probe(admin_url: str, migrations: list[Migration]) -> Probe:
+    """Return a probe that names the migrations that are missing."""
+
+    async def probe() -> None:
+        missing = await asyncio.to_thread(pending, admin_url, migrations)
+        if missing:
+            names = ", ".join(f"{one.schema} {one.name}" for one in missing)
+            raise MigrationFailed(f"not applied yet: {names}; run `migrate`")
+
+    return probe
+
+
+def explain(settings_class: type[BaseSettings]) -> list[Setting]:
+    """Return every variable of a service, with what is wrong with it; problems of several together come first."""
+    problems: dict[str, str] = {}
+    values: BaseSettings | None = None
+    try:
+        values = settings_class()
+    except ValidationError as error:
+        for one in error.errors(include_url=False, include_input=False):
+            name = str(one["loc"][0]) if one["loc"] else ""
+            problems[name] = one["msg"].removeprefix("Value error, ")
+    together = [Setting(name="", value="", is_set=True, meaning="", problem=problems[""])] if "" in problems else []
+    return together + [
+        Setting(
+            name=name.upper(),
+            value=_shown(getattr(values, name)) if values else _raw(name, secret="SecretStr" in str(field.annotation)),
+            is_set=bool(os.environ.get(name.upper())),
+            meaning=field.description or "",
+            problem=problems.get(name, ""),
+        )
+        for name, field in settings_class.model_fields.items()
+    ]
+
+
+async def check(probes: Mapping[str, Probe]) -> list[Checked]:
+    """Ask everything at once, each for `CHECK_TIMEOUT_S` at most."""
+
+    async def one(name: str, probe: Probe) -> Checked:
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT_S):
+                await probe()
+        except TimeoutError:
+            return Checked(name=name, problem=f"no answer within {CHECK_TIMEOUT_S:.0f} s")
+        except ContextGraphError as error:
+            return Checked(name=name, problem=error.message)
+        return Checked(name=name)
+
+    return list(await asyncio.gather(*(one(name, probe) for name, probe in probes.items())))
+
+
+def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> int:
+    """Print both; return 1 if something is wrong."""
+    wrong = [problem for problem in (*(one.problem for one in settings), *(one.problem for one in checked)) if problem]
+    console = Console(soft_wrap=as_json)
+    if as_json:
+        console.print_json(
+            json.dumps({"settings": [asdict(one) for one in settings], "checks": [asdict(one) for one in checked]})
+        )
+        return int(bool(wrong))
+    table = Table(box=None, pad_edge=False)
+    for header in ("variable", "value", "meaning"):
+        table.add_column(header, overflow="fold")
+    for one in settings:
+        if not one.name:
+            continue
+        style = "red" if one.problem else "" if one.is_set else "dim"
+        table.add_row(one.name, one.value or "-", one.problem or one.meaning, style=style)
+    console.print(table)
+    console.print()
+    for problem in (one.problem for one in settings if not one.name):
+        console.print(f"[red]wrong[/]  {problem}", highlight=False)
+    for answer in checked:
+        console.print(
+            f"[red]wrong[/]  {answer.name}: {answer.problem}" if answer.problem else f"[green]ok[/]     {answer.name}",
+            highlight=False,
+        )
+    if wrong:
+        console.print(f"[red]{len(wrong)} to mend[/]")
+    return int(bool(wrong))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return str(value)  # asterisks, or nothing
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _raw(name: str, *, secret: bool) -> str:
+    value = os.environ.get(name.upper(), "")
+    return "*" * 10 if secret and value else value

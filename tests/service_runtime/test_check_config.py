@@ -1,0 +1,100 @@
+"""`check-config` explains every setting, shows no secret, and says what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from context_service.settings import Settings
+from tests.conftest import Addresses, Urls
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(urls: Urls, tmp_path: Path) -> Run:
+    """Run it as an operator would, with these variables besides a database and a folder."""
+
+    def command(
+        *arguments: str, service: str = "context_service", **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "COLUMNS": "200",
+            "DATABASE_URL": urls.service,
+            "DATABASE_ADMIN_URL": urls.admin,
+            "WORKING_MEMORY_STORAGE_PATH": str(tmp_path / "blobs"),
+            **variables,
+        }
+        return subprocess.run(
+            [sys.executable, "-m", service, "check-config", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+async def test_all_is_well_where_everything_answers(run: Run, services: Addresses):
+    done = await asyncio.to_thread(run, ENTITY_SERVICE_URL=services.entity, API_KEY="s3cret-key")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("ok  ") == 4
+    for name in Settings.model_fields:
+        assert name.upper() in done.stdout
+    assert "s3cret-key" not in done.stdout + done.stderr
+
+
+def test_what_does_not_answer_is_named(run: Run):
+    done = run("--json", ENTITY_SERVICE_URL="127.0.0.1:1", DATABASE_URL="postgresql://nobody:pa55word@127.0.0.1:1/none")
+
+    assert done.returncode == 1
+    answers = {one["name"]: one["problem"] for one in json.loads(done.stdout)["checks"]}
+    assert answers["Postgres, as DATABASE_URL"]
+    assert answers["the Entity Service at 127.0.0.1:1"]
+    assert not answers["the place of the blobs"]
+    assert "pa55word" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"CONTEXT_SERVICE_PORT": "fifty"}, "valid integer"),
+        ({"TLS_KEY_PATH": "key.pem"}, "TLS needs both"),
+        ({"ENVIRONMENT": "production", "DATABASE_URL": ""}, "DATABASE_URL is required"),
+    ],
+)
+def test_a_wrong_setting_is_told_and_nobody_is_asked(run: Run, variables: dict[str, str], told: str):
+    done = run(**variables)
+
+    assert done.returncode == 1
+    assert told in done.stdout
+    assert "ok  " not in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_migrations_that_are_missing_are_named(run: Run, urls: Urls):
+    with psycopg.connect(urls.admin) as connection:
+        connection.execute("DELETE FROM entity.migration WHERE version > 1")
+
+    done = run(service="entity_service")
+
+    assert done.returncode == 1
+    assert "entity 0002_node_io.sql" in done.stdout
+    assert "run `migrate`" in done.stdout
+
+
+def test_offline_asks_nobody(run: Run):
+    done = run("--offline", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+
+    assert (done.returncode, "ok  " in done.stdout) == (0, False)
