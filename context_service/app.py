@@ -10,7 +10,9 @@ from pathlib import Path
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.history.assembly import ContextAssembly
+from context_service.history.cel import ExpressionLimits
 from context_service.history.entity_graph import EntityGraph
+from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.servicers.chat_history import ChatHistoryServicer
@@ -46,6 +48,23 @@ _ENTITY_SERVICE = "contextgraph.entity.v1.EntityGraph"
 def migrations() -> list[Migration]:
     """Return everything that this service needs in the database."""
     return [*access_migrations(), *load("context", Path(__file__).parent / "migrations")]
+
+
+def history_limits_of(settings: Settings) -> HistoryLimits:
+    """Return what the settings say of mappings and of reading by them."""
+    return HistoryLimits(
+        name_chars_max=settings.type_chars_max,
+        mapping_bytes_max=settings.mapping_bytes_max,
+        rules_max=settings.mapping_rules_max,
+        mappings_max=settings.app_mappings_max,
+        depth_max=settings.traverse_depth_max,
+        expression=ExpressionLimits(
+            length_max=settings.expression_chars_max, nesting_max=settings.expression_nesting_max
+        ),
+        evaluation_steps_max=settings.evaluation_steps_max,
+        evaluation_bytes_max=settings.evaluation_bytes_max,
+        call_steps_max=settings.call_steps_max,
+    )
 
 
 @asynccontextmanager
@@ -101,7 +120,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             requests=requests,
             storage=storage,
             checks=FieldChecks(
-                metadata_bytes_max=settings.metadata_bytes_max, content_bytes_max=settings.node_data_bytes_max
+                metadata_bytes_max=settings.metadata_bytes_max,
+                content_bytes_max=settings.node_data_bytes_max,
+                nesting_max=settings.json_nesting_max,
+                name_chars_max=settings.name_chars_max,
+                type_chars_max=settings.type_chars_max,
+                tags_max=settings.tags_max,
+                tag_chars_max=settings.tag_chars_max,
             ),
             writer=writer,
         )
@@ -118,9 +143,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
-        registry = MappingRegistry(MappingStore(database))
+        limits = history_limits_of(settings)
+        registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits)
         await stack.enter_async_context(background.running(registry.keep_current()))
-        history = ChatHistoryServicer(ContextAssembly(EntityGraph(entity_client), registry), registry)
+        history = ChatHistoryServicer(ContextAssembly(EntityGraph(entity_client), registry, limits), registry)
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",

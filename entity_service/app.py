@@ -38,6 +38,7 @@ def limits_of(settings: Settings) -> Limits:
     """Return what the settings say of one call's size."""
     return Limits(
         document_bytes_max=settings.node_data_bytes_max,
+        nesting_max=settings.json_nesting_max,
         external_id_bytes_max=settings.external_id_bytes_max,
         name_chars_max=settings.name_chars_max,
         type_chars_max=settings.type_chars_max,

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import NamedTuple, NotRequired, TypedDict
 
+from service_runtime.documents import NESTING_MAX
 from service_runtime.settings import KIB, MIB
 
 GRAPH_DEFAULT = "default"
@@ -19,6 +20,7 @@ STATUS_DEFAULT = "Created"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MADE_PREFIX_CHARS = 32  # of 36: what the ids of one write have in common
+WRITE_ROWS_MAX = 16**4  # that the rest can tell apart
 
 
 class Direction(Enum):
@@ -74,6 +76,7 @@ class Limits:
     """What one call may ask for."""
 
     document_bytes_max: int = 1 * MIB
+    nesting_max: int = NESTING_MAX  # of any JSON
     external_id_bytes_max: int = 512
     name_chars_max: int = 512
     type_chars_max: int = 128  # types, graph names, statuses
@@ -187,7 +190,7 @@ def outcome(write: GraphWrite, answer: Answer) -> Written:
 
 
 def made_id(first: str, position: int) -> str:
-    """Return the id that the server makes for the row at `position` of a write, below 65,536.
+    """Return the id that the server makes for the row at `position` of a write, below `WRITE_ROWS_MAX`.
 
     The ids of one write are consecutive, so that the first one tells them all: an answer that is kept for a
     repeat of the call needs no list of them.

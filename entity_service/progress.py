@@ -250,6 +250,9 @@ class Timelines:
             raise NodeBudgetExceeded(
                 f"the node calls more than {query.node_budget} nodes; own_only lists its own envelopes",
                 node_budget=query.node_budget,
+                limit="node_budget",
+                limit_max=query.node_budget,
+                value=reached,
             )
         envelopes: list[Envelope] = []
         size_bytes = 0

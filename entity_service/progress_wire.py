@@ -39,7 +39,7 @@ def new_envelope(message: pb.AppendProgressRequest, limits: Limits) -> NewEnvelo
     check_size("message", message.message, size_bytes_max=limits.message_bytes_max)
     for field in ("value_json", "error_json"):
         if text := getattr(message, field):
-            parse_json(field, text, size_bytes_max=limits.document_bytes_max)
+            parse_json(field, text, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max)
     return NewEnvelope(
         node_id=node_id,
         type=_type("type", message.type),

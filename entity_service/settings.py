@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from entity_service.model import WRITE_ROWS_MAX
 from service_runtime.settings import KIB, MIB, ServiceSettings
 
 
@@ -13,10 +14,7 @@ class Settings(ServiceSettings):
     entity_service_host: str = Field("127.0.0.1", description="address to listen on")
     entity_service_port: int = Field(50052, ge=0, le=65535, description="port to listen on; 0: any free one")
     external_id_bytes_max: int = Field(512, ge=1, description="external_id of a node, in UTF-8")
-    name_chars_max: int = Field(512, ge=1, description="names of nodes and agent bundles")
-    type_chars_max: int = Field(128, ge=1, description="names of types and graphs, and statuses")
     message_bytes_max: int = Field(64 * KIB, ge=1, description="message of a status change, in UTF-8")
-    write_rows_max: int = Field(2000, ge=1, description="nodes and edges of one WriteGraph")
+    write_rows_max: int = Field(2000, ge=1, le=WRITE_ROWS_MAX, description="nodes and edges of one WriteGraph")
     write_bytes_max: int = Field(4 * MIB, ge=1, description="documents of one WriteGraph, together")
     traverse_nodes_max: int = Field(100_000, ge=1, description="nodes that one traversal may visit")
-    traverse_depth_max: int = Field(100, ge=1, description="depth of a traversal")

@@ -342,7 +342,7 @@ class Traversal:
                 last = _key(shown[-1])
             visited += sum(not _before(walk, last, _key(row)) for row in rows) if cut else len(rows)
             if visited > walk.node_budget:
-                raise _too_many(walk)
+                raise _too_many(walk, visited)
             if cut:
                 yield WalkPage(shown, _encode(tenant, walk, last))
                 return
@@ -394,7 +394,7 @@ class Traversal:
         frontier = list(visited)
         for depth in range(1, walk.depth_max + 1):
             if len(visited) > walk.node_budget:
-                raise _too_many(walk)
+                raise _too_many(walk, len(visited))
             if not frontier:
                 break
             rows = await tenant.query(_LEVEL, parameters | {"near_ids": id_array(frontier)}, named=False)
@@ -403,7 +403,7 @@ class Traversal:
             visited.update(frontier)
             hits += [_hit(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
         if len(visited) > walk.node_budget:
-            raise _too_many(walk)
+            raise _too_many(walk, len(visited))
         return hits
 
     async def _starts(self, tenant: Tenant, walk: Walk) -> list[Any]:
@@ -551,10 +551,13 @@ def _filters(tenant: Tenant, walk: Walk) -> dict[str, Any]:
     }
 
 
-def _too_many(walk: Walk) -> NodeBudgetExceeded:
+def _too_many(walk: Walk, visited: int) -> NodeBudgetExceeded:
     return NodeBudgetExceeded(
         f"the walk visits more than {walk.node_budget} nodes; narrow it, or raise node_budget",
         node_budget=walk.node_budget,
+        limit="node_budget",
+        limit_max=walk.node_budget,
+        value=visited,
     )
 
 

@@ -97,7 +97,9 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
         check_external_id(f"{path}.external_id", external_id, limits)
     data_json = message.data_json
     if data_json:
-        parse_object(f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max)
+        parse_object(
+            f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
+        )
     return NewNode(
         id_of(f"{path}.id", message.id) if message.id else made_id,
         external_id or None,
@@ -116,7 +118,9 @@ def new_edge(path: str, message: pb.EdgeInput, limits: Limits, *, made_id: str) 
     """Return an edge to write; arguments and errors as of `new_node`."""
     data_json = message.data_json
     if data_json:
-        parse_object(f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max)
+        parse_object(
+            f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
+        )
     chars_max = limits.type_chars_max
     return NewEdge(
         id_of(f"{path}.id", message.id) if message.id else made_id,
@@ -234,7 +238,9 @@ def _data_change(
     """
     if message.update not in (pb.DATA_UPDATE_UNSPECIFIED, pb.DATA_UPDATE_MERGE_PATCH, pb.DATA_UPDATE_REPLACE):
         raise InvalidArgument(f"update {message.update} is unknown", field="update")
-    parse_object("data_json", message.data_json, size_bytes_max=limits.document_bytes_max)
+    parse_object(
+        "data_json", message.data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
+    )
     return DataChange(
         id=row_id,
         data_json=message.data_json or "{}",
@@ -309,7 +315,9 @@ def io_change(message: pb.SetNodeIORequest, limits: Limits) -> NodeIOChange:
     if not given:
         raise InvalidArgument("neither input_json nor output_json is given", field="input_json")
     for field in given:
-        parse_json(field, getattr(message, field), size_bytes_max=limits.document_bytes_max)
+        parse_json(
+            field, getattr(message, field), size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
+        )
     return NodeIOChange(
         node_id=node_id,
         input_json=message.input_json if "input_json" in given else None,

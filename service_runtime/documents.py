@@ -13,7 +13,7 @@ import orjson
 
 from contextgraph.errors import InvalidArgument, LimitExceeded
 
-NESTING_MAX = 100
+NESTING_MAX = 100  # what recursive readers, ours and others', can take
 
 # Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can
 # tell from zero or infinity is refused (infinity by the parser), and the rest counts with the digits it will show.
@@ -26,21 +26,25 @@ _EXPONENTS = re.compile(r'"(?:[^"\\]|\\.)*"|[eE]([+-]?\d+)', re.DOTALL)
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 
 
-def parse_json(field: str, text: str, *, size_bytes_max: int) -> Any:
+def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) -> Any:
     """Return the value of a JSON document after all checks.
 
     Args:
         field: Path of the field in its request, for the error.
         text: The document.
         size_bytes_max: Largest size in UTF-8.
+        nesting_max: Brackets open at once, `NESTING_MAX` at most.
 
     Raises:
-        InvalidArgument: it is not JSON, holds a NUL, or nests deeper than `NESTING_MAX`.
+        InvalidArgument: it is not JSON, holds a NUL, or nests too deeply.
         LimitExceeded: it is too long.
     """
     check_size(field, text, size_bytes_max=size_bytes_max)
-    if _nesting(text) > NESTING_MAX:
-        raise InvalidArgument(f"{field} nests deeper than {NESTING_MAX}", field=field)
+    nesting = _nesting(text, nesting_max)
+    if nesting > nesting_max:
+        raise InvalidArgument(
+            f"{field} nests deeper than {nesting_max}", field=field, limit=field, limit_max=nesting_max, value=nesting
+        )
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -54,14 +58,14 @@ def parse_json(field: str, text: str, *, size_bytes_max: int) -> Any:
     return value
 
 
-def parse_object(field: str, text: str, *, size_bytes_max: int) -> dict[str, Any]:
+def parse_object(field: str, text: str, *, size_bytes_max: int, nesting_max: int) -> dict[str, Any]:
     """Return a JSON object after all checks; empty text is an empty object.
 
     Raises:
         InvalidArgument: as `parse_json`, or it is JSON of another type.
         LimitExceeded: it is too long.
     """
-    value = parse_json(field, text or "{}", size_bytes_max=size_bytes_max)
+    value = parse_json(field, text or "{}", size_bytes_max=size_bytes_max, nesting_max=nesting_max)
     if not isinstance(value, dict):
         raise InvalidArgument(f"{field} is not a JSON object", field=field)
     return value
@@ -120,9 +124,10 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
         )
 
 
-def _nesting(text: str) -> int:
-    if text.count("[") + text.count("{") <= NESTING_MAX:
-        return 0  # cannot be deeper than that; most documents end here
+def _nesting(text: str, nesting_max: int) -> int:
+    """Return how deeply a document nests, or 0 if that is certainly no deeper than `nesting_max`."""
+    if text.count("[") + text.count("{") <= nesting_max:
+        return 0  # most documents end here
     depth = deepest = 0
     for match in _BRACKETS.finditer(text):
         first = match.group()[0]

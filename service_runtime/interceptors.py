@@ -98,7 +98,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         try:
             if self._calls > self._calls_max:
                 raise TooManyCalls(
-                    "too many calls are under way", limit_max=self._calls_max, retry_after_s=RETRY_AFTER_S
+                    "too many calls are under way",
+                    limit="calls",
+                    limit_max=self._calls_max,
+                    value=self._calls,
+                    retry_after_s=RETRY_AFTER_S,
                 )
             call.principal = await self._authenticator.authenticate(metadata)
             if scope is not None and scope not in call.principal.scopes:

@@ -14,6 +14,8 @@ from typing import Literal, TypeVar
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service_runtime.documents import NESTING_MAX
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -75,6 +77,15 @@ class ServiceSettings(BaseSettings):
     node_data_bytes_max: int = Field(
         1 * MIB, ge=1, description="data_json of a node or an edge; content_json of a record"
     )
+    json_nesting_max: int = Field(
+        NESTING_MAX,
+        ge=1,
+        le=NESTING_MAX,
+        description=f"nesting of any JSON; {NESTING_MAX} is what all readers can take",
+    )
+    name_chars_max: int = Field(512, ge=1, description="names of nodes, records and agent bundles")
+    type_chars_max: int = Field(128, ge=1, description="names of types, graphs, mappings and their apps; statuses")
+    traverse_depth_max: int = Field(100, ge=1, description="depth of a traversal, and of a mapping's")
 
     @model_validator(mode="after")
     def _production_is_explicit(self) -> ServiceSettings:

@@ -336,6 +336,9 @@ class BlobStorage:
             f"the blob exceeds the limit of {self._size_bytes_max} bytes",
             size_bytes=size_bytes,
             size_bytes_max=self._size_bytes_max,
+            limit="blob",
+            limit_max=self._size_bytes_max,
+            value=size_bytes,
         )
 
 

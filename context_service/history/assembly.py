@@ -18,6 +18,7 @@ from typing import Any
 
 from context_service.history.cel import CallBudget, CallBudgetExceeded, EvaluationError, Timestamp
 from context_service.history.entity_graph import EntityGraph, GraphNode, Walk
+from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
 from context_service.history.messages import (
     ROLES,
@@ -65,9 +66,10 @@ class History:
 class ContextAssembly:
     """Graph and mapping to messages."""
 
-    def __init__(self, graph: EntityGraph, mappings: MappingRegistry) -> None:
+    def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
         self._graph = graph
         self._mappings = mappings
+        self._limits = limits
 
     async def chat_history(self, principal: Principal, question: Question) -> History:
         """Return the messages in the mapping's order.
@@ -100,7 +102,7 @@ class ContextAssembly:
         root = {}
         if mapping.reads("root"):
             root = await self._graph.node(question.node_id, with_io=mapping.reads("root", "io"))
-        mapper = NodeMapper(mapping, root, skipped, strict=question.strict)
+        mapper = NodeMapper(mapping, root, skipped, self._limits.call_budget(), strict=question.strict)
         walk = _walk(mapping, question.node_id)
         try:
             if mapping.order_by is not None:
@@ -112,7 +114,7 @@ class ContextAssembly:
                     async for page in pages:
                         yield await mapper.messages(page.nodes)
         except CallBudgetExceeded as error:
-            raise CostExceeded(str(error), limit=error.limit, limit_max=error.maximum) from error
+            raise CostExceeded(str(error), limit=error.limit, limit_max=error.maximum, value=error.value) from error
 
     async def _newest(self, walk: Walk, mapping: Mapping, mapper: NodeMapper, count_max: int) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
@@ -160,12 +162,14 @@ class ContextAssembly:
 class NodeMapper:
     """Gives the messages of one node after another, within one call's budget."""
 
-    def __init__(self, mapping: Mapping, root: dict[str, Any], skipped: Skipped, *, strict: bool) -> None:
+    def __init__(
+        self, mapping: Mapping, root: dict[str, Any], skipped: Skipped, budget: CallBudget, *, strict: bool
+    ) -> None:
         self._mapping = mapping
         self._root = root
         self._skipped = skipped
         self._strict = strict
-        self._budget = CallBudget()
+        self._budget = budget
         self._place = ""  # of the rule that runs, for the error of a strict call
         self._pause_at = time.perf_counter() + SLICE_S
 

@@ -14,8 +14,6 @@ from contextgraph.errors import LimitExceeded, MappingExists
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
 
-MAPPINGS_MAX = 200  # of one app
-
 _RULES = TypeAdapter(Rules)
 
 _COLUMNS = "app_id, name, rules, rules_version, version, created_at, updated_at"
@@ -25,12 +23,25 @@ SELECT {_COLUMNS} FROM context.mapping
 WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND app_id = ANY(%(app_ids)s)
 """  # noqa: S608
 
+# One row more than wanted says whether there are more, and the window ends the page at a number of bytes, behind one
+# row at least.
 _LIST = f"""
-SELECT {_COLUMNS} FROM context.mapping
-WHERE tenant_id = %(tenant_id)s
-    AND (%(app_ids)s::text[] IS NULL OR app_id = ANY(%(app_ids)s))
-    AND (app_id, name) > (%(after_app_id)s, %(after_name)s)
-ORDER BY app_id, name LIMIT %(limit)s
+SELECT {_COLUMNS}, found
+FROM (
+    SELECT
+        m.*, count(*) OVER () AS found, row_number() OVER by_name AS place,
+        sum(octet_length(m.rules::text)) OVER by_name AS bytes_so_far
+    FROM (
+        SELECT {_COLUMNS} FROM context.mapping
+        WHERE tenant_id = %(tenant_id)s
+            AND (%(app_ids)s::text[] IS NULL OR app_id = ANY(%(app_ids)s))
+            AND (app_id, name) > (%(after_app_id)s, %(after_name)s)
+        ORDER BY app_id, name LIMIT %(count_max)s + 1
+    ) m
+    WINDOW by_name AS (ORDER BY m.app_id, m.name ROWS UNBOUNDED PRECEDING)
+) page
+WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
+ORDER BY app_id, name
 """  # noqa: S608
 
 _APPS = """
@@ -81,8 +92,10 @@ class StoredMapping:
 class MappingStore:
     """The table `mapping`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, mappings_max: int) -> None:
+        """Take the database, and how many mappings an app may have."""
         self._database = database
+        self._mappings_max = mappings_max
 
     async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
         """Return the mappings of that name in some apps, by app."""
@@ -99,17 +112,33 @@ class MappingStore:
         return [row.app_id for row in rows]
 
     async def list(
-        self, principal: Principal, *, app_ids: Sequence[str] | None, after: tuple[str, str], limit: int
-    ) -> list[StoredMapping]:
-        """Return mappings by app and name, those behind `after`; `app_ids` None is all apps."""
+        self,
+        principal: Principal,
+        *,
+        app_ids: Sequence[str] | None,
+        after: tuple[str, str],
+        count_max: int,
+        bytes_max: int,
+    ) -> tuple[list[StoredMapping], bool]:
+        """Return some mappings by app and name, those behind `after`, and whether there are more.
+
+        Args:
+            principal: Who asks.
+            app_ids: Of these apps; None is all.
+            after: App and name.
+            count_max: Mappings at most.
+            bytes_max: Of their rules together, unless the first alone has more.
+        """
         parameters = {
             "tenant_id": principal.tenant_id,
             "app_ids": None if app_ids is None else list(app_ids),
             "after_app_id": after[0],
             "after_name": after[1],
-            "limit": limit,
+            "count_max": count_max,
+            "bytes_max": bytes_max,
         }
-        return [_stored(row) for row in await self._database.tenant(principal.tenant_id).query(_LIST, parameters)]
+        rows = await self._database.tenant(principal.tenant_id).query(_LIST, parameters)
+        return [_stored(row) for row in rows], bool(rows) and rows[0].found > len(rows)
 
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
@@ -121,7 +150,7 @@ class MappingStore:
 
         Raises:
             MappingExists: other rules have the name.
-            LimitExceeded: the app has `MAPPINGS_MAX` mappings.
+            LimitExceeded: the app has as many mappings as it may.
         """
         parameters = {
             "tenant_id": principal.tenant_id,
@@ -136,11 +165,11 @@ class MappingStore:
             inserted = await transaction.query(_INSERT, parameters)
             if inserted:
                 (count,) = await transaction.query(_COUNT, parameters)
-                if count.mappings > MAPPINGS_MAX:
+                if count.mappings > self._mappings_max:
                     raise LimitExceeded(
-                        f"an app has {MAPPINGS_MAX} mappings at most",
+                        f"an app has {self._mappings_max} mappings at most",
                         limit="mappings",
-                        limit_max=MAPPINGS_MAX,
+                        limit_max=self._mappings_max,
                         value=count.mappings,
                     )
                 await transaction.query(_BUMP)

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, Protocol
 
-from context_service.history.cel import CallBudget, CelError, ExpressionTooLarge, compile_expression
+from context_service.history.cel import (
+    CallBudget,
+    CelError,
+    ExpressionLimits,
+    ExpressionTooLarge,
+    compile_expression,
+)
+from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.rules import MessageRule, Rules
 from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
 
@@ -80,36 +87,37 @@ class Mapping:
         )
 
 
-def compile_mapping(rules: Rules) -> Mapping:
+def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
     """Compile and check rules.
 
     Raises:
         InvalidArgument: the violation names the field, and says line and column of an expression's fault.
-        LimitExceeded: an expression is too long or too deeply nested, or there are too many rules.
+        LimitExceeded: an expression is too long or too deeply nested, or the rules are too many or too large.
     """
-    walk = rules.expanded()
+    walk = rules.expanded(limits)
+    expression = limits.expression
     return Mapping(
         rules=rules,
         walk=walk,
-        filter=_compile("filter", walk.filter, "bool"),
-        messages=tuple(_compile_rule(f"messages[{i}]", rule) for i, rule in enumerate(walk.messages)),
-        order_by=None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any"),
+        filter=_compile("filter", walk.filter, "bool", expression),
+        messages=tuple(_compile_rule(f"messages[{i}]", rule, expression) for i, rule in enumerate(walk.messages)),
+        order_by=None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", expression),
         descending=walk.order == "descending",
     )
 
 
-def _compile_rule(place: str, rule: MessageRule) -> CompiledMessageRule:
+def _compile_rule(place: str, rule: MessageRule, limits: ExpressionLimits) -> CompiledMessageRule:
     variables = _ELEMENT if rule.for_each else _NODE
-    role = _compile(f"{place}.role", rule.role, "string", variables)
+    role = _compile(f"{place}.role", rule.role, "string", limits, variables)
     assert role is not None, "Rules.expanded requires a role"
     return CompiledMessageRule(
         role=role,
-        content=_compile(f"{place}.content", rule.content, "any", variables),
-        when=_compile(f"{place}.when", rule.when, "bool", variables),
-        for_each=_compile(f"{place}.for_each", rule.for_each, "list"),
-        name=_compile(f"{place}.name", rule.name, "string", variables),
-        parts=_compile(f"{place}.parts", rule.parts, "list", variables),
-        metadata=_compile(f"{place}.metadata", rule.metadata, "map", variables),
+        content=_compile(f"{place}.content", rule.content, "any", limits, variables),
+        when=_compile(f"{place}.when", rule.when, "bool", limits, variables),
+        for_each=_compile(f"{place}.for_each", rule.for_each, "list", limits),
+        name=_compile(f"{place}.name", rule.name, "string", limits, variables),
+        parts=_compile(f"{place}.parts", rule.parts, "list", limits, variables),
+        metadata=_compile(f"{place}.metadata", rule.metadata, "map", limits, variables),
     )
 
 
@@ -117,12 +125,13 @@ def _compile(
     place: str,
     source: str,
     result: Literal["bool", "string", "list", "map", "any"],
+    limits: ExpressionLimits,
     variables: frozenset[str] = _NODE,
 ) -> Rule | None:
     if not source:
         return None
     try:
-        return Rule(f"rules.{place}", compile_expression(source, variables=variables, result=result))
+        return Rule(f"rules.{place}", compile_expression(source, variables=variables, result=result, limits=limits))
     except CelError as error:
         raise _fault(f"rules.{place}", error) from error
 
@@ -131,7 +140,9 @@ def _fault(field: str, error: CelError) -> ContextGraphError:
     message = f"{field}, line {error.line}, column {error.column}: {error.message}"
     values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}
     if isinstance(error, ExpressionTooLarge):
-        return LimitExceeded(message, field=field, limit=error.limit, limit_max=error.maximum, **values)
+        return LimitExceeded(
+            message, field=field, limit=error.limit, limit_max=error.maximum, value=error.value, **values
+        )
     return InvalidArgument(message, field=field, **values)
 
 

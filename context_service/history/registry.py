@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mapping_store import MappingStore, StoredMapping
 from context_service.history.mappings import (
     DEFAULT_NAME,
@@ -23,9 +24,10 @@ from context_service.history.mappings import (
     built_in_names,
     compile_mapping,
 )
-from context_service.history.rules import Rules
+from context_service.history.rules import Rules, rules_bytes
 from contextgraph.errors import (
     ContextGraphError,
+    InvalidArgument,
     InvalidPageToken,
     MappingBroken,
     MappingExists,
@@ -34,11 +36,11 @@ from contextgraph.errors import (
 )
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text
-from service_runtime.pages import decode_token, encode_token, page_size
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
 
 POLL_S = 0.5
-NAME_CHARS_MAX = 128
-_KEPT_MAX = 2000  # compiled mappings; about 20 KB each
+_KEPT_MAX = 10_000  # looked-up names
+_KEPT_BYTES_MAX = 1024 * 1024  # of compiled rules, as JSON; compiled they take up to a hundred times as much
 
 _log = logging.getLogger("mappings")
 
@@ -66,10 +68,15 @@ class _Found:
 class MappingRegistry:
     """Finds, lists and registers mappings; one a process."""
 
-    def __init__(self, store: MappingStore) -> None:
+    def __init__(self, store: MappingStore, limits: HistoryLimits = DEFAULTS) -> None:
         self._store = store
+        self._limits = limits
         self._revision = -1
+        # Names as they were looked up: until any mapping changes, so that a change is seen.
         self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _Found | None] = OrderedDict()
+        # What was compiled, by tenant, app and name: used again for the same rules, as long as there is room.
+        self._compiled: OrderedDict[tuple[UUID, str, str], _Found] = OrderedDict()
+        self._compiled_bytes = 0
         self._compiling = asyncio.Lock()
 
     async def find(self, principal: Principal, app_id: str, name: str) -> Mapping:
@@ -110,7 +117,7 @@ class MappingRegistry:
             InvalidArgument, LimitExceeded: `app_id` cannot be one.
             InvalidPageToken: the token is malformed or of another query.
         """
-        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
         apps = sorted(principal.app_ids | {""}) if principal.app_ids else None
         if app_id:
             apps = [one for one in _scopes(principal, app_id) if one == app_id]
@@ -118,22 +125,27 @@ class MappingRegistry:
         size = page_size(requested_size)
         stored_after, names = ("", ""), built_in_names()
         listed: list[Listed] = []
+        more = False
         key = decode_token(query, page_token, parts=3)
         if key is not None and not all(isinstance(part, str) and "\0" not in part for part in key):
             raise InvalidPageToken("page_token is malformed", field="page_token")
         if key is None or key[0] == "stored":
             stored_after = (key[1], key[2]) if key else stored_after
-            rows = await self._store.list(principal, app_ids=apps, after=stored_after, limit=size + 1)
-            listed = [(await self._compile(row)).listed for row in rows]
+            rows, more = await self._store.list(
+                principal, app_ids=apps, after=stored_after, count_max=size, bytes_max=PAGE_BYTES_MAX
+            )
+            listed = [(await self._compile(principal, row)).listed for row in rows]
         else:
             names = [name for name in names if name > key[2]]
-        if len(listed) <= size and not app_id:
-            listed += [_built_in(name).listed for name in names]
-        if len(listed) <= size:
+        if not more and not app_id:
+            room = size - len(listed)
+            listed += [_built_in(name).listed for name in names[:room]]
+            more = len(names) > room
+        if not more:
             return listed, ""
-        last = listed[size - 1]
+        last = listed[-1]
         kind = "stored" if last.version else "built-in"
-        return listed[:size], encode_token(query, (kind, last.app_id, last.name))
+        return listed, encode_token(query, (kind, last.app_id, last.name))
 
     async def register(
         self, principal: Principal, app_id: str, name: str, rules: Rules, *, rules_version: int, replace: bool
@@ -145,8 +157,10 @@ class MappingRegistry:
             MappingExists: other rules have the name, or it is built in.
             PermissionDenied: the key is bound to other apps.
         """
-        check_text("mapping_name", name, chars_max=NAME_CHARS_MAX, required=True)
-        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
+        check_text("mapping_name", name, chars_max=self._limits.name_chars_max, required=True)
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        if rules_version < 0:
+            raise InvalidArgument("rules_version is negative", field="rules_version")
         scopes = _scopes(principal, app_id)
         scope = scopes[0]
         if app_id and scope != app_id:
@@ -161,7 +175,7 @@ class MappingRegistry:
         )
         if changed:
             self._forget()
-        return (await self._compile(stored)).listed, changed
+        return (await self._compile(principal, stored)).listed, changed
 
     async def keep_current(self) -> None:
         """Forget what was found whenever any mapping changed; runs until it is cancelled."""
@@ -178,8 +192,8 @@ class MappingRegistry:
             await asyncio.sleep(POLL_S)
 
     async def _look_up(self, principal: Principal, app_id: str, name: str) -> _Found:
-        check_text("app_id", app_id, chars_max=NAME_CHARS_MAX)
-        name = check_text("mapping_name", name, chars_max=NAME_CHARS_MAX) or DEFAULT_NAME
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        name = check_text("mapping_name", name, chars_max=self._limits.name_chars_max) or DEFAULT_NAME
         scopes = _scopes(principal, app_id)
         key = (principal.tenant_id, tuple(scopes), name)
         if key not in self._found:
@@ -202,15 +216,20 @@ class MappingRegistry:
         rows = await self._store.find(principal, name, scopes)
         for scope in scopes:
             if scope in rows:
-                return await self._compile(rows[scope])
+                return await self._compile(principal, rows[scope])
         return None
 
-    async def _compile(self, stored: StoredMapping) -> _Found:
-        mapping, problem = None, ""
-        try:
-            mapping = await self._in_thread(stored.rules)
-        except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
-            problem = error.message
+    async def _compile(self, principal: Principal, stored: StoredMapping) -> _Found:
+        key = (principal.tenant_id, stored.app_id, stored.name)
+        known = self._compiled.get(key)
+        if known is not None and known.listed.rules == stored.rules:
+            mapping, problem = known.mapping, known.listed.error
+        else:
+            mapping, problem = None, ""
+            try:
+                mapping = await self._in_thread(stored.rules)
+            except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
+                problem = error.message
         listed = Listed(
             app_id=stored.app_id,
             name=stored.name,
@@ -221,12 +240,24 @@ class MappingRegistry:
             created_at=stored.created_at,
             updated_at=stored.updated_at,
         )
-        return _Found(listed=listed, mapping=mapping)
+        found = _Found(listed=listed, mapping=mapping)
+        self._keep(key, found)
+        return found
+
+    def _keep(self, key: tuple[UUID, str, str], found: _Found) -> None:
+        """Keep what was compiled, behind all others; the first of them make room for it."""
+        if before := self._compiled.pop(key, None):
+            self._compiled_bytes -= rules_bytes(before.listed.rules)
+        self._compiled[key] = found
+        self._compiled_bytes += rules_bytes(found.listed.rules)
+        while self._compiled_bytes > _KEPT_BYTES_MAX:
+            _, dropped = self._compiled.popitem(last=False)
+            self._compiled_bytes -= rules_bytes(dropped.listed.rules)
 
     async def _in_thread(self, rules: Rules) -> Mapping:
         """Compile off the event loop: a mapping may have hundreds of expressions. One at a time."""
         async with self._compiling:
-            return await asyncio.to_thread(compile_mapping, rules)
+            return await asyncio.to_thread(compile_mapping, rules, self._limits)
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
         apps = await self._store.apps(principal, name)

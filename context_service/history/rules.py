@@ -8,21 +8,21 @@ writing: `Rules.expanded` turns them into expressions, so that one compiler and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, get_args
 
 import orjson
 
+from context_service.history.limits import DEFAULTS, HistoryLimits
 from contextgraph.errors import InvalidArgument, LimitExceeded
+from service_runtime.documents import check_text
 
 Direction = Literal["out", "in", "both"]
 Order = Literal["ascending", "descending"]
 Ordering = Literal["", "timestamp_asc", "timestamp_desc"]
 
 DEPTH_DEFAULT = 3
-DEPTH_MAX = 100
-RULES_MAX = 32  # message rules of one mapping
 ENTITY_FIELDS = frozenset(
     {
         "id",
@@ -101,14 +101,15 @@ class Rules:
     role_mapping: Mapping[str, str] = field(default_factory=dict)  # type name, or value of role_field, to role
     ordering: Ordering = ""
 
-    def expanded(self) -> Rules:
+    def expanded(self, limits: HistoryLimits = DEFAULTS) -> Rules:
         """Return the same rules without shorthands.
 
         Raises:
             InvalidArgument: a field has no meaning here, two say the same thing, or there is no rule for a message.
-            LimitExceeded: there are more than `RULES_MAX` message rules.
+            LimitExceeded: they pass a limit.
         """
-        _check(self)
+        _check_size(self, limits)
+        _check(self, limits)
         messages = self.messages
         if self.content_field or self.role_field or self.role_mapping:
             messages = (_message_rule(self),)
@@ -130,6 +131,11 @@ class Rules:
             role_mapping={},
             ordering="",
         )
+
+
+def rules_bytes(rules: Rules) -> int:
+    """Return the size of rules as JSON."""
+    return len(orjson.dumps(rules))
 
 
 def path_expression(field_name: str, path: str) -> str:
@@ -171,7 +177,41 @@ def _message_rule(rules: Rules) -> MessageRule:
     )
 
 
-def _check(rules: Rules) -> None:
+def _check_size(rules: Rules, limits: HistoryLimits) -> None:
+    """Refuse what would not be stored, or not be walked: the Entity Service has the same limits for types."""
+    for name in ("edge_types", "entity_types"):
+        types: Sequence[str] = getattr(rules, name)
+        _at_most(f"rules.{name}", len(types), limits.types_max, "types")
+        for position, text in enumerate(types):
+            check_text(f"rules.{name}[{position}]", text, chars_max=limits.name_chars_max, required=True)
+    _at_most("rules.messages", len(rules.messages), limits.rules_max, "message rules")
+    _at_most("rules.depth_max", rules.depth_max, limits.depth_max, "levels")
+    _at_most("rules", rules_bytes(rules), limits.mapping_bytes_max, "bytes")
+    if any("\0" in text for text in _texts(rules)):
+        raise InvalidArgument("the rules hold a NUL character", field="rules")
+
+
+def _texts(rules: Rules) -> Iterator[str]:
+    values: list[Rules | MessageRule] = [rules, *rules.messages]
+    for value in values:
+        yield from (text for one in fields(value) if isinstance(text := getattr(value, one.name), str))
+    for key, role in rules.role_mapping.items():
+        yield key
+        yield role
+
+
+def _at_most(name: str, count: int, count_max: int, unit: str) -> None:
+    if count > count_max:
+        raise LimitExceeded(
+            f"{name}: {count} {unit}; the limit is {count_max}",
+            field=name,
+            limit=name,
+            limit_max=count_max,
+            value=count,
+        )
+
+
+def _check(rules: Rules, limits: HistoryLimits) -> None:
     shorthand = bool(rules.content_field or rules.role_field or rules.role_mapping)
     if rules.messages and shorthand:
         raise InvalidArgument(
@@ -179,13 +219,6 @@ def _check(rules: Rules) -> None:
         )
     if not rules.messages and not shorthand:
         raise InvalidArgument("no rule gives a message: messages, or content_field", field="rules.messages")
-    if len(rules.messages) > RULES_MAX:
-        raise LimitExceeded(
-            f"a mapping has {RULES_MAX} message rules at most",
-            limit="rules.messages",
-            limit_max=RULES_MAX,
-            value=len(rules.messages),
-        )
     for position, rule in enumerate(rules.messages):
         for name in ("role", "content"):
             if not getattr(rule, name) and not (name == "content" and rule.parts):
@@ -193,8 +226,8 @@ def _check(rules: Rules) -> None:
                 raise InvalidArgument(f"{place} is required", field=place)
     if rules.order_by and rules.order_field:
         raise InvalidArgument("order_by or order_field: not both", field="rules.order_field")
-    if not 1 <= rules.depth_max <= DEPTH_MAX:
-        raise InvalidArgument(f"depth_max is not between 1 and {DEPTH_MAX}", field="rules.depth_max")
+    if rules.depth_max < 1:
+        raise InvalidArgument(f"depth_max is not between 1 and {limits.depth_max}", field="rules.depth_max")
     _one_of("direction", rules.direction, get_args(Direction))
     _one_of("order", rules.order, get_args(Order))
     _one_of("ordering", rules.ordering, get_args(Ordering))

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
@@ -17,21 +18,22 @@ from contextgraph.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 
 EMBEDDING_DIMENSION = 1536
-TAGS_MAX = 64
-TAG_CHARS_MAX = 128
 FILTER_VALUES_MAX = 100  # of one field
 
-# Characters of the texts on one line, bytes of those that are prose.
-_TEXT_CHARS_MAX = {
-    "memory_type": 100,
-    "subtype": 128,
-    "semantic_purpose": 512,
-    "name": 512,
-    "content_type": 256,
-    "graph_name": 128,
-    "agent_bundle_id": 512,
-    "app_id": 512,
-}
+_MEMORY_TYPE_CHARS_MAX = 100
+_CONTENT_TYPE_CHARS_MAX = 256
+_TEXTS = frozenset(  # on one line
+    {
+        "memory_type",
+        "subtype",
+        "semantic_purpose",
+        "name",
+        "content_type",
+        "graph_name",
+        "agent_bundle_id",
+        "app_id",
+    }
+)
 _PROSE_BYTES_MAX = 64 * 1024
 _PROSE = frozenset({"description", "reasoning"})
 _REQUIRED = frozenset({"memory_type", "name"})
@@ -105,16 +107,34 @@ class RecordFilter:
 
 # What a mask of UpdateWMRecord may name: the names of the fields are those of the message.
 CHANGEABLE = frozenset(
-    {*_TEXT_CHARS_MAX, *_PROSE, "entity_node_id", "metadata_json", "content_json", "tags", "expires_at", "embedding"}
+    {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "tags", "expires_at", "embedding"}
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class FieldChecks:
     """The checks, with the limits that are settings."""
 
     metadata_bytes_max: int
     content_bytes_max: int
+    nesting_max: int  # of any JSON
+    name_chars_max: int
+    type_chars_max: int
+    tags_max: int
+    tag_chars_max: int
+
+    @cached_property
+    def _chars_max(self) -> dict[str, int]:
+        return {
+            "memory_type": _MEMORY_TYPE_CHARS_MAX,
+            "subtype": self.type_chars_max,
+            "semantic_purpose": self.name_chars_max,
+            "name": self.name_chars_max,
+            "content_type": _CONTENT_TYPE_CHARS_MAX,
+            "graph_name": self.type_chars_max,
+            "agent_bundle_id": self.name_chars_max,
+            "app_id": self.name_chars_max,
+        }
 
     def check(self, said: RecordInput, *, path: str, names: Container[str] = CHANGEABLE) -> None:
         """Refuse what cannot be stored.
@@ -128,7 +148,7 @@ class FieldChecks:
             InvalidArgument: a field is malformed or missing.
             LimitExceeded: one is too large.
         """
-        for name, chars_max in _TEXT_CHARS_MAX.items():
+        for name, chars_max in self._chars_max.items():
             if name in names:
                 check_text(f"{path}.{name}", getattr(said, name), chars_max=chars_max, required=name in _REQUIRED)
         for name in _PROSE:
@@ -139,7 +159,7 @@ class FieldChecks:
         others: dict[str, Callable[[RecordInput, str], None]] = {
             "metadata_json": self._check_metadata,
             "content_json": self._check_content,
-            "tags": _check_tags,
+            "tags": self._check_tags,
             "embedding": _check_embedding,
         }
         for name, check in others.items():
@@ -154,24 +174,32 @@ class FieldChecks:
             LimitExceeded: one is too large.
         """
         for field, texts, chars_max in (
-            ("memory_types", which.memory_types, _TEXT_CHARS_MAX["memory_type"]),
-            ("subtypes", which.subtypes, _TEXT_CHARS_MAX["subtype"]),
-            ("semantic_purposes", which.semantic_purposes, _TEXT_CHARS_MAX["semantic_purpose"]),
-            ("names", which.names, _TEXT_CHARS_MAX["name"]),
-            ("name_prefix", (which.name_prefix,), _TEXT_CHARS_MAX["name"]),
-            ("tags", which.tags, TAG_CHARS_MAX),
+            ("memory_types", which.memory_types, self._chars_max["memory_type"]),
+            ("subtypes", which.subtypes, self._chars_max["subtype"]),
+            ("semantic_purposes", which.semantic_purposes, self._chars_max["semantic_purpose"]),
+            ("names", which.names, self._chars_max["name"]),
+            ("name_prefix", (which.name_prefix,), self._chars_max["name"]),
+            ("tags", which.tags, self.tag_chars_max),
         ):
             _check_count(field, texts, count_max=FILTER_VALUES_MAX)
             for text in texts:
                 check_text(field, text, chars_max=chars_max)
-        parse_object("metadata_contains_json", which.metadata_contains_json, size_bytes_max=self.metadata_bytes_max)
+        self._check_object("metadata_contains_json", which.metadata_contains_json)
 
     def _check_metadata(self, said: RecordInput, field: str) -> None:
-        parse_object(field, said.metadata_json, size_bytes_max=self.metadata_bytes_max)
+        self._check_object(field, said.metadata_json)
 
     def _check_content(self, said: RecordInput, field: str) -> None:
         if said.content_json:
-            parse_json(field, said.content_json, size_bytes_max=self.content_bytes_max)
+            parse_json(field, said.content_json, size_bytes_max=self.content_bytes_max, nesting_max=self.nesting_max)
+
+    def _check_object(self, field: str, text: str) -> None:
+        parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
+
+    def _check_tags(self, said: RecordInput, field: str) -> None:
+        _check_count(field, said.tags, count_max=self.tags_max)
+        for tag in said.tags:
+            check_text(field, tag, chars_max=self.tag_chars_max, required=True)
 
 
 def content_type_of(said: RecordInput, *, otherwise: str) -> str:
@@ -182,12 +210,6 @@ def content_type_of(said: RecordInput, *, otherwise: str) -> str:
     endings = "".join(PurePosixPath(said.name).suffixes[-2:])
     guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")
     return f"application/{encoding}" if encoding else guessed or otherwise
-
-
-def _check_tags(said: RecordInput, field: str) -> None:
-    _check_count(field, said.tags, count_max=TAGS_MAX)
-    for tag in said.tags:
-        check_text(field, tag, chars_max=TAG_CHARS_MAX, required=True)
 
 
 def _check_count(field: str, values: Sequence[str], *, count_max: int) -> None:

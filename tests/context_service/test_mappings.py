@@ -130,12 +130,14 @@ async def test_an_error_names_field_line_and_column(
         (rules(direction="sideways"), "rules.direction"),
         (rules(order="upwards"), "rules.order"),
         (rules(ordering="random"), "rules.ordering"),
-        (rules(depth_max=101), "rules.depth_max"),
         (rules(depth_max=-1), "rules.depth_max"),
         (rules(order_by="a", order_field="b"), "rules.order_field"),
         (rules(order_by="a", ordering="timestamp_asc"), "rules.ordering"),
         (rules(filter="'not a bool'"), "rules.filter"),
         (rules(filter="item == 1"), "rules.filter"),
+        (rules(edge_types=[""]), "rules.edge_types[0]"),
+        (rules(entity_types=["a\0"]), "rules.entity_types[0]"),
+        (rules("'a\0'"), "rules"),
     ],
 )
 async def test_rules_without_a_meaning_are_refused_with_the_field(
@@ -152,6 +154,12 @@ async def test_rules_without_a_meaning_are_refused_with_the_field(
         rules("entity.name + " * 400 + "''"),
         rules("(" * 60 + "entity.name" + ")" * 60),
         pb.MappingRules(messages=[pb.MessageRule(role="'user'", content="entity.name")] * 33),
+        rules(depth_max=101),
+        rules(edge_types=["x" * 129]),
+        rules(edge_types=["x"] * 1001),
+        pb.MappingRules(
+            messages=[pb.MessageRule(role="'user'", content="'" + "a" * 4000 + "'", name="'" + "é" * 4000 + "'")] * 30
+        ),
     ],
 )
 async def test_expressions_and_rules_have_limits(stub: ChatHistoryStub, too_much: pb.MappingRules):
@@ -253,6 +261,19 @@ async def test_a_list_follows_its_pages_and_ends_with_the_built_in_ones(stub: Ch
 
     only = await stub.ListMappings(pb.ListMappingsRequest(app_id="app"), metadata=METADATA)
     assert [mapping.mapping_name for mapping in only.mappings] == ["a", "c"]
+
+
+async def test_a_page_of_large_mappings_ends_before_two_mebibytes(stub: ChatHistoryStub):
+    """Or the answer would not fit a message."""
+    large = pb.MappingRules(messages=[pb.MessageRule(role="'user'", content="'" + "é" * 4000 + "'")] * 31)
+    for number in range(10):
+        await register(stub, f"large-{number}", rules=large)
+
+    first = await stub.ListMappings(pb.ListMappingsRequest(), metadata=METADATA)
+    assert first.ByteSize() <= 2 * 1024 * 1024
+    rest = await stub.ListMappings(pb.ListMappingsRequest(page_token=first.next_page_token), metadata=METADATA)
+    names = [mapping.mapping_name for mapping in (*first.mappings, *rest.mappings)]
+    assert names == [*(f"large-{number}" for number in range(10)), *built_in_names()]
 
 
 async def test_a_page_token_of_another_query_is_refused(stub: ChatHistoryStub):

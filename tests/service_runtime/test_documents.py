@@ -44,7 +44,7 @@ VALUES = st.recursive(
 )
 def test_what_is_not_safe_json_is_refused_with_the_field(text: str):
     with pytest.raises(InvalidArgument) as caught:
-        parse_json("node.data_json", text, size_bytes_max=MIB)
+        parse_json("node.data_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
 
     assert caught.value.violations[0].field == "node.data_json"
 
@@ -61,7 +61,7 @@ def test_what_is_not_safe_json_is_refused_with_the_field(text: str):
     ],
 )
 def test_what_only_looks_unsafe_is_taken(text: str):
-    parse_json("value_json", text, size_bytes_max=MIB)
+    parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
 
 
 @given(VALUES)
@@ -69,17 +69,17 @@ def test_any_json_without_nul_is_taken_and_means_itself(value: object):
     text = json.dumps(value)
     if "\\u0000" in text:
         return
-    assert parse_json("value_json", text, size_bytes_max=MIB) == value
+    assert parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX) == value
 
 
 @pytest.mark.parametrize("text", ["[]", '"text"', "1", "null"])
 def test_an_object_is_not_any_json(text: str):
     with pytest.raises(InvalidArgument, match="not a JSON object"):
-        parse_object("node.data_json", text, size_bytes_max=MIB)
+        parse_object("node.data_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
 
 
 def test_no_text_is_an_empty_object():
-    assert parse_object("node.data_json", "", size_bytes_max=MIB) == {}
+    assert parse_object("node.data_json", "", size_bytes_max=MIB, nesting_max=NESTING_MAX) == {}
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_no_text_is_an_empty_object():
 )
 def test_the_limit_is_in_bytes_of_utf8_and_inclusive(text: str, fits: bool):
     if fits:
-        parse_json("value_json", text, size_bytes_max=10)
+        parse_json("value_json", text, size_bytes_max=10, nesting_max=NESTING_MAX)
         return
     with pytest.raises(LimitExceeded) as caught:
-        parse_json("value_json", text, size_bytes_max=10)
+        parse_json("value_json", text, size_bytes_max=10, nesting_max=NESTING_MAX)
     assert caught.value.metadata == {"limit": "value_json", "limit_max": "10", "value": "11"}
 
 

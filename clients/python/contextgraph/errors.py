@@ -278,7 +278,10 @@ class UploadGap(OutOfRange):
 
 
 class ResourceExhausted(ContextGraphError):
-    """A limit of size, count, depth, cost or rate was passed; the metadata names it."""
+    """A limit of size, count, depth, cost or rate was passed: `limit`, `limit_max` and `value` in the metadata.
+
+    What grpc itself refuses, a message over 4 MiB or metadata over 8 KiB, has its text alone.
+    """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
     reason = "RESOURCE_EXHAUSTED"

@@ -117,6 +117,7 @@ class CallBudget:
             return CallBudgetExceeded(
                 f"the call's expressions take more than {self.steps_max} steps",
                 maximum=self.steps_max,
+                value=self.steps_max - self.steps_left,
             )
         maximum = self.evaluation_steps_max
         return EvaluationBudgetExceeded(

@@ -30,11 +30,12 @@ class CelError(ValueError):
 class ExpressionTooLarge(CelError):
     """An expression past a limit on its length or its nesting."""
 
-    def __init__(self, message: str, line: int, column: int, *, limit: str, maximum: int) -> None:
-        """Keep the limit's name and value, for the error's metadata."""
+    def __init__(self, message: str, line: int, column: int, *, limit: str, maximum: int, value: int) -> None:
+        """Keep the limit's name, what it is, and what passed it, for the error's metadata."""
         super().__init__(message, line, column)
         self.limit = limit  # "length" or "nesting"
         self.maximum = maximum
+        self.value = value  # of "nesting": as deep as was looked
 
 
 class EvaluationError(Exception):
@@ -76,9 +77,10 @@ class EvaluationBudgetExceeded(EvaluationError):
 class CallBudgetExceeded(Exception):
     """All evaluations of a call together passed its steps. It fails the call."""
 
-    def __init__(self, message: str, *, maximum: int) -> None:
-        """Keep the limit's value, for the error's metadata."""
+    def __init__(self, message: str, *, maximum: int, value: int) -> None:
+        """Keep the limit, and what would have been spent, for the error's metadata."""
         super().__init__(message)
         self.message = message
         self.limit = "call_steps"
         self.maximum = maximum
+        self.value = value

@@ -68,6 +68,7 @@ def tokens_of(source: str, limits: ExpressionLimits) -> tuple[list[Token], Posit
             *_Lines(source[: limits.length_max]).position(limits.length_max),
             limit="length",
             maximum=limits.length_max,
+            value=len(source),
         )
     lines = _Lines(source)
     tokens: list[Token] = []
@@ -90,6 +91,7 @@ def tokens_of(source: str, limits: ExpressionLimits) -> tuple[list[Token], Posit
                     *token.at,
                     limit="nesting",
                     maximum=limits.nesting_max,
+                    value=max(depth, signs),
                 )
         else:
             signs = 0

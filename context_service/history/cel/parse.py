@@ -150,6 +150,7 @@ class _Builder:
                 *self._at(tree),
                 limit="nesting",
                 maximum=self._nesting_max,
+                value=self._nesting_max + 1,
             )
         build = _BUILDERS[tree.data]
         node: Node = build(self, tree, depth + 1)

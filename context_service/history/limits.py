@@ -1,0 +1,36 @@
+"""How large a mapping may be, and what reading a history by it may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from context_service.history.cel import CallBudget, ExpressionLimits
+
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLimits:
+    """The settings that mappings and their evaluation are under."""
+
+    name_chars_max: int = 128  # of mappings, apps, and the types that a mapping names
+    mapping_bytes_max: int = 256 * KIB  # of all rules of a mapping, as JSON
+    rules_max: int = 32  # message rules of a mapping
+    mappings_max: int = 200  # of an app
+    depth_max: int = 100  # of a mapping's walk
+    types_max: int = 1000  # edge types, and entity types, of a mapping
+    expression: ExpressionLimits = ExpressionLimits()
+    evaluation_steps_max: int = 10_000
+    evaluation_bytes_max: int = 1024 * KIB
+    call_steps_max: int = 50_000_000
+
+    def call_budget(self) -> CallBudget:
+        """Return what the expressions of one call may spend."""
+        return CallBudget(
+            steps_max=self.call_steps_max,
+            evaluation_steps_max=self.evaluation_steps_max,
+            evaluation_bytes_max=self.evaluation_bytes_max,
+        )
+
+
+DEFAULTS = HistoryLimits()
