@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import grpc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,6 +179,20 @@ async def test_a_refusal_in_the_middle_arrives_as_its_error(world):
     async with serving(Memory(size_bytes_max=MIB)) as address, world.context(address) as client:
         with pytest.raises(BlobTooLarge):
             await world.run(client.upload_blob, content_of(20 * MIB), name="x")
+
+
+async def test_a_connection_that_breaks_at_the_very_end_is_a_status(monkeypatch):
+    """grpc.aio then raises an error of its own, which has no status; the call has one."""
+
+    async def broken(_call):
+        raise grpc.aio.InternalError('Failed "execute_batch"')
+
+    monkeypatch.setattr(grpc.aio.StreamUnaryCall, "done_writing", broken)
+    async with serving(memory := Memory(failures=9)) as address, AsyncContextClient(address, retries=1) as client:
+        with pytest.raises(Unavailable, match="the store is away"):
+            await client.upload_blob(b"abc", name="x.bin")
+
+    assert memory.calls == 2
 
 
 async def test_a_source_that_fails_stores_nothing(world):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 
 class Proxy:
-    """Passes bytes on to a port of this machine; made by `running`.
+    """Passes bytes on to ports of this machine, a new connection to the next that takes it; made by `running`.
 
     Set `delay_s`, and each piece of up to `piece_bytes` waits so long.
     """
 
-    def __init__(self, target_port: int) -> None:
-        self._target_port = target_port
+    def __init__(self, target_ports: Sequence[int]) -> None:
+        self._target_ports = deque(target_ports)
         self._tasks: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._silenced: set[asyncio.StreamWriter] = set()
@@ -32,9 +33,12 @@ class Proxy:
             writer.transport.abort()
 
     async def _serve(self, near_reader: asyncio.StreamReader, near_writer: asyncio.StreamWriter) -> None:
-        try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
-        except OSError:
+        for _ in self._target_ports:
+            self._target_ports.rotate()
+            with suppress(OSError):
+                far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_ports[0])
+                break
+        else:
             near_writer.transport.abort()
             return
         for reader, writer in ((near_reader, far_writer), (far_reader, near_writer)):
@@ -65,9 +69,9 @@ class Proxy:
 
 
 @asynccontextmanager
-async def running(target_port: int) -> AsyncIterator[Proxy]:
+async def running(*target_ports: int) -> AsyncIterator[Proxy]:
     """Run a proxy for the block."""
-    proxy = Proxy(target_port)
+    proxy = Proxy(target_ports)
     server = await asyncio.start_server(proxy._serve, "127.0.0.1", 0)
     proxy.port = server.sockets[0].getsockname()[1]
     try:

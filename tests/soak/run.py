@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any
 
-from contextgraph.errors import Aborted, ContextGraphError, DeadlineExceeded, Unavailable
+from contextgraph.errors import Aborted, DeadlineExceeded, Unavailable
 from tests.soak.operations import OPERATIONS, Broken, Item, Operation
 from tests.soak.stack import Stack
 
@@ -162,7 +162,7 @@ class Soak:
                 await operation.write(self._stack.clients, item)
             except EXPECTED:
                 await asyncio.sleep(0.02)
-            except (ContextGraphError, Broken) as error:
+            except Exception as error:
                 self.report.faults.append(f"{operation.name} of {item.name}: {type(error).__name__}: {error}")
             else:
                 write.acknowledged = True
@@ -179,7 +179,7 @@ class Soak:
                     written = await write.operation.is_written(self._stack.clients, write.item)
             except Broken as error:
                 self.report.halves.append(f"{what}: {error}")
-            except ContextGraphError as error:
+            except Exception as error:
                 self.report.faults.append(f"reading {what}: {type(error).__name__}: {error}")
             else:
                 if write.acknowledged and not written:

@@ -108,7 +108,8 @@ class Connection:
                     except (asyncio.InvalidStateError, grpc.RpcError):
                         break  # it is over; awaiting it says how
             async with asyncio.timeout(idle_timeout_s):
-                await call.done_writing()
+                with suppress(grpc.aio.InternalError):  # the connection broke just now; awaiting the call says how
+                    await call.done_writing()
                 return await call
         except TimeoutError:
             raise self._silence(idle_timeout_s) from None

@@ -1,0 +1,178 @@
+"""SIGTERM under load: what runs finishes, what is new goes elsewhere, and the process ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import pytest
+
+from context_service.dev import free_port
+from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextgraph.errors import RecordNotFound, Unavailable
+from contextgraph.ids import new_id
+from contextgraph.inputs import EdgeInput, NodeInput
+from tests.conftest import Urls
+from tests.context_service.working_memory import MIB, noise
+from tests.faults import load, proxy
+from tests.faults.processes import Service
+
+DRAIN_S = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """Two of each service behind one address each, as behind a balancer of connections."""
+
+    entities: list[Service]
+    contexts: list[Service]
+    entity: AsyncEntityClient
+    context: AsyncContextClient
+
+
+@pytest.fixture
+async def replicas(urls: Urls, tmp_path: Path) -> AsyncIterator[Replicas]:
+    async with AsyncExitStack() as stack:
+
+        def made(module: str, number: int, **environment: str) -> Service:
+            environment = {"DATABASE_URL": urls.service, "DRAIN_S": str(DRAIN_S), **environment}
+            service = Service(module, free_port(), environment=environment, log=tmp_path / f"{module}{number}.log")
+            stack.push_async_callback(service.kill)
+            return service
+
+        entities = [made("entity_service", number) for number in range(2)]
+        entity_network = await stack.enter_async_context(proxy.running(*(one.port for one in entities)))
+        contexts = [
+            made(
+                "context_service",
+                number,
+                ENTITY_SERVICE_URL=f"127.0.0.1:{entity_network.port}",
+                WORKING_MEMORY_STORAGE_PATH=str(tmp_path / "blobs"),
+            )
+            for number in range(2)
+        ]
+        context_network = await stack.enter_async_context(proxy.running(*(one.port for one in contexts)))
+        await asyncio.gather(*(service.start() for service in (*entities, *contexts)))
+        yield Replicas(
+            entities=entities,
+            contexts=contexts,
+            entity=await stack.enter_async_context(AsyncEntityClient(f"127.0.0.1:{entity_network.port}")),
+            context=await stack.enter_async_context(AsyncContextClient(f"127.0.0.1:{context_network.port}")),
+        )
+
+
+async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
+    session = NodeInput("Session")
+    await replicas.entity.write_graph([session])
+
+    async with load.running(replicas.entity, replicas.context) as written:
+        for first, second in zip(replicas.entities, replicas.contexts, strict=True):
+            await asyncio.sleep(0.3)
+            first.send(signal.SIGTERM)
+            second.send(signal.SIGTERM)
+            assert await first.ended(timeout_s=DRAIN_S + 3) == 0
+            assert await second.ended(timeout_s=DRAIN_S + 3) == 0
+            assert len(await replicas.context.get_chat_history(session.id)) == 0
+            await asyncio.gather(first.start(), second.start())
+
+    assert written.failures == []
+    assert len(written.calls) > 100
+    assert await written.lost() == []
+
+
+async def test_what_is_under_way_finishes(replicas: Replicas):
+    context, entity = replicas.contexts[0], replicas.entities[0]
+    session = NodeInput("Session")
+    async with AsyncContextClient(context.address) as client, AsyncEntityClient(entity.address) as graph:
+        await graph.write_graph([session])
+        turns = [NodeInput("Turn", data={"user_input": "x" * 5000}) for _ in range(600)]
+        await graph.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        asked = asyncio.Event()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for _ in range(10):
+                yield noise(MIB)
+                asked.set()
+                await asyncio.sleep(0.1)
+
+        async def walk() -> int:
+            count = 0
+            async for _ in graph.traverse(session.id):
+                count += 1
+                await asyncio.sleep(0.001)
+            return count
+
+        uploading = asyncio.create_task(client.upload_blob(pieces(), name="under way"))
+        walking = asyncio.create_task(walk())
+        await asyncio.wait_for(asked.wait(), 5)
+        for service in (context, entity):
+            service.send(signal.SIGTERM)
+        stopped = time.monotonic()
+
+        record = await uploading
+        assert await walking == 600
+        for service in (context, entity):
+            assert await service.ended(timeout_s=DRAIN_S + 1) == 0
+        assert time.monotonic() - stopped < DRAIN_S
+    assert record.size_bytes == 10 * MIB
+    async with AsyncContextClient(replicas.contexts[1].address) as other, await other.get_blob(record) as reader:
+        assert b"".join([chunk async for chunk in reader]) == noise(MIB) * 10
+
+
+async def test_what_takes_longer_than_the_drain_is_unavailable_and_leaves_nothing(replicas: Replicas):
+    context = replicas.contexts[0]
+    record_id = new_id()
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield noise(MIB)
+            await asyncio.sleep(0.1)
+
+    async with AsyncContextClient(context.address, retries=0) as client:
+        uploading = asyncio.create_task(client.upload_blob(endless(), name="endless", working_memory_id=record_id))
+        await asyncio.sleep(0.3)
+        context.send(signal.SIGTERM)
+
+        with pytest.raises(Unavailable):
+            await uploading
+        assert await context.ended(timeout_s=DRAIN_S + 3) == 0
+    async with AsyncContextClient(replicas.contexts[1].address) as other:
+        with pytest.raises(RecordNotFound):
+            await other.fetch_wm_record(record_id)
+
+
+async def test_a_reader_that_stands_still_does_not_keep_a_process_alive(replicas: Replicas):
+    context = replicas.contexts[0]
+    async with AsyncContextClient(context.address) as client:
+        record = await client.upload_blob(noise(20 * MIB), name="large")
+        async with await client.get_blob(record) as reader:
+            await anext(aiter(reader))
+            context.send(signal.SIGTERM)
+            assert await context.ended(timeout_s=DRAIN_S + 3) == 0
+
+
+async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
+    """Balancers look elsewhere; a caller who does not gets UNAVAILABLE, which the clients retry."""
+    context = replicas.contexts[0]
+
+    async def slow() -> AsyncIterator[bytes]:
+        for _ in range(8):
+            yield noise(MIB)
+            await asyncio.sleep(0.1)
+
+    async with AsyncContextClient(context.address, retries=0) as client:
+        uploading = asyncio.create_task(client.upload_blob(slow(), name="slow"))
+        await asyncio.sleep(0.2)
+        context.send(signal.SIGTERM)
+        await asyncio.sleep(0.2)
+        with pytest.raises(Unavailable):
+            await client.insert_wm_record("data/json", "new")
+        await uploading
+    assert await context.ended(timeout_s=DRAIN_S + 1) == 0
+    assert grpc.StatusCode.UNAVAILABLE is Unavailable.code
