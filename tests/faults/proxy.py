@@ -33,7 +33,7 @@ class Proxy:
             writer.transport.abort()
 
     async def _serve(self, near_reader: asyncio.StreamReader, near_writer: asyncio.StreamWriter) -> None:
-        for _ in self._target_ports:
+        for _ in range(len(self._target_ports)):
             self._target_ports.rotate()
             with suppress(OSError):
                 far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target_ports[0])

@@ -117,7 +117,11 @@ class Stack:
         swept = await context_service.app.sweep(self._settings)
         found = [f"{swept.blobs_failed} blobs could not be removed"] if swept.blobs_failed else []
         async with await self._superuser() as connection:
-            rows = await (await connection.execute("SELECT state, key FROM context.blob")).fetchall()
+            for _ in range(100):  # the service's own sweeper may just be at some of them
+                rows = await (await connection.execute("SELECT state, key FROM context.blob")).fetchall()
+                if all(state == "live" for state, _ in rows):
+                    break
+                await asyncio.sleep(0.02)
             found += [f"a blob is {state}: {key}" for state, key in rows if state != "live"]
             for what, statement in INVARIANTS.items():
                 broken = await (await connection.execute(statement.encode())).fetchall()

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from contextgraph.address import Address, parse_address
-from contextgraph.errors import ContextGraphError, DeadlineExceeded, InvalidArgument, Unavailable
+from contextgraph.errors import Cancelled, ContextGraphError, DeadlineExceeded, InvalidArgument, Unavailable
 from contextgraph.status import DETAILS_KEY, error_of
 from contextgraph.version import __version__
 
@@ -103,13 +103,14 @@ def options_of(
     )
 
 
-def error_from(raised: Any, *, service: str, address: Address) -> ContextGraphError:
+def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> ContextGraphError:
     """Return the error of the services that an error of grpc stands for.
 
     Args:
         raised: A `grpc.RpcError` with a status: `AioRpcError`, or what a sync call raises.
         service: Names the service where the status is the transport's own, e.g. "entity-service".
         address: Where the service was looked for.
+        closed: The client was closed.
     """
     code: grpc.StatusCode = raised.code() or grpc.StatusCode.UNKNOWN
     text = raised.details() or ""
@@ -120,6 +121,10 @@ def error_from(raised: Any, *, service: str, address: Address) -> ContextGraphEr
     # Made on this side of the wire: grpc's texts ("Deadline Exceeded") say neither who nor where.
     if isinstance(error, Unavailable):
         return Unavailable(f"{service} at {address} does not answer: {text}", dependency=service, address=address)
+    if isinstance(error, Cancelled) and not closed:
+        # A call that reaches a server of grpc's just as it begins to stop is dropped, and told so in these words
+        # (github.com/grpc/grpc/issues/41785). Ours never answer CANCELLED: whoever cancels does not listen.
+        return Unavailable(f"{service} at {address} is stopping", dependency=service, address=address)
     if isinstance(error, DeadlineExceeded):
         return DeadlineExceeded(f"{service} at {address} did not answer in time", dependency=service, address=address)
     return error

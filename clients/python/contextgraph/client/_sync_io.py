@@ -139,7 +139,7 @@ class Connection:
         self._channel = channel  # last: another thread may look without the lock
 
     def _error(self, raised: grpc.RpcError) -> ContextGraphError:
-        return error_from(raised, service=self._service, address=self.address)
+        return error_from(raised, service=self._service, address=self.address, closed=self._closed)
 
     def _silence(self, idle_timeout_s: float) -> ContextGraphError:
         return silence(service=self._service, address=self.address, idle_timeout_s=idle_timeout_s)
