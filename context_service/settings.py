@@ -89,7 +89,6 @@ class Settings(ServiceSettings):
         24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
     )
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
-    metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
     mapping_bytes_max: int = Field(256 * KIB, ge=1, description="all rules of a mapping, as JSON")

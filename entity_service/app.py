@@ -7,8 +7,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
+from entity_service import embeddings
 from entity_service.changes import NodeChanges
 from entity_service.edges import EdgeStore
+from entity_service.embeddings import EmbeddingStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
@@ -43,10 +45,12 @@ def limits_of(settings: Settings) -> Limits:
         name_chars_max=settings.name_chars_max,
         type_chars_max=settings.type_chars_max,
         message_bytes_max=settings.message_bytes_max,
+        metadata_bytes_max=settings.metadata_bytes_max,
         write_rows_max=settings.write_rows_max,
         write_bytes_max=settings.write_bytes_max,
         depth_max=settings.traverse_depth_max,
         walk_nodes_max=settings.traverse_nodes_max,
+        similar_vectors_max=settings.similar_vectors_max,
     )
 
 
@@ -86,7 +90,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="entity-service"))
         database = await stack.enter_async_context(
-            Database.open(settings.database, connections_max=settings.database_pool_max, name="entity-service")
+            Database.open(
+                settings.database,
+                connections_max=settings.database_pool_max,
+                name="entity-service",
+                configure=embeddings.configure,
+            )
         )
         options = ServerOptions(
             host=settings.entity_service_host,
@@ -103,6 +112,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             removal=Removal(database),
             node_io=NodeIOStore(database),
             timelines=Timelines(database),
+            embeddings=EmbeddingStore(database),
             store=GraphStore(database),
             traversal=Traversal(database),
             limits=limits,

@@ -82,10 +82,12 @@ class Limits:
     type_chars_max: int = 128  # types, graph names, statuses
     write_rows_max: int = 2000
     write_bytes_max: int = 4 * MIB
-    message_bytes_max: int = 64 * KIB  # of a status change
+    message_bytes_max: int = 64 * KIB  # of a status change or an envelope
+    metadata_bytes_max: int = 64 * KIB  # of an embedding
     list_max: int = 1000  # ids or types of one call
     depth_max: int = 100
     walk_nodes_max: int = 100_000
+    similar_vectors_max: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)

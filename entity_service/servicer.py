@@ -8,9 +8,10 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import progress_wire, wire
+from entity_service import embedding_wire, progress_wire, wire
 from entity_service.changes import NodeChanges
 from entity_service.edges import EdgeStore
+from entity_service.embeddings import EmbeddingStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
@@ -36,6 +37,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         removal: Removal,
         node_io: NodeIOStore,
         timelines: Timelines,
+        embeddings: EmbeddingStore,
         store: GraphStore,
         traversal: Traversal,
         limits: Limits,
@@ -46,6 +48,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._removal = removal
         self._node_io = node_io
         self._timelines = timelines
+        self._embeddings = embeddings
         self._store = store
         self._traversal = traversal
         self._limits = limits
@@ -153,6 +156,27 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         """Remove the envelopes of a node."""
         count = await self._timelines.clear(principal(), wire.id_of("node_id", request.node_id))
         return pb.ClearProgressResponse(envelopes_deleted=count)
+
+    async def UpsertEmbedding(self, request: pb.UpsertEmbeddingRequest, context: Context) -> pb.UpsertEmbeddingResponse:
+        """Write a named vector of a node."""
+        new = embedding_wire.new_embedding(request, self._limits)
+        return embedding_wire.upserted(await self._embeddings.upsert(principal(), new))
+
+    async def DeleteEmbedding(self, request: pb.DeleteEmbeddingRequest, context: Context) -> pb.DeleteEmbeddingResponse:
+        """Delete a named vector of a node."""
+        node_id = wire.id_of("node_id", request.node_id)
+        await self._embeddings.delete(principal(), node_id, embedding_wire.embedding_name(request.name, self._limits))
+        return pb.DeleteEmbeddingResponse()
+
+    async def ListEmbeddings(self, request: pb.ListEmbeddingsRequest, context: Context) -> pb.ListEmbeddingsResponse:
+        """List the vectors of a node."""
+        query = embedding_wire.embedding_query(request)
+        return embedding_wire.embedding_page(await self._embeddings.page(principal(), query))
+
+    async def SearchSimilar(self, request: pb.SearchSimilarRequest, context: Context) -> pb.SearchSimilarResponse:
+        """Find the nodes that are most like a vector, or another node."""
+        query = embedding_wire.similarity_query(request, self._limits)
+        return embedding_wire.similar(await self._embeddings.nearest(principal(), query))
 
     async def GetEdge(self, request: pb.GetEdgeRequest, context: Context) -> pb.GetEdgeResponse:
         """Read an edge."""

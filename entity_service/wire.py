@@ -202,10 +202,10 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
     check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
     return Walk(
         start_ids=ids_of("start_node_ids", message.start_node_ids, count_max=limits.list_max),
-        edge_types=_types("edge_types", message.edge_types, limits),
+        edge_types=type_names("edge_types", message.edge_types, limits),
         direction=direction(message.direction),
         depth_max=message.depth_max or DEPTH_DEFAULT,
-        node_types=_types("node_types", message.node_types, limits),
+        node_types=type_names("node_types", message.node_types, limits),
         include_archived=message.include_archived,
         include_start=message.include_start,
         include_io=message.include_io,
@@ -371,7 +371,7 @@ def edge_query(message: pb.ListEdgesRequest, limits: Limits) -> EdgeQuery:
     return EdgeQuery(
         node_id=id_of("node_id", message.node_id),
         direction=direction(message.direction),
-        edge_types=_types("edge_types", message.edge_types, limits),
+        edge_types=type_names("edge_types", message.edge_types, limits),
         page_size=page_size(message.page_size),
         page_token=message.page_token,
     )
@@ -578,7 +578,7 @@ def check_at_most(field: str, value: int, value_max: int) -> None:
         )
 
 
-def _types(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
+def type_names(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
     """Return some type names, each once."""
     check_count(field, len(texts), count_max=limits.list_max)
     for position, text in enumerate(texts):

@@ -83,6 +83,7 @@ class ServiceSettings(BaseSettings):
         le=NESTING_MAX,
         description=f"nesting of any JSON; {NESTING_MAX} is what all readers can take",
     )
+    metadata_bytes_max: int = Field(64 * KIB, ge=1, description="metadata_json of a record or an embedding")
     name_chars_max: int = Field(512, ge=1, description="names of nodes, records and agent bundles")
     type_chars_max: int = Field(128, ge=1, description="names of types, graphs, mappings and their apps; statuses")
     traverse_depth_max: int = Field(100, ge=1, description="depth of a traversal, and of a mapping's")

@@ -5,7 +5,6 @@ Pure: a value in, an error or nothing out. Every error names the field by its pa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +13,9 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextgraph.errors import LimitExceeded
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
+from service_runtime.vectors import check_vector
 
 EMBEDDING_DIMENSION = 1536
 FILTER_VALUES_MAX = 100  # of one field
@@ -37,10 +37,6 @@ _TEXTS = frozenset(  # on one line
 _PROSE_BYTES_MAX = 64 * 1024
 _PROSE = frozenset({"description", "reasoning"})
 _REQUIRED = frozenset({"memory_type", "name"})
-
-# Half precision rounds what is not below the first to infinity, and what is not above the second to zero.
-_HALF_MAX = 65520.0
-_HALF_MIN = 2.0**-25
 
 _CONTENT_TYPES = MimeTypes(filenames=())  # not the machine's own table: answers are the same everywhere
 for _suffix, _type in (
@@ -226,15 +222,4 @@ def _check_embedding(said: RecordInput, field: str) -> None:
     if said.embedding is None:
         return
     check_text(f"{field}.model", said.embedding.model, chars_max=128)
-    values = said.embedding.values
-    problem = ""
-    if len(values) != EMBEDDING_DIMENSION:
-        problem = f"has {len(values)} values, not {EMBEDDING_DIMENSION}"
-    elif not all(map(math.isfinite, values)):
-        problem = "has a value that is not finite"
-    elif any(abs(value) >= _HALF_MAX for value in values):
-        problem = "has a value past half precision"
-    elif all(abs(value) <= _HALF_MIN for value in values):
-        problem = "is zero, which has no direction"
-    if problem:
-        raise InvalidArgument(f"{field}.values {problem}", field=f"{field}.values")
+    check_vector(f"{field}.values", said.embedding.values, dimension=EMBEDDING_DIMENSION)

@@ -33,9 +33,10 @@ CREATE TABLE entity.embedding (
     text_sha256 bytea,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     vector public.halfvec NOT NULL,
+    graph_name text NOT NULL,
     CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind = 'node'::text))
 );
-ALTER TABLE ONLY entity.embedding ALTER COLUMN vector SET STORAGE PLAIN;
+ALTER TABLE ONLY entity.embedding ALTER COLUMN vector SET STORAGE MAIN;
 
 ALTER TABLE entity.embedding OWNER TO contextgraph_owner;
 
@@ -154,6 +155,8 @@ ALTER TABLE ONLY entity.request
 CREATE INDEX edge_children ON entity.edge USING btree (tenant_id, from_node_id, edge_type, child_created_at, child_seq) INCLUDE (to_node_id);
 
 CREATE UNIQUE INDEX edge_ends ON entity.edge USING btree (tenant_id, to_node_id, edge_type, from_node_id);
+
+CREATE INDEX embedding_slice ON entity.embedding USING btree (tenant_id, graph_name, name);
 
 CREATE UNIQUE INDEX node_external_id ON entity.node USING btree (tenant_id, graph_name, external_id) WHERE (external_id IS NOT NULL);
 

@@ -147,6 +147,39 @@ def test_ClearProgress_empties_the_timeline(grpc_stub, node):
 
 
 @pytest.fixture
+def embedding(grpc_stub, node) -> pb.Embedding:
+    request = pb.UpsertEmbeddingRequest(node_id=node.id, name=new_id(), vector=[3, 4], metadata_json='{"a": 1}')
+    return grpc_stub.UpsertEmbedding(request, metadata=METADATA).embedding
+
+
+def test_UpsertEmbedding_replaces_the_vector_of_a_name(grpc_stub, embedding):
+    request = pb.UpsertEmbeddingRequest(node_id=embedding.node_id, name=embedding.name, vector=[1, 2, 3], model="m")
+    answer = grpc_stub.UpsertEmbedding(request, metadata=METADATA).embedding
+    assert (embedding.dimension, answer.dimension, answer.model) == (2, 3, "m")
+
+
+def test_ListEmbeddings_brings_the_values_if_asked(grpc_stub, embedding):
+    request = pb.ListEmbeddingsRequest(node_id=embedding.node_id, with_vectors=True)
+    (listed,) = grpc_stub.ListEmbeddings(request, metadata=METADATA).embeddings
+    assert (listed.name, list(listed.vector)) == (embedding.name, [3, 4])
+
+
+def test_SearchSimilar_finds_the_nearest_first(grpc_stub, embedding, child):
+    request = pb.UpsertEmbeddingRequest(node_id=child.id, name=embedding.name, vector=[4, 3])
+    grpc_stub.UpsertEmbedding(request, metadata=METADATA)
+    request = pb.SearchSimilarRequest(vector=[3, 4], name=embedding.name)
+    nodes = grpc_stub.SearchSimilar(request, metadata=METADATA).nodes
+    assert [(row.node.id, row.similarity) for row in nodes] == [(embedding.node_id, 1), (child.id, 0.96)]
+
+
+def test_DeleteEmbedding_leaves_none(grpc_stub, embedding):
+    request = pb.DeleteEmbeddingRequest(node_id=embedding.node_id, name=embedding.name)
+    grpc_stub.DeleteEmbedding(request, metadata=METADATA)
+    request = pb.ListEmbeddingsRequest(node_id=embedding.node_id)
+    assert not grpc_stub.ListEmbeddings(request, metadata=METADATA).embeddings
+
+
+@pytest.fixture
 def edge(grpc_stub, node, child) -> pb.Edge:
     (edge,) = grpc_stub.ListEdges(pb.ListEdgesRequest(node_id=node.id), metadata=METADATA).edges
     return edge

@@ -13,6 +13,7 @@ from contextgraph import EdgeInput, MemoryType, NodeInput, new_id
 from contextgraph.errors import (
     EdgeExists,
     EdgeNotFound,
+    EmbeddingNotFound,
     ExternalIdTaken,
     InvalidArgument,
     MappingExists,
@@ -156,6 +157,31 @@ async def test_timelines(world, graph):
         await world.run(graph.append_progress, step.id, "shout")
     assert await world.run(graph.clear_progress, task.id) == 1
     assert await world.run(graph.list_progress, task.id) == [second]
+
+
+async def test_embeddings(world, graph):
+    one, two = [await world.run(graph.create_node, "Note") for _ in range(2)]
+    written = await world.run(
+        graph.upsert_embedding, one.id, (1, 2), name="text", model="m", text_sha256="ab" * 32, metadata={"a": 1}
+    )
+    assert (written.node_id, written.name, written.dimension, written.model) == (one.id, "text", 2, "m")
+    assert (written.text_sha256, written.metadata, written.vector) == ("ab" * 32, {"a": 1}, ())
+    await world.run(graph.upsert_embedding, one.id, [2, 1])
+    await world.run(graph.upsert_embedding, two.id, [2, 1], name="text")
+
+    listed = await world.run(graph.list_embeddings, one.id, page_size=1, with_vectors=True)
+    assert [(each.name, each.vector) for each in listed] == [("default", (2, 1)), ("text", (1, 2))]
+    (nearest, similarity), (farther, _) = await world.run(graph.search_similar, [2, 1], name="text")
+    assert (nearest, similarity, farther) == (two, 1, one)
+    ((found, _),) = await world.run(graph.search_similar, node_id=two.id, name="text", similarity_min=0.5)
+    assert found == one
+    ((found, _),) = await world.run(graph.search_similar, [2, 1], name="text", metadata_contains={"a": 1})
+    assert found == one
+    with pytest.raises(InvalidArgument):
+        await world.run(graph.upsert_embedding, one.id, ["x"])
+    await world.run(graph.delete_embedding, two.id, "text")
+    with pytest.raises(EmbeddingNotFound):
+        await world.run(graph.search_similar, node_id=two.id, name="text")
 
 
 async def test_nodes_reset_and_deleted(world, graph):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -114,11 +113,8 @@ async def test_a_node_goes_with_all_that_hangs_on_it_and_nothing_else(graph: Gra
         for node_id in (doomed, neighbours[0]):
             await to.SetNodeIO(pb.SetNodeIORequest(node_id=node_id, input_json="1"))
             await to.UpdateNodeStatus(pb.UpdateNodeStatusRequest(node_id=node_id, status="Running"))
-    await database.tenant(DEFAULT_TENANT_ID).query(
-        "INSERT INTO entity.embedding (tenant_id, owner_kind, owner_id, name, dimension, vector)"
-        " SELECT %s, 'node', unnest(%s::uuid[]), 'summary', 2, '[1,2]'",
-        (DEFAULT_TENANT_ID, [uuid.UUID(doomed), uuid.UUID(neighbours[0])]),
-    )
+    for node_id in (doomed, neighbours[0]):
+        await graph.UpsertEmbedding(pb.UpsertEmbeddingRequest(node_id=node_id, vector=[1, 2]))
 
     assert await delete_node(graph, doomed) == 5
 
@@ -180,12 +176,13 @@ async def test_a_node_that_is_deleted_while_edges_are_written_leaves_none_behind
     calls = [tolerant(graph.write(edge(hub, spoke))) for hub in hubs for spoke in spokes[:8]]
     calls += [tolerant(delete_node(graph, hub)) for hub in hubs]
     calls += [tolerant(graph.SetNodeIO(pb.SetNodeIORequest(node_id=hub, input_json="1"))) for hub in hubs]
+    calls += [tolerant(graph.UpsertEmbedding(pb.UpsertEmbeddingRequest(node_id=hub, vector=[1]))) for hub in hubs]
     answers = await asyncio.gather(*calls)
 
     errors = {type(answer) for answer in answers if isinstance(answer, ContextGraphError)}
     assert errors <= {NodeNotFound}
     left = await counts(database)
-    assert (left["node"], left["edge"], left["node_io"]) == (40, 0, 0)
+    assert left == {"node": 40, "edge": 0, "node_io": 0, "progress": 0, "embedding": 0}
 
 
 async def test_two_that_delete_each_others_neighbour_do_not_wait_for_each_other(graph: Graph, database: Database):

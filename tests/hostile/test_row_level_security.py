@@ -34,10 +34,6 @@ OPEN = {
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
-    "entity.embedding": (
-        "owner_kind, owner_id, name, dimension, vector",
-        "'node', (SELECT id FROM entity.node LIMIT 1), 'text', 1, '[1]'",
-    ),
 }
 
 

@@ -35,6 +35,7 @@ class Things:
     edge_id: str
     external_id: str
     node_name: str
+    embedding_name: str
     record_id: str
     blob_record_id: str
     blob_key: str
@@ -58,6 +59,7 @@ def invented() -> Things:
         edge_id=str(new_id()),
         external_id=f"external {label}",
         node_name=f"node {label}",
+        embedding_name=f"embedding {label}",
         record_id=str(new_id()),
         blob_record_id=str(new_id()),
         blob_key=f"blob_{label}",
@@ -110,6 +112,14 @@ def seeded(client: Client, key: object) -> Things:
                 node_id=t.child_id, type=graph.ENVELOPE_TYPE_VALUE, sub_type=SECRET, value_json=value_json
             ),
         )
+    for name in (t.embedding_name, "second"):  # two, so that a list of them has two pages
+        done(
+            "UpsertEmbedding",
+            graph.UpsertEmbeddingRequest(
+                node_id=t.node_id, name=name, vector=[1, 0.5], model=SECRET, metadata_json=f'{{"note": "{SECRET}"}}'
+            ),
+        )
+    done("UpsertEmbedding", graph.UpsertEmbeddingRequest(node_id=t.child_id, name=t.embedding_name, vector=[1, 1]))
     record = {
         "entity_node_id": t.node_id,
         "memory_type": "data/json",
@@ -252,6 +262,24 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         graph.ListProgressRequest(node_id=t.child_id, types=[graph.ENVELOPE_TYPE_STATUS], descending=True),
     ],
     "ClearProgress": lambda t: [graph.ClearProgressRequest(node_id=t.child_id)],
+    "UpsertEmbedding": lambda t: [
+        graph.UpsertEmbeddingRequest(
+            node_id=t.node_id, name=t.embedding_name, vector=[0.5, 1], text_sha256="0" * 64, metadata_json='{"a": 1}'
+        )
+    ],
+    "DeleteEmbedding": lambda t: [graph.DeleteEmbeddingRequest(node_id=t.node_id, name=t.embedding_name)],
+    "ListEmbeddings": lambda t: [graph.ListEmbeddingsRequest(node_id=t.node_id, with_vectors=True)],
+    "SearchSimilar": lambda t: [
+        graph.SearchSimilarRequest(node_id=t.child_id, name=t.embedding_name, similarity_min=0.5),
+        graph.SearchSimilarRequest(
+            vector=[1, 1],
+            name=t.embedding_name,
+            metadata_contains_json=f'{{"note": "{SECRET}"}}',
+            node_types=["Session"],
+            include_archived=True,
+            limit=5,
+        ),
+    ],
     "GetEdge": lambda t: [graph.GetEdgeRequest(edge_id=t.edge_id)],
     "BatchGetEdges": lambda t: [graph.BatchGetEdgesRequest(edge_ids=[t.edge_id])],
     "UpdateEdgeData": lambda t: [

@@ -117,6 +117,12 @@ class EdgeNotFound(NotFound):
     reason = "EDGE_NOT_FOUND"
 
 
+class EmbeddingNotFound(NotFound):
+    """The node has no embedding of this name."""
+
+    reason = "EMBEDDING_NOT_FOUND"
+
+
 class RecordNotFound(NotFound):
     """No working memory record has this id."""
 

@@ -290,6 +290,55 @@ class AppendedEnvelope(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Embedding(_Value):
+    """A named vector of a node."""
+
+    node_id: str
+    name: str
+    dimension: int
+    model: str = ""
+    text_sha256: str = ""  # of the text that it was made of; empty: unknown
+    metadata_json: str = "{}"
+    created_at: datetime
+    vector: tuple[float, ...] = field(default=(), repr=False)  # rounded to half precision; empty unless asked for
+    _metadata: Any = _cached()
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        if self._metadata is None:
+            object.__setattr__(self, "_metadata", json.loads(self.metadata_json or "{}"))
+        metadata: dict[str, Any] = self._metadata
+        return metadata
+
+    @classmethod
+    def from_proto(cls, embedding: graph_pb.Embedding) -> Embedding:
+        """Return the value of a message."""
+        return cls(
+            node_id=embedding.node_id,
+            name=embedding.name,
+            dimension=embedding.dimension,
+            model=embedding.model,
+            text_sha256=embedding.text_sha256,
+            metadata_json=embedding.metadata_json,
+            created_at=_time(embedding.created_at),
+            vector=tuple(embedding.vector),
+        )
+
+
+class SimilarNode(NamedTuple):
+    """What `search_similar` found."""
+
+    node: Node
+    similarity: float  # the cosine, -1 to 1
+
+    @classmethod
+    def from_proto(cls, similar: graph_pb.SimilarNode) -> SimilarNode:
+        """Return the value of a message."""
+        return cls(node=Node.from_proto(similar.node), similarity=similar.similarity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TraversedNode(_Value):
     """A node and how a walk reached it."""
 

@@ -222,6 +222,18 @@ def ids(field: str, values: Iterable[Id]) -> list[str]:
     return [str(value) for value in values]
 
 
+def vector(field: str, values: Iterable[float]) -> list[float]:
+    """Return the values of a vector.
+
+    Raises:
+        InvalidArgument: one is no number.
+    """
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(f"{field} is no list of numbers: {error}", field=field) from None
+
+
 def traverse_request(
     start: Id | Iterable[Id],
     *,

@@ -62,6 +62,7 @@ from contextgraph.values import (
     ChatMessage,
     Edge,
     EdgeBatch,
+    Embedding,
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
@@ -71,6 +72,7 @@ from contextgraph.values import (
     NodeIO,
     Record,
     RecordAction,
+    SimilarNode,
     TraversedNode,
     Upload,
     WrittenGraph,
@@ -681,6 +683,129 @@ class AsyncEntityClient(_AsyncClient):
         request = graph_pb.ClearProgressRequest(node_id=messages.to_id(node_id))
         response: graph_pb.ClearProgressResponse = await self.call("ClearProgress", request, timeout_s=timeout_s)
         return response.envelopes_deleted
+
+    async def upsert_embedding(
+        self,
+        node_id: Id,
+        vector: Iterable[float],
+        *,
+        name: str = "",
+        model: str = "",
+        text_sha256: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+    ) -> Embedding:
+        """Write a vector of a node under a name, in the place of the one before, and return what is known of it.
+
+        Args:
+            node_id: Which.
+            vector: 1 to 4,000 numbers; as many as the other vectors of the name in the node's graph have. A list, or
+                anything that yields numbers, such as an array of numpy.
+            name: Empty: "default".
+            model: The model that made it.
+            text_sha256: Of the text that it was made of, to see later whether it is out of date.
+            metadata: A JSON object to filter by, up to 64 KiB.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+            InvalidArgument: the vector has another dimension, or cannot be stored in half precision.
+        """
+        request = graph_pb.UpsertEmbeddingRequest(
+            node_id=messages.to_id(node_id),
+            name=name,
+            vector=messages.vector("vector", vector),
+            model=model,
+            text_sha256=text_sha256,
+            metadata_json=messages.to_object("metadata_json", metadata),
+        )
+        response: graph_pb.UpsertEmbeddingResponse = await self.call("UpsertEmbedding", request, timeout_s=timeout_s)
+        return Embedding.from_proto(response.embedding)
+
+    async def delete_embedding(self, node_id: Id, name: str = "", *, timeout_s: float | None = None) -> None:
+        """Delete a vector of a node; an empty name is "default".
+
+        Raises:
+            NodeNotFound: there is no such node.
+            EmbeddingNotFound: it has none of the name; also when the first attempt of this call deleted it and its
+                answer was lost.
+        """
+        request = graph_pb.DeleteEmbeddingRequest(node_id=messages.to_id(node_id), name=name)
+        await self.call("DeleteEmbedding", request, timeout_s=timeout_s)
+
+    async def list_embeddings(
+        self, node_id: Id, *, with_vectors: bool = False, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[Embedding, None]:
+        """Yield the vectors of a node by their names, following the pages.
+
+        Args:
+            node_id: Which.
+            with_vectors: Bring the values along.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeNotFound: there is none.
+        """
+        request = graph_pb.ListEmbeddingsRequest(
+            node_id=messages.to_id(node_id), with_vectors=with_vectors, page_size=page_size
+        )
+        while True:
+            page: graph_pb.ListEmbeddingsResponse = await self.call("ListEmbeddings", request, timeout_s=timeout_s)
+            for embedding in page.embeddings:
+                yield Embedding.from_proto(embedding)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def search_similar(
+        self,
+        vector: Iterable[float] = (),
+        *,
+        node_id: Id | None = None,
+        name: str = "",
+        graph_name: str = "",
+        similarity_min: float | None = None,
+        metadata_contains: Mapping[str, Any] | None = None,
+        node_types: Iterable[str] = (),
+        include_archived: bool = False,
+        limit: int = 0,
+        timeout_s: float | None = None,
+    ) -> list[SimilarNode]:
+        """Return the nodes whose vectors are most like one, the most similar first. No similar node is missed.
+
+        Args:
+            vector: To compare with; or name a node.
+            node_id: The node whose vector to compare with. It is left out itself.
+            name: Of the vectors. Empty: "default".
+            graph_name: Of a search by vector. Empty: "default". A search by a node looks in the node's graph.
+            similarity_min: The least cosine, -1 to 1. None: any.
+            metadata_contains: Compare only with vectors whose metadata contain this.
+            node_types: Either type name. Empty: all.
+            include_archived: Return archived nodes, too.
+            limit: Nodes to return; 0: 10. At most 1,000.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            EmbeddingNotFound: the node has no vector of the name.
+            InvalidArgument: the vector has another dimension than the stored ones.
+            LimitExceeded: there are more than 100,000 vectors to compare with.
+            AnswerTooLarge: the nodes are over 4 MiB together; ask for fewer.
+        """
+        request = graph_pb.SearchSimilarRequest(
+            vector=messages.vector("vector", vector),
+            node_id=messages.to_id(node_id),
+            graph_name=graph_name,
+            name=name,
+            similarity_min=similarity_min,
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            node_types=messages.texts("node_types", node_types),
+            include_archived=include_archived,
+            limit=limit,
+        )
+        response: graph_pb.SearchSimilarResponse = await self.call("SearchSimilar", request, timeout_s=timeout_s)
+        return [SimilarNode.from_proto(similar) for similar in response.nodes]
 
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Return one edge.

@@ -499,6 +499,116 @@ class ClearProgressResponse(_message.Message):
     envelopes_deleted: int
     def __init__(self, envelopes_deleted: _Optional[int] = ...) -> None: ...
 
+class Embedding(_message.Message):
+    __slots__ = ("node_id", "name", "dimension", "model", "text_sha256", "metadata_json", "created_at", "vector")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TEXT_SHA256_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    name: str
+    dimension: int
+    model: str
+    text_sha256: str
+    metadata_json: str
+    created_at: _timestamp_pb2.Timestamp
+    vector: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., dimension: _Optional[int] = ..., model: _Optional[str] = ..., text_sha256: _Optional[str] = ..., metadata_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., vector: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class UpsertEmbeddingRequest(_message.Message):
+    __slots__ = ("node_id", "name", "vector", "model", "text_sha256", "metadata_json")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    TEXT_SHA256_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    name: str
+    vector: _containers.RepeatedScalarFieldContainer[float]
+    model: str
+    text_sha256: str
+    metadata_json: str
+    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., vector: _Optional[_Iterable[float]] = ..., model: _Optional[str] = ..., text_sha256: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+
+class UpsertEmbeddingResponse(_message.Message):
+    __slots__ = ("embedding",)
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    embedding: Embedding
+    def __init__(self, embedding: _Optional[_Union[Embedding, _Mapping]] = ...) -> None: ...
+
+class DeleteEmbeddingRequest(_message.Message):
+    __slots__ = ("node_id", "name")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    name: str
+    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DeleteEmbeddingResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListEmbeddingsRequest(_message.Message):
+    __slots__ = ("node_id", "with_vectors", "page_size", "page_token")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    WITH_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    with_vectors: bool
+    page_size: int
+    page_token: str
+    def __init__(self, node_id: _Optional[str] = ..., with_vectors: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListEmbeddingsResponse(_message.Message):
+    __slots__ = ("embeddings", "next_page_token")
+    EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    embeddings: _containers.RepeatedCompositeFieldContainer[Embedding]
+    next_page_token: str
+    def __init__(self, embeddings: _Optional[_Iterable[_Union[Embedding, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class SearchSimilarRequest(_message.Message):
+    __slots__ = ("vector", "node_id", "graph_name", "name", "similarity_min", "metadata_contains_json", "node_types", "include_archived", "limit")
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_MIN_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    NODE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    vector: _containers.RepeatedScalarFieldContainer[float]
+    node_id: str
+    graph_name: str
+    name: str
+    similarity_min: float
+    metadata_contains_json: str
+    node_types: _containers.RepeatedScalarFieldContainer[str]
+    include_archived: bool
+    limit: int
+    def __init__(self, vector: _Optional[_Iterable[float]] = ..., node_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., name: _Optional[str] = ..., similarity_min: _Optional[float] = ..., metadata_contains_json: _Optional[str] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., limit: _Optional[int] = ...) -> None: ...
+
+class SearchSimilarResponse(_message.Message):
+    __slots__ = ("nodes",)
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[SimilarNode]
+    def __init__(self, nodes: _Optional[_Iterable[_Union[SimilarNode, _Mapping]]] = ...) -> None: ...
+
+class SimilarNode(_message.Message):
+    __slots__ = ("node", "similarity")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    node: Node
+    similarity: float
+    def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., similarity: _Optional[float] = ...) -> None: ...
+
 class GetEdgeRequest(_message.Message):
     __slots__ = ("edge_id",)
     EDGE_ID_FIELD_NUMBER: _ClassVar[int]

@@ -124,6 +124,26 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.FromString,
                 _registered_method=True)
+        self.UpsertEmbedding = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/UpsertEmbedding',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingResponse.FromString,
+                _registered_method=True)
+        self.DeleteEmbedding = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/DeleteEmbedding',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingResponse.FromString,
+                _registered_method=True)
+        self.ListEmbeddings = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ListEmbeddings',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsResponse.FromString,
+                _registered_method=True)
+        self.SearchSimilar = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/SearchSimilar',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.FromString,
+                _registered_method=True)
         self.GetEdge = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/GetEdge',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
@@ -329,6 +349,47 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpsertEmbedding(self, request, context):
+        """Writes a vector of a node under a name, in the place of the one that it has under it. Vectors are stored in half
+        precision, and all of one name in one graph have one dimension: it is that of the first.
+
+        Reasons: NODE_NOT_FOUND, INVALID_ARGUMENT (another dimension, none, or over 4,000; NaN, infinity, a value past half
+        precision, or all zero), LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteEmbedding(self, request, context):
+        """Deletes a vector of a node.
+
+        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (a repeat, too: nothing is left).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEmbeddings(self, request, context):
+        """Lists the vectors of a node by their names, without their values unless asked. Reasons: NODE_NOT_FOUND,
+        INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchSimilar(self, request, context):
+        """Finds the nodes whose vectors of one name are most like a given vector, or like another node's, by cosine; the most
+        similar first, then by id. Exact: every vector of that name in the graph is compared with, so none is missed.
+        Like a walk, a search by a node stays in the node's graph and context, and the node itself is left out.
+
+        Reasons: NODE_NOT_FOUND, EMBEDDING_NOT_FOUND (the node has none of the name), INVALID_ARGUMENT (as of
+        UpsertEmbedding), LIMIT_EXCEEDED (over 100,000 vectors to compare with: narrow them by their metadata),
+        ANSWER_TOO_LARGE (over 4 MiB: ask for fewer).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetEdge(self, request, context):
         """Reads one edge. Reasons: EDGE_NOT_FOUND.
         """
@@ -477,6 +538,26 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.ClearProgress,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.SerializeToString,
+            ),
+            'UpsertEmbedding': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpsertEmbedding,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingResponse.SerializeToString,
+            ),
+            'DeleteEmbedding': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteEmbedding,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingResponse.SerializeToString,
+            ),
+            'ListEmbeddings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEmbeddings,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsResponse.SerializeToString,
+            ),
+            'SearchSimilar': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchSimilar,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.SerializeToString,
             ),
             'GetEdge': grpc.unary_unary_rpc_method_handler(
                     servicer.GetEdge,
@@ -973,6 +1054,114 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/ClearProgress',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressRequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ClearProgressResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpsertEmbedding(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/UpsertEmbedding',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.UpsertEmbeddingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteEmbedding(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/DeleteEmbedding',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.DeleteEmbeddingResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEmbeddings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ListEmbeddings',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEmbeddingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchSimilar(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/SearchSimilar',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.FromString,
             options,
             channel_credentials,
             insecure,

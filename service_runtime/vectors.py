@@ -1,0 +1,43 @@
+"""Vectors of callers, checked where they come in.
+
+They are stored in half precision and compared by their angle. What rounds to infinity there cannot be stored, and what
+rounds to zero everywhere has no angle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from contextgraph.errors import InvalidArgument
+
+DIMENSION_MAX = 4000  # of pgvector's indexes over half-precision vectors
+
+_HALF_INFINITE = 65520.0  # the least that rounds to infinity
+_HALF_ZERO = 2.0**-25  # the most that rounds to zero
+
+
+def check_vector(field: str, values: Sequence[float], *, dimension: int | None = None) -> None:
+    """Refuse a vector that cannot be stored and compared.
+
+    Args:
+        field: Path of the field in its request, for the error.
+        values: Its numbers.
+        dimension: How many they must be. None: 1 to `DIMENSION_MAX`.
+
+    Raises:
+        InvalidArgument: with what is wrong.
+    """
+    problem = ""
+    if dimension is not None and len(values) != dimension:
+        problem = f"has {len(values)} values, not {dimension}"
+    elif not 1 <= len(values) <= DIMENSION_MAX:
+        problem = f"has {len(values)} values, not 1 to {DIMENSION_MAX}"
+    elif not all(map(math.isfinite, values)):
+        problem = "has a value that is not finite"
+    elif any(abs(value) >= _HALF_INFINITE for value in values):
+        problem = "has a value past half precision"
+    elif all(abs(value) <= _HALF_ZERO for value in values):
+        problem = "is zero, which has no direction"
+    if problem:
+        raise InvalidArgument(f"{field} {problem}", field=field)
