@@ -69,6 +69,12 @@ WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
 RETURNING {_COLUMNS}
 """  # noqa: S608
 
+_DELETE = f"""
+DELETE FROM context.mapping
+WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s AND name = %(name)s
+RETURNING {_COLUMNS}
+"""  # noqa: S608
+
 _COUNT = "SELECT count(*) AS mappings FROM context.mapping WHERE tenant_id = %(tenant_id)s AND app_id = %(app_id)s"
 
 # Last in its transaction, so that the row is locked for a moment only.
@@ -184,6 +190,19 @@ class MappingStore:
             return _stored(row), changed
 
         return await self._database.tenant(principal.tenant_id).transaction(write)
+
+    async def delete(self, principal: Principal, app_id: str, name: str) -> StoredMapping | None:
+        """Remove the mapping of that name from an app, and return it as it was; None if there is none."""
+        parameters = {"tenant_id": principal.tenant_id, "app_id": app_id, "name": name}
+
+        async def remove(transaction: Transaction) -> StoredMapping | None:
+            rows = await transaction.query(_DELETE, parameters)
+            if not rows:
+                return None
+            await transaction.query(_BUMP)
+            return _stored(rows[0])
+
+        return await self._database.tenant(principal.tenant_id).transaction(remove)
 
     async def revision(self) -> int:
         """Return the number that grows with every change of any mapping."""

@@ -30,6 +30,7 @@ from contextgraph.errors import (
     InvalidArgument,
     InvalidPageToken,
     MappingBroken,
+    MappingBuiltIn,
     MappingExists,
     MappingNotFound,
     PermissionDenied,
@@ -66,7 +67,7 @@ class _Found:
 
 
 class MappingRegistry:
-    """Finds, lists and registers mappings; one a process."""
+    """Finds, lists, registers and removes mappings; one a process."""
 
     def __init__(self, store: MappingStore, limits: HistoryLimits = DEFAULTS) -> None:
         self._store = store
@@ -157,14 +158,9 @@ class MappingRegistry:
             MappingExists: other rules have the name, or it is built in.
             PermissionDenied: the key is bound to other apps.
         """
-        check_text("mapping_name", name, chars_max=self._limits.name_chars_max, required=True)
-        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        scope = self._own_scope(principal, app_id, name)
         if rules_version < 0:
             raise InvalidArgument("rules_version is negative", field="rules_version")
-        scopes = _scopes(principal, app_id)
-        scope = scopes[0]
-        if app_id and scope != app_id:
-            raise PermissionDenied("the key is bound to other apps", app_id=app_id)
         if built_in(name) is not None:
             raise MappingExists(
                 f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
@@ -176,6 +172,24 @@ class MappingRegistry:
         if changed:
             self._forget()
         return (await self._compile(principal, stored)).listed, changed
+
+    async def delete(self, principal: Principal, app_id: str, name: str) -> Listed:
+        """Remove a mapping from the scope that `register` would write it to, and return it as it was.
+
+        Raises:
+            InvalidArgument, LimitExceeded: `app_id` or `name` cannot be one.
+            MappingNotFound: there is none in this scope; the error names the apps that have the name.
+            MappingBuiltIn: it cannot be removed.
+            PermissionDenied: the key is bound to other apps.
+        """
+        scope = self._own_scope(principal, app_id, name)
+        if built_in(name) is not None:
+            raise MappingBuiltIn(f"{name!r} is built in; it cannot be removed", mapping_name=name)
+        stored = await self._store.delete(principal, scope, name)
+        if stored is None:
+            raise await self._not_found(principal, name)
+        self._forget()
+        return (await self._compile(principal, stored)).listed
 
     async def keep_current(self) -> None:
         """Forget what was found whenever any mapping changed; runs until it is cancelled."""
@@ -264,6 +278,15 @@ class MappingRegistry:
         visible = [app for app in apps if not principal.app_ids or app in principal.app_ids or not app]
         where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""
         return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))
+
+    def _own_scope(self, principal: Principal, app_id: str, name: str) -> str:
+        """Return the one scope that a mapping of this name is written to."""
+        check_text("mapping_name", name, chars_max=self._limits.name_chars_max, required=True)
+        check_text("app_id", app_id, chars_max=self._limits.name_chars_max)
+        scope = _scopes(principal, app_id)[0]
+        if app_id and scope != app_id:
+            raise PermissionDenied("the key is bound to other apps", app_id=app_id)
+        return scope
 
     def _forget(self) -> None:
         self._found = OrderedDict()

@@ -87,6 +87,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         )
         return pb.ListMappingsResponse(mappings=map(mappings.mapping, listed), next_page_token=next_page_token)
 
+    async def DeleteMapping(self, request: pb.DeleteMappingRequest, context: object) -> pb.DeleteMappingResponse:
+        """Remove a mapping."""
+        listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
+        return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
+
 
 def _question(request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> Question:
     return Question(

@@ -62,6 +62,13 @@ def test_GetMapping_answers_what_is_registered(grpc_stub, mapping):
     assert grpc_stub.GetMapping(request, metadata=METADATA).mapping == mapping
 
 
+def test_DeleteMapping_removes_it(grpc_stub, mapping):
+    request = pb.DeleteMappingRequest(mapping_name=mapping.mapping_name)
+    assert grpc_stub.DeleteMapping(request, metadata=METADATA).mapping == mapping
+    listed = grpc_stub.ListMappings(pb.ListMappingsRequest(page_size=1000), metadata=METADATA)
+    assert mapping.mapping_name not in {each.mapping_name for each in listed.mappings}
+
+
 def test_ListMappings_marks_the_built_in_ones(grpc_stub, mapping):
     answer = grpc_stub.ListMappings(pb.ListMappingsRequest(page_size=1000), metadata=METADATA)
     found = {each.mapping_name: each.built_in for each in answer.mappings}

@@ -17,6 +17,7 @@ from contextgraph.errors import (
     ExternalIdTaken,
     InvalidArgument,
     MappingExists,
+    MappingNotFound,
     NodeNotFound,
     RecordArchived,
     RecordHasNoBlob,
@@ -362,6 +363,10 @@ async def test_mappings(world, graph, context):
     await world.run(graph.create_edge, person.id, line.id, "Says")
     history = await world.run(context.chat_history, person.id, mapping_name="said", app_id="shop")
     assert [(message.role, message.content, message.node_id) for message in history] == [("user", "hello", line.id)]
+
+    assert await world.run(context.delete_mapping, "said", app_id="shop") == mapping
+    with pytest.raises(MappingNotFound):
+        await world.run(context.get_mapping, "said", app_id="shop")
 
 
 async def test_tenants_do_not_meet(world, graph, context):

@@ -21,6 +21,7 @@ from contextgraph.errors import (
     InvalidArgument,
     InvalidPageToken,
     LimitExceeded,
+    MappingBuiltIn,
     MappingExists,
     MappingNotFound,
 )
@@ -307,6 +308,68 @@ async def test_a_change_reaches_another_replica_within_a_second(
             await asyncio.sleep(0.01)
 
         assert time.monotonic() - changed_at < 1.5  # half a second's poll, on a busy machine
+
+
+async def delete(stub: ChatHistoryStub, name: str = "mine", metadata: object = METADATA, **fields: object):
+    return await stub.DeleteMapping(pb.DeleteMappingRequest(mapping_name=name, **fields), metadata=metadata)
+
+
+async def test_a_deleted_mapping_is_answered_as_it_was_and_is_gone_from_its_scope_only(stub: ChatHistoryStub):
+    await register(stub, rules=rules("'shared'"))
+    registered = await register(stub, app_id="app")
+
+    deleted = await delete(stub, app_id="app")
+
+    assert deleted.mapping == registered.mapping
+    left = await stub.GetMapping(pb.GetMappingRequest(app_id="app", mapping_name="mine"), metadata=METADATA)
+    assert left.mapping.app_id == ""  # what the name means now
+    error = await failure(delete(stub, app_id="app"))
+    assert (type(error), error.metadata["apps"]) == (MappingNotFound, "")
+    assert (await register(stub, app_id="app")).mapping.version == 1
+
+
+async def test_what_is_built_in_cannot_be_deleted(stub: ChatHistoryStub):
+    for name in built_in_names():
+        assert type(await failure(delete(stub, name))) is MappingBuiltIn
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [({"name": ""}, "mapping_name"), ({"name": "a\0"}, "mapping_name"), ({"app_id": "a\0"}, "app_id")],
+)
+async def test_what_cannot_be_a_name_cannot_be_deleted(stub: ChatHistoryStub, fields: dict[str, str], field: str):
+    error = await failure(delete(stub, **fields))
+
+    assert [violation.field for violation in error.violations] == [field]
+
+
+async def test_another_tenant_deletes_nothing(stub: ChatHistoryStub):
+    await register(stub)
+
+    assert type(await failure(delete(stub, metadata=OTHERS))) is MappingNotFound
+    assert (await stub.GetMapping(pb.GetMappingRequest(mapping_name="mine"), metadata=METADATA)).mapping.version == 1
+
+
+async def test_a_deletion_reaches_another_replica_within_a_second(
+    stub: ChatHistoryStub, services: Addresses, context_settings, callers
+):
+    async with AsyncExitStack() as stack:
+        settings = context_settings.model_copy(update={"entity_service_url": services.entity})
+        port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
+        replica = ChatHistoryStub(await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{port}")))
+        request = pb.GetMappingRequest(mapping_name="mine")
+        await register(stub)
+        assert (await replica.GetMapping(request, metadata=METADATA)).mapping.version == 1
+
+        await delete(stub)
+        deleted_at = time.monotonic()
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            while True:
+                await replica.GetMapping(request, metadata=METADATA)
+                await asyncio.sleep(0.01)
+
+        assert type(raised(caught.value)) is MappingNotFound
+        assert time.monotonic() - deleted_at < 1.5  # half a second's poll, on a busy machine
 
 
 async def test_a_mapping_that_no_longer_compiles_is_listed_as_broken(stub: ChatHistoryStub, urls: Urls):

@@ -383,6 +383,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         ),
     ],
     "GetMapping": lambda t: [history.GetMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
+    "DeleteMapping": lambda t: [history.DeleteMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
     "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
 }
 

@@ -264,6 +264,12 @@ class MappingBroken(FailedPrecondition):
     reason = "MAPPING_BROKEN"
 
 
+class MappingBuiltIn(FailedPrecondition):
+    """The mapping is built in: it cannot be removed."""
+
+    reason = "MAPPING_BUILT_IN"
+
+
 class OutOfRange(ContextGraphError):
     """A position lies past the end."""
 

@@ -1781,6 +1781,21 @@ class ContextClient(_Client):
         response: history_pb.GetMappingResponse = self.call("GetMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
+    def delete_mapping(
+        self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None
+    ) -> ChatMapping:
+        """Remove a mapping from the app that it was registered in, and return it as it was.
+
+        Raises:
+            MappingNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
+            MappingBuiltIn: it cannot be removed.
+        """
+        request = history_pb.DeleteMappingRequest(
+            app_id=self._options.app_id if app_id is None else app_id, mapping_name=mapping_name
+        )
+        response: history_pb.DeleteMappingResponse = self.call("DeleteMapping", request, timeout_s=timeout_s)
+        return ChatMapping.from_proto(response.mapping)
+
     def list_mappings(
         self, *, app_id: str = "", page_size: int = 0, timeout_s: float | None = None
     ) -> Generator[ChatMapping, None, None]:

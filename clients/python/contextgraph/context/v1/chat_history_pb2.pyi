@@ -192,3 +192,17 @@ class ListMappingsResponse(_message.Message):
     mappings: _containers.RepeatedCompositeFieldContainer[Mapping]
     next_page_token: str
     def __init__(self, mappings: _Optional[_Iterable[_Union[Mapping, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class DeleteMappingRequest(_message.Message):
+    __slots__ = ("app_id", "mapping_name")
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    app_id: str
+    mapping_name: str
+    def __init__(self, app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ...) -> None: ...
+
+class DeleteMappingResponse(_message.Message):
+    __slots__ = ("mapping",)
+    MAPPING_FIELD_NUMBER: _ClassVar[int]
+    mapping: Mapping
+    def __init__(self, mapping: _Optional[_Union[Mapping, _Mapping]] = ...) -> None: ...

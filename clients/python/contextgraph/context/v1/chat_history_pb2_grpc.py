@@ -60,6 +60,11 @@ class ChatHistoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
                 _registered_method=True)
+        self.DeleteMapping = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/DeleteMapping',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingResponse.FromString,
+                _registered_method=True)
 
 
 class ChatHistoryServicer:
@@ -114,6 +119,18 @@ class ChatHistoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteMapping(self, request, context):
+        """Removes a mapping from the one scope that it is registered in, and answers it as it was. Every replica forgets it within
+        a second; from then on its name means what it would have meant without it. An app that registers it at its start brings
+        it back.
+
+        Reasons: MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name; also when an attempt whose answer was lost
+        has removed it), MAPPING_BUILT_IN, PERMISSION_DENIED (the key is bound to other apps).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ChatHistoryServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -141,6 +158,11 @@ def add_ChatHistoryServicer_to_server(servicer, server):
                     servicer.ListMappings,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.SerializeToString,
+            ),
+            'DeleteMapping': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteMapping,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -279,6 +301,33 @@ class ChatHistory:
             '/contextgraph.context.v1.ChatHistory/ListMappings',
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteMapping(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/DeleteMapping',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingResponse.FromString,
             options,
             channel_credentials,
             insecure,
