@@ -1,0 +1,343 @@
+"""Condition trees: what a caller asks of rows, as one SQL expression with parameters.
+
+    {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{"name": {"$like": "a%"}}, {"tags": "new"}]}
+
+A tree names fields from a table (`Fields`) and paths into JSON documents. The SQL is made of the expressions of that
+table and of constants here; whatever the caller says, steps of paths too, is a parameter.
+
+The rules, which hold for every field:
+
+- A condition is true or false, never unknown: a comparison with what is not there is false. So `$ne`, `$nin` and
+  `$not`, which are negations of the others, are true of what is not there.
+- A value is compared with its own type. The type of a column is known, so a value of another type is an error. What
+  stands at a path into a document is known row by row only: another type there is different, and neither less nor
+  greater.
+- Texts compare by their code points, numbers by value (1 is 1.0), times as moments. `null` is JSON's null in a
+  document, and of a column "not there", as an empty text and an empty list of a column are.
+- A list of texts, such as tags, matches if one of its texts does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from uuid import UUID
+
+import orjson
+
+from contextgraph.errors import InvalidArgument, LimitExceeded
+from service_runtime.documents import parse_object
+from service_runtime.ids import parse_id
+
+CONDITION_BYTES_MAX = 64 * 1024
+DEPTH_MAX = 16  # of $and, $or and $not in each other
+COMPARISONS_MAX = 200
+VALUES_MAX = 1000  # of one list
+STEPS_MAX = 32  # of a path into a document
+PATTERN_CHARS_MAX = 1000
+
+_NESTING_MAX = 100  # of any JSON in it
+
+_NEGATED = {"$ne": "$eq", "$nin": "$in"}
+_ORDERS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_LIKES = {"$like": "LIKE", "$ilike": "ILIKE"}
+_OPERATORS = frozenset({"$eq", "$in", "$exists", *_ORDERS, *_LIKES})
+
+_SHOWN_CHARS_MAX = 100
+# What Postgres takes for the place of an element when a path comes to a list.
+_PLACE = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
+
+
+class FieldType(Enum):
+    """What a field holds; the value is the type in SQL."""
+
+    TEXT = "text"
+    NUMBER = "numeric"
+    TIME = "timestamptz"
+    BOOLEAN = "boolean"
+    ID = "uuid"
+    TEXTS = "text[]"
+    JSON = "jsonb"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, or an expression over columns, that callers may name."""
+
+    type: FieldType
+    sql: str
+    or_sql: str = ""  # a second one: a comparison holds if it holds of either
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A place in a JSON document; without steps the document itself."""
+
+    document_sql: str
+    steps: tuple[str, ...]
+
+    def sql(self, bindings: Bindings) -> str:
+        """Return the expression of the value there; SQL's null where nothing is."""
+        return f"({self.document_sql} #> {bindings.add(list(self.steps), 'text[]')})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """What callers may name: fields, and documents with the paths into them ("metadata.a.b")."""
+
+    columns: Mapping[str, Field]
+    documents: Mapping[str, str]  # the column of each
+
+    def find(self, name: str, *, at: str) -> Field | Path:
+        """Return what `name` means.
+
+        Args:
+            name: As a caller wrote it.
+            at: Path of the name in its request, for the error.
+
+        Raises:
+            InvalidArgument: there is no such field.
+            LimitExceeded: the path is too long.
+        """
+        if name in self.columns:
+            return self.columns[name]
+        document, *steps = name.split(".")
+        if document not in self.documents:
+            known = ", ".join([*self.columns, *(f"{one}.*" for one in self.documents)])
+            raise InvalidArgument(f"{at} is no field; there are {known}", field=at)
+        if not all(steps):
+            raise InvalidArgument(f"{at} has an empty step", field=at)
+        _check_count(at, len(steps), STEPS_MAX)
+        return Path(self.documents[document], tuple(steps))
+
+
+class Bindings:
+    """The parameters of one statement, named in the order in which they come."""
+
+    def __init__(self, prefix: str = "value_") -> None:
+        self.values: dict[str, object] = {}
+        self._prefix = prefix
+
+    def add(self, value: object, sql_type: str) -> str:
+        """Return the placeholder of a value."""
+        name = f"{self._prefix}{len(self.values)}"
+        self.values[name] = value
+        return f"%({name})s::{sql_type}"
+
+
+def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> str:
+    """Return the SQL of a condition tree: an expression that is true of the rows that are meant, and of no others.
+
+    Args:
+        field: Name of the request's field; errors name the place in it: `where_json.$and[1].status.$in`.
+        text: The tree, a JSON object. Empty: all rows.
+        fields: What it may name.
+        bindings: Takes the values.
+
+    Raises:
+        InvalidArgument: it is no condition.
+        LimitExceeded: it is too large or too deep.
+    """
+    tree = parse_object(field, text, size_bytes_max=CONDITION_BYTES_MAX, nesting_max=_NESTING_MAX)
+    return _Compiler(fields, bindings).condition(tree, field, 1)
+
+
+class _Compiler:
+    """Compiles one tree.
+
+    Null stands for false: `_not`, the only one who could tell them apart, does not.
+    """
+
+    def __init__(self, fields: Fields, bindings: Bindings) -> None:
+        self._fields = fields
+        self._bindings = bindings
+        self._comparisons = 0
+
+    def condition(self, tree: object, at: str, depth: int) -> str:
+        if not isinstance(tree, dict):
+            raise InvalidArgument(f"{at} is not a JSON object", field=at)
+        _check_depth(at, depth)
+        return _all([self._entry(name, value, f"{at}.{_cut(name)}", depth) for name, value in tree.items()])
+
+    def _entry(self, name: str, value: object, at: str, depth: int) -> str:
+        if name == "$not":
+            return _not(self.condition(value, at, depth + 1))
+        if name in ("$and", "$or"):
+            if not isinstance(value, list) or not value:
+                raise InvalidArgument(f"{at} is not a list of conditions", field=at)
+            _check_count(at, len(value), COMPARISONS_MAX)
+            several = [self.condition(one, f"{at}[{place}]", depth + 1) for place, one in enumerate(value)]
+            return _all(several) if name == "$and" else _any(several)
+        if name.startswith("$"):
+            raise InvalidArgument(f"{at} is no operator; beside fields there are $and, $or and $not", field=at)
+        return self._of_field(self._fields.find(name, at=at), value, at, depth)
+
+    def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> str:
+        _check_depth(at, depth)
+        if not isinstance(value, dict) or not any(name.startswith("$") for name in value):
+            return self._comparison(field, "$eq", value, at)
+        return _all([self._operator(field, name, one, f"{at}.{_cut(name)}", depth) for name, one in value.items()])
+
+    def _operator(self, field: Field | Path, operator: str, value: object, at: str, depth: int) -> str:
+        if operator == "$not":
+            return _not(self._of_field(field, value, at, depth + 1))
+        if operator in _NEGATED:
+            return _not(self._comparison(field, _NEGATED[operator], value, at))
+        if operator not in _OPERATORS:
+            known = ", ".join(sorted([*_OPERATORS, *_NEGATED, "$not"]))
+            raise InvalidArgument(f"{at} is no operator; there are {known}", field=at)
+        if operator == "$exists" and value is False:
+            return _not(self._comparison(field, "$exists", True, at))
+        return self._comparison(field, operator, value, at)
+
+    def _comparison(self, field: Field | Path, operator: str, value: object, at: str) -> str:
+        self._comparisons += 1
+        _check_count("comparisons", self._comparisons, COMPARISONS_MAX)
+        if operator == "$in":
+            if not isinstance(value, list):
+                raise InvalidArgument(f"{at} is not a list", field=at)
+            _check_count(at, len(value), VALUES_MAX)
+        elif operator == "$exists" and value is not True:
+            raise InvalidArgument(f"{at} is neither true nor false", field=at)
+        elif operator in _LIKES:
+            _check_pattern(value, at)
+        if isinstance(field, Path):
+            return _of_path(field, operator, value, at, self._bindings)
+        expressions = [field.sql, field.or_sql] if field.or_sql else [field.sql]
+        return _any([_of_column(field.type, sql, operator, value, at, self._bindings) for sql in expressions])
+
+
+def _of_column(field_type: FieldType, sql: str, operator: str, value: object, at: str, bindings: Bindings) -> str:
+    is_list = field_type is FieldType.TEXTS
+    exists = f"{sql} <> ''" if field_type is FieldType.TEXT else f"{sql} <> '{{}}'" if is_list else f"{sql} IS NOT NULL"
+    if operator == "$exists":
+        return exists
+    if operator == "$eq" and value is None:
+        return _not(exists)
+    if operator in ("$eq", "$in"):
+        said = value if isinstance(value, list) and operator == "$in" else [value]
+        values = [_CONVERSIONS[field_type](one, at) for one in said if one is not None]
+        if is_list:
+            found = f"{sql} && {bindings.add(values, 'text[]')}"
+        elif operator == "$eq":
+            found = f"{sql} = {bindings.add(values[0], field_type.value)}"
+        else:
+            found = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
+        return _any([found, _not(exists)]) if None in said else found
+    if operator in _LIKES and field_type is FieldType.TEXT:
+        return f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}"
+    if operator in _ORDERS and field_type in (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME):
+        collation = ' COLLATE "C"' if field_type is FieldType.TEXT else ""
+        converted = bindings.add(_CONVERSIONS[field_type](value, at), field_type.value)
+        return f"{sql}{collation} {_ORDERS[operator]} {converted}"
+    raise InvalidArgument(f"{at}: a field that holds a {field_type.name.lower()} has no {operator}", field=at)
+
+
+def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> str:
+    found = path.sql(bindings)
+    if operator == "$exists":
+        return f"{found} IS NOT NULL"
+    if operator == "$in":
+        assert isinstance(value, list)
+        return f"{found} = ANY ({bindings.add([_json(one) for one in value], 'text[]')}::jsonb[])"
+    if operator == "$eq":
+        equal = f"{found} = {bindings.add(_json(value), 'jsonb')}"
+        if any(_PLACE.fullmatch(step) for step in path.steps):
+            return equal
+        for step in reversed(path.steps):
+            value = {step: value}
+        # What is equal is contained, and an index knows what contains it.
+        return f"({path.document_sql} @> {bindings.add(_json(value), 'jsonb')} AND {equal})"
+    if isinstance(value, str):
+        operator_sql = _LIKES.get(operator) or f'COLLATE "C" {_ORDERS[operator]}'
+        compared = f"({found} #>> '{{}}') {operator_sql} {bindings.add(value, 'text')}"
+        return f"(jsonb_typeof({found}) = 'string' AND {compared})"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        compared = f"{found} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
+        return f"(jsonb_typeof({found}) = 'number' AND {compared})"
+    raise InvalidArgument(f"{at} is neither a number nor a text", field=at)
+
+
+def _text(value: object, at: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{at} is not a text", field=at)
+    return value
+
+
+def _number(value: object, at: str) -> Decimal:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise InvalidArgument(f"{at} is not a number", field=at)
+    return Decimal(str(value))
+
+
+def _time(value: object, at: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(_text(value, at))
+        if time.tzinfo is None:
+            raise ValueError("which moment is meant depends on who reads it")
+        return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"{at} is not a time with a zone, such as 2026-01-31T12:00:00Z", field=at) from None
+
+
+def _boolean(value: object, at: str) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"{at} is neither true nor false", field=at)
+    return value
+
+
+def _id(value: object, at: str) -> UUID:
+    return parse_id(at, _text(value, at))
+
+
+_CONVERSIONS: dict[FieldType, Callable[[object, str], object]] = {
+    FieldType.TEXT: _text,
+    FieldType.NUMBER: _number,
+    FieldType.TIME: _time,
+    FieldType.BOOLEAN: _boolean,
+    FieldType.ID: _id,
+    FieldType.TEXTS: _text,
+}
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _not(condition: str) -> str:
+    return f"(({condition}) IS NOT TRUE)"
+
+
+def _all(conditions: Sequence[str]) -> str:
+    return f"({' AND '.join(conditions)})" if conditions else "TRUE"
+
+
+def _any(conditions: Sequence[str]) -> str:
+    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
+
+
+def _check_pattern(value: object, at: str) -> None:
+    pattern = _text(value, at)
+    _check_count(at, len(pattern), PATTERN_CHARS_MAX)
+    if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        raise InvalidArgument(f"{at} ends in a backslash, which has nothing to escape", field=at)
+
+
+def _check_depth(at: str, depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise LimitExceeded(f"conditions nest deeper than {DEPTH_MAX}", limit="depth", limit_max=DEPTH_MAX, value=depth)
+
+
+def _check_count(limit: str, count: int, count_max: int) -> None:
+    if count > count_max:
+        raise LimitExceeded(
+            f"{limit}: {count}; the limit is {count_max}", limit=limit, limit_max=count_max, value=count
+        )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _SHOWN_CHARS_MAX else f"{name[:_SHOWN_CHARS_MAX]}…"
