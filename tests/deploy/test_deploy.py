@@ -1,0 +1,129 @@
+"""What is deployed is valid, says nothing that the settings do not know, and runs as nobody in particular."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import context_service.settings
+import entity_service.settings
+from tests.conftest import Addresses
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+MANIFESTS = sorted(path for path in (DEPLOY / "kubernetes").glob("*.yaml") if path.name != "kustomization.yaml")
+BIN = Path(sys.executable).parent
+VARIABLES = {
+    name.upper()
+    for settings in (context_service.settings.Settings, entity_service.settings.Settings)
+    for name in settings.model_fields
+}
+OF_THE_IMAGES = {"HEALTH_ADDRESS", "POSTGRES_PASSWORD", "OWNER_PASSWORD", "SERVICE_PASSWORD"}
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    for path in MANIFESTS:
+        yield from yaml.safe_load_all(path.read_text("utf-8"))
+
+
+def pods() -> list[dict[str, Any]]:
+    return [
+        document["spec"]["template"]["spec"] for document in documents() if document["kind"] in ("Deployment", "Job")
+    ]
+
+
+def test_the_dockerfile_has_no_fault_that_a_linter_knows():
+    done = run(BIN / "hadolint", DEPLOY / "Dockerfile")
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_manifests_are_what_kubernetes_takes():
+    done = run(BIN / "kubernetes-validate", "--strict", *MANIFESTS)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(documents())) > 10
+
+
+def test_the_kustomization_names_every_manifest_but_the_example():
+    kustomization = yaml.safe_load((DEPLOY / "kubernetes/kustomization.yaml").read_text("utf-8"))
+
+    assert set(kustomization["resources"]) == {path.name for path in MANIFESTS} - {"secret.example.yaml"}
+
+
+def test_every_variable_is_one_that_the_settings_know():
+    compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))
+    named = {name for service in compose["services"].values() for name in service.get("environment", {})}
+    named |= {
+        line.partition("=")[0] for line in (DEPLOY / "kubernetes/settings.env").read_text("utf-8").splitlines() if line
+    }
+    named |= {name for document in documents() for name in document.get("stringData", {})}
+    image = (DEPLOY / "Dockerfile").read_text("utf-8")
+    named |= set(re.findall(r"^\s+([A-Z_]+)=", image, re.MULTILINE)) - {"PYTHONUNBUFFERED"}
+
+    assert len(named) > 15
+    assert named - OF_THE_IMAGES <= VARIABLES
+
+
+def test_no_container_is_root_or_may_become_it():
+    assert len(pods()) == 3
+    for pod in pods():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert "memory" in container["resources"]["limits"]
+
+
+def test_only_the_migration_has_the_owners_password():
+    with_owner = [
+        document["metadata"]["name"]
+        for document in documents()
+        if document["kind"] in ("Deployment", "Job") and "contextgraph-admin" in json.dumps(document)
+    ]
+
+    assert with_owner == ["migrate"]
+
+
+def test_a_replica_has_longer_to_end_than_its_calls_have():
+    drain_s = entity_service.settings.Settings.model_fields["drain_s"].default
+    sleeps_s = 3
+    for pod in pods():
+        if "terminationGracePeriodSeconds" in pod:
+            assert pod["terminationGracePeriodSeconds"] > drain_s + sleeps_s
+
+
+async def test_the_health_check_of_the_image_tells_serving_from_not(services: Addresses):
+    check = "service_runtime.healthcheck"
+
+    async def asked(*arguments: str) -> int:
+        return (await asyncio.to_thread(run, sys.executable, "-m", check, *arguments)).returncode
+
+    assert await asked(services.entity) == 0
+    assert await asked(services.entity, "liveness") == 0
+    assert await asked(services.context, "contextgraph.context.v1.WorkingMemory") == 0
+    assert await asked(services.entity, "no.such.Service") == 1
+    assert await asked("127.0.0.1:1") == 1
+    assert await asked() == 2
+
+
+@pytest.mark.parametrize("service", ["entity-service", "context-service"])
+def test_the_commands_of_the_manifests_are_those_of_the_package(service: str):
+    done = run(BIN / service, "serve", "--help")
+
+    assert done.returncode == 0
