@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,10 +21,13 @@ from context_service.settings import Settings
 from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
+from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
+from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
@@ -212,6 +215,45 @@ def _sweeper(settings: Settings, database: Database, storage: BlobStorage) -> Sw
         storage=storage,
         purges=_purges(settings),
         uploads=UploadStore(),
+    )
+
+
+async def copy_blobs(
+    settings: Settings, source: str, target: str, *, dry_run: bool, on_progress: Callable[[Copied], None]
+) -> Copied:
+    """Copy everything of one provider to another, of all tenants, for an operator.
+
+    Raises:
+        InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
+        UnsafeRole: as `running`.
+    """
+    async with _database(settings) as database, open_storage(settings) as storage:
+        mover = _mover(settings, storage)
+        copy = ProviderCopy(database, rows=StoredBlobs(), storage=storage, mover=mover)
+        return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
+
+
+async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
+    """Compare rows and stored bytes, of all tenants, for an operator.
+
+    Raises:
+        Unavailable: Postgres or a provider does not answer.
+        UnsafeRole, ProviderNotConfigured: as `running`.
+    """
+    async with _database(settings) as database, open_storage(settings) as storage:
+        check = Fsck(
+            database,
+            rows=StoredBlobs(),
+            storage=storage,
+            mover=_mover(settings, storage),
+            grace_s=settings.blob_delete_grace_s,
+        )
+        return await check.check(quick=quick, repair=repair, on_progress=on_progress)
+
+
+def _mover(settings: Settings, storage: BlobStorage) -> Mover:
+    return Mover(
+        Records(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
     )
 
 

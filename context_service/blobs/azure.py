@@ -113,7 +113,7 @@ class AzureBackend:
 
     async def create_container(self) -> None:
         """Make the container, if it is missing."""
-        with _our_errors(), suppress(BlobExists):
+        with suppress(BlobExists), _our_errors():
             await self._container.create_container()
 
     async def write(self, key: str, blocks: AsyncIterable[bytes]) -> None:

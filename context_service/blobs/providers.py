@@ -24,6 +24,14 @@ BACKENDS = {
     "local": "context_service.blobs.local",
 }
 
+# A provider whose own variable is set is opened also when new blobs go elsewhere: older ones stay readable.
+OWN_VARIABLES = {
+    "azure": "WORKING_MEMORY_STORAGE_ACCOUNT",
+    "gcs": "WORKING_MEMORY_GCS_BUCKET",
+    "s3": "WORKING_MEMORY_S3_BUCKET",
+    "local": "WORKING_MEMORY_STORAGE_PATH",
+}
+
 
 @asynccontextmanager
 async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
@@ -36,15 +44,20 @@ async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
     provider, decided_by = chosen_provider(settings)
     async with AsyncExitStack() as stack:
         backends = {provider: await _opened(stack, settings, provider)}
-        for other in configured_providers(settings):
-            if other in backends:
+        absent = {}
+        for other, variable in OWN_VARIABLES.items():
+            if other == provider:
+                continue
+            if not getattr(settings, variable.lower()):
+                absent[other] = f"set {variable}"
                 continue
             try:
                 backends[other] = await _opened(stack, settings, other)
             except ProviderNotConfigured as error:
+                absent[other] = error.message
                 _log.warning("older blobs cannot be read", extra={"provider": other, "error": str(error)})
         _log.info("blob storage", extra={"provider": provider, "decided_by": decided_by, "readable": sorted(backends)})
-        yield BlobStorage(backends, provider=provider, size_bytes_max=settings.blob_bytes_max)
+        yield BlobStorage(backends, provider=provider, size_bytes_max=settings.blob_bytes_max, absent=absent)
 
 
 def chosen_provider(settings: Settings) -> tuple[str, str]:
@@ -85,17 +98,6 @@ def chosen_provider(settings: Settings) -> tuple[str, str]:
             "WORKING_MEMORY_STORAGE_PROVIDER is required in production: where blobs go is not guessed"
         )
     return "local", "ENVIRONMENT"
-
-
-def configured_providers(settings: Settings) -> list[str]:
-    """Return the providers whose own variable is set: after a switch their blobs stay readable."""
-    own_variables = {
-        "azure": settings.working_memory_storage_account,
-        "gcs": settings.working_memory_gcs_bucket,
-        "s3": settings.working_memory_s3_bucket,
-        "local": settings.working_memory_storage_path,
-    }
-    return [provider for provider, value in own_variables.items() if value]
 
 
 async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> BlobBackend:

@@ -12,6 +12,7 @@ import hashlib
 import logging
 import re
 import secrets
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -176,12 +177,29 @@ class BlobStorage:
         backends: By provider name.
         provider: Where new blobs go.
         size_bytes_max: Of one blob.
+        absent: Why other providers are not among the backends, by their names.
     """
 
-    def __init__(self, backends: Mapping[str, BlobBackend], *, provider: str, size_bytes_max: int) -> None:
+    def __init__(
+        self,
+        backends: Mapping[str, BlobBackend],
+        *,
+        provider: str,
+        size_bytes_max: int,
+        absent: Mapping[str, str] | None = None,
+    ) -> None:
         self._backends = backends
+        self._absent = absent or {}
         self._size_bytes_max = size_bytes_max
         self.provider = provider
+
+    def towards(self, provider: str) -> BlobStorage:
+        """Return the same backends with another one for new blobs, of any size: for what is stored already."""
+        return BlobStorage(self._backends, provider=provider, size_bytes_max=sys.maxsize, absent=self._absent)
+
+    def providers(self) -> list[str]:
+        """Return the providers that can be read here."""
+        return list(self._backends)
 
     def new_key(self, tenant_id: UUID) -> str:
         """Return a key that was never used: nothing in it comes from a caller."""
@@ -292,20 +310,39 @@ class BlobStorage:
         backend = self._backend(blob.provider)
         return await backend.retries.call(lambda: backend.download_url(blob.key, download))
 
-    async def check(self) -> None:
-        """Ask the current provider for an answer: a health check.
+    async def check(self, provider: str = "") -> None:
+        """Ask a provider for an answer, the current one unless another is named: a health check.
 
         Raises:
             Unavailable: there is none.
+            ProviderNotConfigured: its settings are wrong, or it has none.
         """
-        await self._backend(self.provider).check()
+        await self._backend(provider or self.provider).check()
+
+    def list_pages(self, provider: str) -> AsyncGenerator[Sequence[BlobStat], None]:
+        """Yield all that is stored with a provider, unfinished writes included, in pages without an order.
+
+        Raises:
+            ProviderNotConfigured, Unavailable: at any page.
+        """
+        return self._backend(provider).list_pages("", unfinished=True)
+
+    async def is_stored(self, provider: str, key: str) -> bool:
+        """Tell whether there is anything under a key, an unfinished write included.
+
+        Raises:
+            ProviderNotConfigured, Unavailable: that is not known.
+        """
+        async with aclosing(self._backend(provider).list_pages(key, unfinished=True)) as pages:
+            return any([stat.key == key async for page in pages for stat in page])
 
     def _backend(self, provider: str) -> BlobBackend:
         try:
             return self._backends[provider]
         except KeyError:
+            why = self._absent.get(provider, "this version does not know it")
             raise ProviderNotConfigured(
-                f"the blob is with provider {provider}, which is not configured here", provider=provider
+                f"provider {provider} is not configured here: {why}", provider=provider
             ) from None
 
     async def _verified(

@@ -38,6 +38,7 @@ CREATE TABLE context.blob (
     key text NOT NULL,
     sha256 bytea,
     crc32c bytea,
+    damaged_at timestamp with time zone,
     CONSTRAINT blob_bytes_check CHECK (((state <> ALL (ARRAY['part'::text, 'live'::text])) OR ((sha256 IS NOT NULL) AND (crc32c IS NOT NULL)))),
     CONSTRAINT blob_due_check CHECK (((state = ANY (ARRAY['part'::text, 'live'::text])) = (due_at IS NULL))),
     CONSTRAINT blob_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'part'::text, 'live'::text, 'deleting'::text])))
@@ -226,7 +227,7 @@ ALTER TABLE ONLY context.upload
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
-CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE (state = 'live'::text);
+CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE ((state = 'live'::text) AND (damaged_at IS NULL));
 
 CREATE INDEX blob_due ON context.blob USING btree (tenant_id, due_at) WHERE (state <> 'live'::text);
 

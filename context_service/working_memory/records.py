@@ -276,11 +276,12 @@ _RENEW_BLOB = """
 UPDATE context.blob SET due_at = now() + %s WHERE tenant_id = %s AND id = %s AND state = 'writing' RETURNING id
 """
 
-# The lock keeps a sweeper from taking the blob until the record that needs it is committed.
+# The lock keeps a sweeper from taking the blob until the record that needs it is committed. One that `storage fsck` has
+# found damaged is left alone: this upload brings the bytes anew.
 _HOLD_SAME_CONTENT = """
 SELECT id FROM context.blob
 WHERE tenant_id = %(tenant_id)s AND provider = %(provider)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s
-    AND state = 'live'
+    AND state = 'live' AND damaged_at IS NULL
 FOR KEY SHARE
 """
 
