@@ -99,6 +99,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.context_service_port,
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
+            connection_age_s=settings.connection_age_s,
             tls=tls.files_of(settings),
         )
         # It checks the caller's own credential itself, and the caller's client retries: ours does neither.

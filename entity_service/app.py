@@ -102,6 +102,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             port=settings.entity_service_port,
             calls_max=settings.calls_max,
             drain_s=settings.drain_s,
+            connection_age_s=settings.connection_age_s,
             tls=tls.files_of(settings),
         )
         limits = limits_of(settings)

@@ -58,6 +58,7 @@ class ServerOptions:
     port: int  # 0: any free one
     calls_max: int
     drain_s: float  # how long running calls may take after SIGTERM
+    connection_age_s: float  # how long a connection takes new calls
     tls: TlsFiles | None = None  # None: plaintext
 
 
@@ -97,6 +98,11 @@ async def running(
             ("grpc.so_reuseport", 0),
             # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.
             ("grpc.http2.min_recv_ping_interval_without_data_ms", 20_000),
+            # Then the client connects again, perhaps to another replica; what is under way finishes on the old one.
+            ("grpc.max_connection_age_ms", int(options.connection_age_s * 1000)),
+            # A peer that vanished without a word is noticed, and its calls end.
+            ("grpc.keepalive_time_ms", 60_000),
+            ("grpc.keepalive_timeout_ms", 20_000),
         ],
     )
     for service in services:

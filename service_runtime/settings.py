@@ -73,6 +73,13 @@ class ServiceSettings(BaseSettings):
         0.01, ge=0, le=1, description="part of the traces that is kept, where the caller has not decided already"
     )
     calls_max: int = Field(1000, ge=1, description="calls under way at once; more are refused")
+    connection_age_s: float = Field(
+        600.0,
+        gt=0,
+        le=2_000_000,
+        description="seconds after which a client is asked to connect again, so that clients spread over new replicas; "
+        "calls under way finish",
+    )
     drain_s: float = Field(20.0, ge=0, description="seconds that running calls may take after SIGTERM")
     node_data_bytes_max: int = Field(
         1 * MIB, ge=1, description="data_json of a node or an edge; content_json of a record"

@@ -1,0 +1,53 @@
+"""Connections grow old, and nobody notices."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import entity_service.app
+from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
+from service_runtime import interceptors
+from tests.conftest import KEY
+
+
+async def test_a_client_connects_again_without_a_failed_call(entity_settings, callers, monkeypatch):
+    peers: set[str] = set()
+    around = interceptors.Border._around
+
+    def noting_around(self, method, context, **options):
+        peers.add(context.peer())
+        return around(self, method, context, **options)
+
+    monkeypatch.setattr(interceptors.Border, "_around", noting_around)
+    settings = entity_settings.model_copy(update={"connection_age_s": 0.5})
+    async with (
+        entity_service.app.running(settings, callers=callers) as port,
+        AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY, retries=0) as client,
+    ):
+        until, calls = time.monotonic() + 3, 0
+        while time.monotonic() < until:
+            await asyncio.gather(*(client.create_node("Session") for _ in range(8)))
+            calls += 8
+
+    assert calls > 50
+    assert len(peers) > 2
+
+
+async def test_a_stream_outlives_its_connection(entity_settings, callers):
+    settings = entity_settings.model_copy(update={"connection_age_s": 0.3})
+    session = NodeInput("Session")
+    turns = [NodeInput("Turn", data={"text": "x" * 10_000}) for _ in range(300)]
+    edges = [EdgeInput(session.id, turn.id, "Contains") for turn in turns]
+    async with (
+        entity_service.app.running(settings, callers=callers) as port,
+        AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY) as client,
+    ):
+        await client.write_graph([session, *turns], edges)
+        seen = 0
+        async for _ in client.traverse(session.id, depth_max=1):
+            seen += 1
+            if seen % 100 == 0:
+                await asyncio.sleep(0.5)
+
+    assert seen == 300
