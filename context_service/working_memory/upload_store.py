@@ -142,11 +142,11 @@ class UploadStore:
         """Say that somebody is at an upload; False if there is none."""
         return bool(await tenant.query(_RENEW_UPLOAD, (timedelta(seconds=lease_s), tenant.tenant_id, upload_id)))
 
-    async def parts(self, tenant: Tenant, upload_id: UUID) -> Sequence[StoredBlob]:
-        """Return where the parts of an upload are, in their order."""
+    async def parts(self, transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
+        """Return where the parts of a locked upload are, in their order."""
         return [
             StoredBlob(provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c))
-            for row in await tenant.query(_LIST_PARTS, (tenant.tenant_id, upload_id))
+            for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
         ]
 
     async def add_part(

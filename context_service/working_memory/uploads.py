@@ -197,13 +197,13 @@ class ResumableUploads:
         """
         tenant = self._tenant(principal)
         request = _finish_request(upload_id)
-        upload = await self._store.find(tenant, upload_id)
-        if upload is None:
+        found = await tenant.transaction(lambda transaction: self._with_parts(transaction, upload_id))
+        if found is None:
             return await self._finished(tenant, request, declared)
+        upload, parts = found
         whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
         for one in (upload.declared, declared):
             _check_declared(one, whole)
-        parts = await self._store.parts(tenant, upload_id)
 
         async def take(transaction: Transaction) -> None:
             if not await self._store.lock(transaction, upload_id):
@@ -221,6 +221,14 @@ class ResumableUploads:
                 return await self._writer.write(tenant, kept, declared=whole, commit=commit)
         except UploadNotFound:
             return await self._finished(tenant, request, declared)  # a twin of this call was faster
+
+    async def _with_parts(
+        self, transaction: Transaction, upload_id: UUID
+    ) -> tuple[OpenUpload, Sequence[StoredBlob]] | None:
+        """Return an upload and its parts as they were at one moment; None if there is none."""
+        await self._store.lock(transaction, upload_id)
+        upload = await self._store.find(transaction, upload_id)
+        return None if upload is None else (upload, await self._store.parts(transaction, upload_id))
 
     async def _finished(self, tenant: Tenant, request: Request, declared: Declared) -> Record:
         """Return the record of an upload that was finished before.
