@@ -103,6 +103,12 @@ class Client:
         ):
             yield cls({"entity": entity, "context": context})
 
+    def method(self, rpc: Rpc) -> Any:
+        """Return what calls an RPC, as a generated stub has it."""
+        return self._method(
+            rpc.path, rpc.process, (rpc.client_streaming, rpc.server_streaming), rpc.response.FromString
+        )
+
     def call(
         self, rpc: Rpc, case: Case, *, key: object, metadata: Sequence[tuple[str, Any]] = (), **options: Any
     ) -> Outcome:
@@ -129,14 +135,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
     ) -> Outcome:
         """Call a path, whoever may serve it, as an RPC of a kind: client stream, server stream."""
-        channel = self._channels[process]
-        make = {
-            (False, False): channel.unary_unary,
-            (False, True): channel.unary_stream,
-            (True, False): channel.stream_unary,
-            (True, True): channel.stream_stream,
-        }[kind]
-        method = make(path, request_serializer=_encoded, response_deserializer=decode)
+        method = self._method(path, process, kind, decode)
         sent = iter(_several(case)) if kind[0] else _several(case)[0]
         answers: list[Any] = []
         try:
@@ -148,6 +147,16 @@ class Client:
         except grpc.RpcError as error:
             return Outcome(answers=answers, error=error)
         return Outcome(answers=answers)
+
+    def _method(self, path: str, process: str, kind: tuple[bool, bool], decode: Any) -> Any:
+        channel = self._channels[process]
+        make = {
+            (False, False): channel.unary_unary,
+            (False, True): channel.unary_stream,
+            (True, False): channel.stream_unary,
+            (True, True): channel.stream_stream,
+        }[kind]
+        return make(path, request_serializer=_encoded, response_deserializer=decode)
 
 
 def faults(outcome: Outcome, *, private: Sequence[str] = ()) -> list[str]:

@@ -1,0 +1,493 @@
+"""Every limit at its border: as much as the limit works; one more is refused, with the limit and the value.
+
+`LIMITS` is the contract's table. Each row is tried on services with their defaults and on services whose limits are
+all lowered, so each is a setting for sure; a setting called `*_max` that no row tries fails.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psycopg
+import pytest
+
+import context_service.settings
+import entity_service.settings
+from context_service.history.rules import rules_bytes
+from context_service.servicers import mappings
+from contextgraph.context.v1 import chat_history_pb2 as history
+from contextgraph.context.v1 import working_memory_pb2 as memory
+from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.ids import new_id
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import Addresses, Urls, cloned
+from tests.hostile.calling import AnyTenant, Case, Client, Outcome
+from tests.hostile.things import RPCS, Things, seeded
+
+KIB, MIB, GIB = 1024, 1024**2, 1024**3
+CHUNK_BYTES = 100 * KIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """A tenant, what it has, and the limits of the services that it calls."""
+
+    client: Client
+    key: uuid.UUID
+    things: Things
+    limits: dict[str, int]
+
+    def call(self, rpc: str, case: Case) -> Outcome:
+        return self.client.call(RPCS[rpc], case, key=self.key, timeout_s=60)
+
+    def done(self, rpc: str, case: Case) -> Any:
+        outcome = self.call(rpc, case)
+        assert outcome.ok, f"{rpc}: {outcome}"
+        return outcome.answers[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """A row of the table."""
+
+    what: str
+    setting: str
+    default: int  # the contract's
+    lowered: int
+    rpc: str
+    request: Callable[[Caller, int], Case]  # whose value of this limit is a number
+    reason: str = "LIMIT_EXCEEDED"
+    dear: bool = False  # not tried with its default
+
+    def __str__(self) -> str:
+        return self.what
+
+
+def document(size_bytes: int) -> str:
+    return '{"a":"' + "x" * (size_bytes - 8) + '"}'
+
+
+def nested(levels: int) -> str:
+    return '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+
+def node(**fields: Any) -> graph.CreateNodeRequest:
+    return graph.CreateNodeRequest(node=graph.NodeInput(**{"general_type_name": "T", **fields}))
+
+
+def edge(c: Caller, **fields: Any) -> graph.CreateEdgeRequest:
+    ends = {"from_node_id": c.things.child_id, "to_node_id": c.things.other_id, "edge_type": f"t{new_id()}"[:40]}
+    return graph.CreateEdgeRequest(edge=graph.EdgeInput(**{**ends, **fields}))
+
+
+def record(**fields: Any) -> memory.InsertWMRecordRequest:
+    return memory.InsertWMRecordRequest(record=memory.WMRecordInput(**{"memory_type": "file", "name": "n", **fields}))
+
+
+def mapping(messages: Sequence[history.MessageRule] = (), **fields: Any) -> history.RegisterMappingRequest:
+    names = {name: fields.pop(name) for name in ("mapping_name", "app_id") if name in fields}
+    rules = history.MappingRules(messages=messages or [said("'a'")], **fields)
+    names = {"app_id": f"app {new_id()}", "mapping_name": "m", **names}  # an app of its own: it may have few
+    return history.RegisterMappingRequest(**names, rules=rules)
+
+
+def said(content: str, **fields: str) -> history.MessageRule:
+    return history.MessageRule(role="'user'", content=content, **fields)
+
+
+def rows(c: Caller, count: int) -> graph.WriteGraphRequest:
+    return graph.WriteGraphRequest(nodes=[graph.NodeInput(general_type_name="T")] * count)
+
+
+def write_of(c: Caller, size_bytes: int) -> graph.WriteGraphRequest:
+    """Return a write that is so large as a message, in documents that are not too large alone."""
+    request = graph.WriteGraphRequest()
+    while (left := size_bytes - request.ByteSize()) > 0:
+        share = min(left, c.limits["node_data_bytes_max"])
+        # What a document needs around itself depends on its size; what no document fits into is a longer type's name.
+        sizes = range(max(share - 30, 8), share)
+        fitting = [n for n in sizes if graph.WriteGraphRequest(nodes=[_document_of(n)]).ByteSize() == left]
+        request.nodes.append(_document_of(fitting[-1] if fitting else max(share // 2, 8)))
+    assert request.ByteSize() == size_bytes
+    return request
+
+
+def _document_of(size_bytes: int) -> graph.NodeInput:
+    return graph.NodeInput(general_type_name="T", data_json=document(size_bytes))
+
+
+def upload(c: Caller, size_bytes: int, **header: Any) -> list[memory.UploadBlobRequest]:
+    first = memory.UploadHeader(record=record().record, **header)
+    return [memory.UploadBlobRequest(header=first), *(memory.UploadBlobRequest(chunk=b) for b in chunks(size_bytes))]
+
+
+def part(c: Caller, size_bytes: int) -> list[memory.AppendUploadRequest]:
+    begun = c.done("StartUpload", memory.StartUploadRequest(record=record().record)).upload
+    header = memory.AppendHeader(upload_id=begun.upload_id)
+    sent = [memory.AppendUploadRequest(chunk=chunk) for chunk in chunks(size_bytes)]
+    return [memory.AppendUploadRequest(header=header), *sent]
+
+
+def chunks(size_bytes: int) -> list[bytes]:
+    return [b"x" * min(CHUNK_BYTES, size_bytes - at) for at in range(0, size_bytes, CHUNK_BYTES)]
+
+
+def mapping_of(c: Caller, size_bytes: int) -> history.RegisterMappingRequest:
+    """Return a mapping whose rules are so large, in expressions that are not too long alone."""
+    texts = [[3, 3] for _ in range(c.limits["mapping_rules_max"])]  # characters of content and name
+
+    def made() -> history.RegisterMappingRequest:
+        return mapping([said(f"'{'a' * (one - 2)}'", name=f"'{'a' * (two - 2)}'") for one, two in texts])
+
+    left = size_bytes - rules_bytes(mappings.rules(made().rules))
+    for row in texts:
+        for column in (0, 1):
+            more = min(left, c.limits["expression_chars_max"] - row[column])
+            row[column] += more
+            left -= more
+    assert rules_bytes(mappings.rules(made().rules)) == size_bytes, left
+    return made()
+
+
+def nth_mapping(c: Caller, count: int) -> history.RegisterMappingRequest:
+    app_id = f"app {uuid.uuid4()}"
+    for number in range(count - 1):
+        if not c.call("RegisterMapping", mapping(app_id=app_id, mapping_name=f"m{number}")).ok:
+            break
+    return mapping(app_id=app_id, mapping_name="the last")
+
+
+def session_of(c: Caller, nodes: int) -> str:
+    """Return a node that contains so many others."""
+    session = c.done("CreateNode", node()).node.id
+    for _ in range(nodes):
+        child = c.done("CreateNode", node(data_json='{"content": "some text"}')).node
+        joined = graph.EdgeInput(from_node_id=session, to_node_id=child.id, edge_type="Contains")
+        c.done("CreateEdge", graph.CreateEdgeRequest(edge=joined))
+    return session
+
+
+def walk_over(c: Caller, nodes: int) -> graph.TraverseRequest:
+    """Return a walk that visits so many nodes, the one where it starts included."""
+    return graph.TraverseRequest(start_node_ids=[session_of(c, nodes - 1)], depth_max=2)
+
+
+LIMITS = [
+    # Documents.
+    Limit(
+        what="data_json of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="CreateNode", request=lambda c, n: node(data_json=document(n)),
+    ),
+    Limit(
+        what="data_json of an edge", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="CreateEdge", request=lambda c, n: edge(c, data_json=document(n)),
+    ),
+    Limit(
+        what="new data_json of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="UpdateNodeData",
+        request=lambda c, n: graph.UpdateNodeDataRequest(
+            node_id=c.things.other_id, data_json=document(n), update=graph.DATA_UPDATE_REPLACE
+        ),
+    ),
+    Limit(
+        what="output of a node", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="SetNodeIO",
+        request=lambda c, n: graph.SetNodeIORequest(node_id=c.things.other_id, output_json=document(n)),
+    ),
+    Limit(
+        what="content_json of a record", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="InsertWMRecord", request=lambda c, n: record(content_json=document(n)),
+    ),
+    Limit(
+        what="metadata_json of a record", setting="metadata_bytes_max", default=64 * KIB, lowered=120,
+        rpc="InsertWMRecord", request=lambda c, n: record(metadata_json=document(n)),
+    ),
+    Limit(
+        what="nesting of data_json", setting="json_nesting_max", default=100, lowered=4,
+        rpc="CreateNode", request=lambda c, n: node(data_json=nested(n)), reason="INVALID_ARGUMENT",
+    ),
+    Limit(
+        what="nesting of metadata_json", setting="json_nesting_max", default=100, lowered=4,
+        rpc="InsertWMRecord", request=lambda c, n: record(metadata_json=nested(n)), reason="INVALID_ARGUMENT",
+    ),
+    Limit(
+        what="nesting of content_json", setting="json_nesting_max", default=100, lowered=4,
+        rpc="InsertWMRecord", request=lambda c, n: record(content_json=nested(n)), reason="INVALID_ARGUMENT",
+    ),
+    # Texts.
+    Limit(
+        what="name of a node", setting="name_chars_max", default=512, lowered=60,
+        rpc="CreateNode", request=lambda c, n: node(name="é" * n),
+    ),
+    Limit(
+        what="name of a record", setting="name_chars_max", default=512, lowered=60,
+        rpc="InsertWMRecord", request=lambda c, n: record(name="💩" * n),
+    ),
+    Limit(
+        what="name of a type", setting="type_chars_max", default=128, lowered=50,
+        rpc="CreateNode", request=lambda c, n: node(general_type_name="é" * n),
+    ),
+    Limit(
+        what="name of an edge type", setting="type_chars_max", default=128, lowered=50,
+        rpc="CreateEdge", request=lambda c, n: edge(c, edge_type="é" * n),
+    ),
+    Limit(
+        what="name of a node's graph", setting="type_chars_max", default=128, lowered=50,
+        rpc="CreateNode", request=lambda c, n: node(graph_name="é" * n),
+    ),
+    Limit(
+        what="name of a record's graph", setting="type_chars_max", default=128, lowered=50,
+        rpc="InsertWMRecord", request=lambda c, n: record(graph_name="é" * n),
+    ),
+    Limit(
+        what="name of a mapping", setting="type_chars_max", default=128, lowered=50,
+        rpc="RegisterMapping", request=lambda c, n: mapping(mapping_name="é" * n),
+    ),
+    Limit(
+        what="external id", setting="external_id_bytes_max", default=512, lowered=60,
+        rpc="CreateNode", request=lambda c, n: node(external_id="é" * (n // 2) + "x" * (n % 2)),
+    ),
+    Limit(
+        what="message of a status", setting="message_bytes_max", default=64 * KIB, lowered=100,
+        rpc="UpdateNodeStatus",
+        request=lambda c, n: graph.UpdateNodeStatusRequest(node_id=c.things.other_id, status="s", message="x" * n),
+    ),
+    Limit(
+        what="tags of a record", setting="tags_max", default=64, lowered=3,
+        rpc="InsertWMRecord", request=lambda c, n: record(tags=[f"{i}" for i in range(n)]),
+    ),
+    Limit(
+        what="a tag", setting="tag_chars_max", default=128, lowered=40,
+        rpc="InsertWMRecord", request=lambda c, n: record(tags=["é" * n]),
+    ),
+    # Writes.
+    Limit(
+        what="rows of WriteGraph", setting="write_rows_max", default=2000, lowered=6,
+        rpc="WriteGraph", request=rows,
+    ),
+    Limit(
+        what="bytes of WriteGraph", setting="write_bytes_max", default=4 * MIB, lowered=900,
+        rpc="WriteGraph", request=write_of,
+    ),
+    # Blobs.
+    Limit(
+        what="blob", setting="blob_bytes_max", default=16 * GIB, lowered=200,
+        rpc="UploadBlob", request=upload, reason="BLOB_TOO_LARGE", dear=True,
+    ),
+    Limit(
+        what="declared size of a blob", setting="blob_bytes_max", default=16 * GIB, lowered=200,
+        rpc="StartUpload",
+        request=lambda c, n: memory.StartUploadRequest(record=record().record, size_bytes=n),
+        reason="BLOB_TOO_LARGE",
+    ),
+    Limit(
+        what="part of an upload", setting="upload_part_bytes_max", default=64 * MIB, lowered=100,
+        rpc="AppendUpload", request=part, dear=True,
+    ),
+    # Mappings.
+    Limit(
+        what="an expression", setting="expression_chars_max", default=4096, lowered=100,
+        rpc="RegisterMapping", request=lambda c, n: mapping([said("'" + "é" * (n - 2) + "'")]),
+    ),
+    Limit(
+        what="nesting of an expression", setting="expression_nesting_max", default=50, lowered=5,
+        rpc="RegisterMapping", request=lambda c, n: mapping([said("(" * n + "'a'" + ")" * n)]),
+    ),
+    Limit(
+        what="rules of a mapping", setting="mapping_rules_max", default=32, lowered=2,
+        rpc="RegisterMapping", request=lambda c, n: mapping([said("'a'")] * n),
+    ),
+    Limit(
+        what="bytes of a mapping", setting="mapping_bytes_max", default=256 * KIB, lowered=700,
+        rpc="RegisterMapping", request=mapping_of,
+    ),
+    Limit(
+        what="mappings of an app", setting="app_mappings_max", default=200, lowered=3,
+        rpc="RegisterMapping", request=nth_mapping,
+    ),
+    Limit(
+        what="depth of a mapping", setting="traverse_depth_max", default=100, lowered=7,
+        rpc="RegisterMapping", request=lambda c, n: mapping(depth_max=n),
+    ),
+    # Walks.
+    Limit(
+        what="depth of a walk", setting="traverse_depth_max", default=100, lowered=7,
+        rpc="Traverse",
+        request=lambda c, n: graph.TraverseRequest(start_node_ids=[c.things.node_id], depth_max=n),
+    ),
+    Limit(
+        what="node budget of a walk", setting="traverse_nodes_max", default=100_000, lowered=5,
+        rpc="Traverse",
+        request=lambda c, n: graph.TraverseRequest(start_node_ids=[c.things.node_id], node_budget=n),
+    ),
+    Limit(
+        what="nodes that a walk visits", setting="traverse_nodes_max", default=100_000, lowered=5,
+        rpc="Traverse", request=walk_over, reason="NODE_BUDGET_EXCEEDED", dear=True,
+    ),
+]  # fmt: skip
+
+# Limits that are no field of a request, and have tests of their own below.
+TESTED_BELOW = {
+    "calls_max": (1000, 6),
+    "database_pool_max": (10, 3),
+    "evaluation_steps_max": (10_000, 100),
+    "evaluation_bytes_max": (MIB, 500),
+    "call_steps_max": (50_000_000, 120),
+}
+
+LOWERED = {limit.setting: limit.lowered for limit in LIMITS} | {name: low for name, (_, low) in TESTED_BELOW.items()}
+DEFAULTS = {limit.setting: limit.default for limit in LIMITS} | {name: high for name, (high, _) in TESTED_BELOW.items()}
+
+
+@pytest.fixture(scope="module")
+def lowered(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Addresses, Urls]]:
+    """Services whose limits are all lowered."""
+    folder = tmp_path_factory.mktemp("lowered")
+    with (
+        cloned(postgres) as urls,
+        running_in_a_thread(urls.service, folder, callers=AnyTenant(), **LOWERED) as addresses,
+    ):
+        yield addresses, urls
+
+
+@pytest.fixture(scope="module")
+def few(lowered: tuple[Addresses, Urls]) -> Iterator[Caller]:
+    with Client.open(lowered[0]) as client:
+        key = uuid.uuid4()
+        yield Caller(client=client, key=key, things=seeded(client, key), limits=LOWERED)
+
+
+@pytest.fixture(scope="package")
+def many(client: Client) -> Caller:
+    key = uuid.uuid4()
+    return Caller(client=client, key=key, things=seeded(client, key), limits=DEFAULTS)
+
+
+def test_every_limit_is_tried_and_has_the_default_of_the_contract():
+    fields = entity_service.settings.Settings.model_fields | context_service.settings.Settings.model_fields
+    settings = {name: field.default for name, field in fields.items() if name.endswith("_max")}
+    assert settings == DEFAULTS, "a limit without a row in LIMITS, or with another default than the contract's"
+    variables = (Path(__file__).parents[2] / "deploy" / "env.example").read_text()
+    assert all(f"# {name.upper()}={default}" in variables for name, default in settings.items())
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=str)
+def test_as_much_as_a_lowered_limit_works_and_one_more_is_refused(limit: Limit, few: Caller):
+    at_the_border(limit, few, limit.lowered)
+
+
+@pytest.mark.parametrize("limit", [limit for limit in LIMITS if not limit.dear], ids=str)
+def test_as_much_as_a_limit_works_and_one_more_is_refused(limit: Limit, many: Caller):
+    at_the_border(limit, many, limit.default)
+
+
+def at_the_border(limit: Limit, caller: Caller, value_max: int) -> None:
+    within = caller.call(limit.rpc, limit.request(caller, value_max))
+    assert within.ok, f"{limit} of {value_max}: {within}"
+
+    beyond = caller.call(limit.rpc, limit.request(caller, value_max + 1))
+    assert not beyond.ok, f"{limit} of {value_max + 1} was taken"
+    if limit.setting == "write_bytes_max" and value_max == 4 * MIB:
+        # It is gRPC's own limit for a message, too, and gRPC says it first.
+        assert (beyond.code, beyond.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "?")
+        assert "4194305 vs. 4194304" in beyond.error.details()
+        return
+    expected = grpc.StatusCode.RESOURCE_EXHAUSTED
+    if limit.reason == "INVALID_ARGUMENT":
+        expected = grpc.StatusCode.INVALID_ARGUMENT
+    assert (beyond.code, beyond.reason) == (expected, limit.reason)
+    assert (beyond.metadata["limit_max"], beyond.metadata["value"]) == (str(value_max), str(value_max + 1))
+    assert beyond.metadata["limit"]
+
+
+# 49 turns of a loop, and 22 times the content of a node.
+MANY_STEPS = "[1,2,3,4,5,6,7].map(a,[1,2,3,4,5,6,7].map(b,a)).size()>0?'a':'b'"
+MANY_BYTES = "[entity.data.content].map(a,a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a+a)[0]"
+
+
+def history_by(caller: Caller, content: str, *, nodes: int) -> Outcome:
+    """Return the history of some nodes, by a mapping with one expression."""
+    registration = mapping([said(content)])
+    caller.done("RegisterMapping", registration)
+    names = {"app_id": registration.app_id, "mapping_name": registration.mapping_name}
+    question = history.GetChatHistoryRequest(node_id=session_of(caller, nodes), **names)
+    return caller.call("GetChatHistory", question)
+
+
+@pytest.mark.parametrize("content", [MANY_STEPS, MANY_BYTES])
+def test_an_evaluation_over_its_steps_or_bytes_fails_its_node_alone(content: str, few: Caller, many: Caller):
+    """By the contract: a node on which an expression fails gives no message, and is counted."""
+    (answer,) = history_by(few, content, nodes=1).answers
+    assert (len(answer.messages), answer.nodes_failed) == (0, 1)
+    (answer,) = history_by(many, content, nodes=1).answers
+    assert (len(answer.messages), answer.nodes_failed) == (1, 0)
+
+
+def test_a_call_over_its_steps_is_refused(few: Caller, many: Caller):
+    turns = "[1,2,3,4,5,6,7,8,9].map(a,a).size()>0?'a':'b'"
+    assert len(history_by(few, turns, nodes=2).answers[0].messages) == 2
+    assert len(history_by(many, turns, nodes=4).answers[0].messages) == 4
+
+    refused = history_by(few, turns, nodes=4)
+
+    assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "COST_EXCEEDED")
+    assert (refused.metadata["limit"], refused.metadata["limit_max"]) == ("call_steps", "120")
+    assert 120 < int(refused.metadata["value"]) <= 220  # the last evaluation may have been a whole one
+
+
+def test_one_call_more_than_a_process_may_answer_is_refused_and_others_go_on(few: Caller):
+    """Six uploads that wait for their bytes are six calls."""
+    question = memory.FetchWMRecordRequest(working_memory_id=few.things.record_id)
+    may_end = threading.Event()
+
+    def waiting() -> Iterator[memory.UploadBlobRequest]:
+        yield upload(few, 0)[0]
+        may_end.wait(30)
+
+    with ThreadPoolExecutor(LOWERED["calls_max"]) as pool:
+        method = few.client.method(RPCS["UploadBlob"])
+        metadata = [("authorization", f"Bearer {few.key}")]
+        uploads = [pool.submit(method, waiting(), metadata=metadata) for _ in range(LOWERED["calls_max"])]
+        try:
+            give_up_at = time.monotonic() + 20
+            while (refused := few.call("FetchWMRecord", question)).ok:
+                assert time.monotonic() < give_up_at, "six uploads under way, and a seventh call is answered"
+            assert (refused.code, refused.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_CALLS")
+            assert refused.metadata == {"limit": "calls", "limit_max": "6", "value": "7"}
+        finally:
+            may_end.set()
+        assert all(one.result(30).size_bytes == 0 for one in uploads)
+
+
+def test_a_process_has_no_more_connections_than_it_may(few: Caller, lowered: tuple[Addresses, Urls]):
+    """Calls that find none free wait for one: they are not refused."""
+    busiest = 0
+    ended = threading.Event()
+
+    def watch() -> None:
+        nonlocal busiest
+        with psycopg.connect(lowered[1].superuser, autocommit=True) as connection:
+            while not ended.is_set():
+                (count,) = connection.execute(
+                    "SELECT count(*) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND application_name = 'entity-service'"
+                ).fetchone() or (0,)
+                busiest = max(busiest, count)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    with ThreadPoolExecutor(LOWERED["calls_max"] - 1) as pool:
+        outcomes = list(pool.map(lambda _: few.call("CreateNode", node()), range(100)))
+    ended.set()
+    watcher.join()
+    assert all(outcome.ok for outcome in outcomes)
+    assert 1 <= busiest <= LOWERED["database_pool_max"]
