@@ -30,7 +30,7 @@ from context_service.blobs.retries import Retries
 from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, ProviderNotConfigured, Unavailable
+from contextgraph.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
 
 PART_BYTES = 4 * 1024 * 1024
 PARTS_AT_ONCE = 2  # of one transfer
@@ -200,7 +200,7 @@ class AzureBackend:
         """Return a URL with a SAS for reading this blob."""
         check_key(key)
         if self._signer is None:
-            raise _misconfigured("with WORKING_MEMORY_STORAGE_SAS no download URLs can be signed; use GetBlob")
+            raise NoDownloadUrl("a SAS signs no URL; use GetBlob", provider="azure", use="GetBlob")
         with _our_errors():
             return await self._signer.url(self._container.get_blob_client(key), download)
 

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from google.auth.credentials import AnonymousCredentials, Signing
 from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError, RefreshError
 from google.auth.transport.requests import AuthorizedSession, Request
 from google.cloud.storage import Blob, Bucket, Client
+from google.oauth2.service_account import Credentials as ServiceAccount
 from requests.adapters import HTTPAdapter
 
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
@@ -33,7 +35,7 @@ from context_service.blobs.retries import Retries
 from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, ProviderNotConfigured, Unavailable
+from contextgraph.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
 
 _T = TypeVar("_T")
 
@@ -82,19 +84,22 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
 
 
 def _credentials(settings: Settings) -> Any:
+    """Return the key of a service account where the settings have one, else what the environment gives."""
     key = settings.google_application_credentials_json.get_secret_value()
+    variable = "GOOGLE_APPLICATION_CREDENTIALS" + ("_JSON" if key else "")
     try:
-        if key:
-            return google.auth.load_credentials_from_dict(json.loads(key), scopes=_SCOPES)[0]
-        if settings.google_application_credentials:
-            return google.auth.load_credentials_from_file(settings.google_application_credentials, scopes=_SCOPES)[0]
-        if settings.storage_emulator_host:
+        if not key and settings.google_application_credentials:
+            key = Path(settings.google_application_credentials).read_text()
+        account = json.loads(key) if key else {}
+        if account.get("type") == "service_account":
+            return ServiceAccount.from_service_account_info(account, scopes=_SCOPES)
+        if not key and settings.storage_emulator_host:
             return AnonymousCredentials()
+        # Other kinds of files, such as those of workload identity federation, are the library's to find.
         return google.auth.default(scopes=_SCOPES)[0]
-    except (GoogleAuthError, ValueError, OSError) as error:
-        variable = "GOOGLE_APPLICATION_CREDENTIALS" + ("_JSON" if key else "")
-        if not key and not settings.google_application_credentials:
-            raise _misconfigured(f"{variable} is not set, and there are no application default credentials") from error
+    except DefaultCredentialsError as error:
+        raise _misconfigured(f"{variable} is not set, and there are no application default credentials") from error
+    except (GoogleAuthError, ValueError, AttributeError, OSError) as error:
         raise _misconfigured(f"{variable} holds no credentials of Google: {type(error).__name__}") from error
 
 
@@ -291,7 +296,7 @@ class GcsBackend:
         if not isinstance(credentials, Signing):
             # A role of the machine has no key: Google signs for it, if it may (iam.serviceAccounts.signBlob).
             if not getattr(credentials, "service_account_email", None):
-                raise _misconfigured("these credentials can sign no download URLs; use GetBlob")
+                raise NoDownloadUrl("these credentials sign no URL; use GetBlob", provider="gcs", use="GetBlob")
             credentials.refresh(Request())
             options = {"service_account_email": credentials.service_account_email, "access_token": credentials.token}
         url: str = self._bucket.blob(key).generate_signed_url(

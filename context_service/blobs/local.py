@@ -26,7 +26,7 @@ from typing import TypeVar
 from context_service.blobs.retries import Retries
 from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, ProviderNotConfigured, StorageFull, Unavailable
+from contextgraph.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, StorageFull, Unavailable
 from service_runtime.settings import state_folder
 
 _T = TypeVar("_T")
@@ -132,7 +132,7 @@ class LocalBackend:
 
     async def download_url(self, key: str, download: Download) -> str:
         """Refuse: a file has no URL."""
-        raise ProviderNotConfigured("the local provider has no download URLs; use GetBlob", provider="local")
+        raise NoDownloadUrl("a file has no URL; use GetBlob", provider="local", use="GetBlob")
 
     async def check(self) -> None:
         """Look whether files could be made in the folder."""

@@ -157,7 +157,7 @@ class BlobBackend(Protocol):
         """Return a URL that gives the blob to whoever has it; whether the blob exists is not looked at.
 
         Raises:
-            ProviderNotConfigured: this place, or its credentials, can sign none.
+            NoDownloadUrl: this place, or its credentials, sign none.
         """
         ...
 
@@ -304,7 +304,8 @@ class BlobStorage:
         """Return a URL that gives the blob to whoever has it.
 
         Raises:
-            ProviderNotConfigured: the provider is not configured here, or can sign none.
+            NoDownloadUrl: the provider, or its credentials, sign none.
+            ProviderNotConfigured: it is not configured here.
             Unavailable: it does not answer.
         """
         backend = self._backend(blob.provider)

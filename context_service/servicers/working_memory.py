@@ -191,6 +191,20 @@ class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
         )
         return pb.GetContentResponse(record=_record(record), content=content)
 
+    async def CreateDownloadUrl(
+        self, request: pb.CreateDownloadUrlRequest, context: object
+    ) -> pb.CreateDownloadUrlResponse:
+        """Make a URL that gives a file to whoever has it."""
+        record, url, expires_at = await self._memory.download_url(
+            _name(request),
+            principal=calls.principal(),
+            lifetime_s=request.lifetime_s,
+            include_archived=request.include_archived,
+        )
+        answer = pb.CreateDownloadUrlResponse(record=_record(record), url=url)
+        answer.expires_at.FromDatetime(expires_at)
+        return answer
+
     async def DeleteBlob(self, request: pb.DeleteBlobRequest, context: object) -> pb.DeleteBlobResponse:
         """Archive the record of a blob."""
         record = await self._life.archive(_name(request), principal=calls.principal(), with_blob=True)
@@ -282,7 +296,9 @@ def _filter(request: pb.FetchWMRecordsByEntityRequest) -> RecordFilter:
     )
 
 
-def _name(request: pb.GetBlobRequest | pb.GetContentRequest | pb.DeleteBlobRequest) -> RecordName:
+def _name(
+    request: pb.GetBlobRequest | pb.GetContentRequest | pb.DeleteBlobRequest | pb.CreateDownloadUrlRequest,
+) -> RecordName:
     return RecordName(
         record_id=parse_optional_id("working_memory_id", request.working_memory_id),
         blob_key=check_text("blob_key", request.blob_key, chars_max=_BLOB_KEY_CHARS_MAX),

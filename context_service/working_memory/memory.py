@@ -13,11 +13,11 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
+from context_service.blobs.storage import BlobStorage, Declared, Download, StoredBlob
 from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
 from context_service.working_memory.records import (
     INLINE_PROVIDER,
@@ -51,6 +51,8 @@ from service_runtime.requests import Request, Requests
 _log = logging.getLogger("working_memory")
 
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
+URL_LIFETIME_S = 900
+URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
 _PUBLISH_ATTEMPTS = 5
 _BLOB_KEY_PREFIX = "blob_"
 _UUIDS = ("id", "entity_node_id", "context_id")
@@ -403,6 +405,31 @@ class WorkingMemory:
             async for chunk in chunks:
                 content += chunk
         return record, bytes(content)
+
+    async def download_url(
+        self, name: RecordName, *, principal: Principal, lifetime_s: int, include_archived: bool
+    ) -> tuple[Record, str, datetime]:
+        """Return a record, a URL that gives its blob to whoever has it, and when that ends.
+
+        Args:
+            name: Which.
+            principal: Who asks.
+            lifetime_s: 0: 15 minutes.
+            include_archived: Archived and expired ones too.
+
+        Raises:
+            InvalidArgument: the lifetime is negative, or too long.
+            NoDownloadUrl: the provider, or its credentials, sign none.
+            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
+        """
+        if not 0 <= lifetime_s <= URL_LIFETIME_S_MAX:
+            raise InvalidArgument(f"lifetime_s is {lifetime_s}, not 0 to {URL_LIFETIME_S_MAX}", field="lifetime_s")
+        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
+        if stored is None:
+            raise record_has_no_blob(record)
+        expires_at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lifetime_s or URL_LIFETIME_S)
+        download = Download(expires_at=expires_at, file_name=record.name, content_type=record.content_type)
+        return record, await self._storage.download_url(stored, download), expires_at
 
     def _tenant(self, principal: Principal) -> Tenant:
         return self._database.tenant(principal.tenant_id)

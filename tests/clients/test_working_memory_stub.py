@@ -10,8 +10,10 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextgraph.errors import NoDownloadUrl
 from contextgraph.ids import new_id
 from tests.conftest import KEY, Addresses
+from tests.errors import raised
 
 METADATA = (("authorization", f"Bearer {KEY}"),)
 CONTENT = b"what was uploaded"
@@ -138,6 +140,12 @@ def test_GetContent_answers_blobs_and_inline_content(grpc_stub, record, uploaded
     for working_memory_id, content in ((uploaded.working_memory_id, CONTENT), (record.working_memory_id, b'{"a": 1}')):
         request = pb.GetContentRequest(working_memory_id=working_memory_id)
         assert grpc_stub.GetContent(request, metadata=METADATA).content == content
+
+
+def test_CreateDownloadUrl_has_none_for_a_file(grpc_stub, uploaded):
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.CreateDownloadUrl(pb.CreateDownloadUrlRequest(blob_key=uploaded.blob_key), metadata=METADATA)
+    assert isinstance(raised(error.value), NoDownloadUrl)
 
 
 def test_DeleteBlob_archives_its_record(grpc_stub, uploaded):

@@ -361,6 +361,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         memory.GetContentRequest(working_memory_id=t.record_id),
         memory.GetContentRequest(blob_key=t.blob_key),
     ],
+    "CreateDownloadUrl": lambda t: [
+        memory.CreateDownloadUrlRequest(working_memory_id=t.blob_record_id, lifetime_s=60),
+        memory.CreateDownloadUrlRequest(blob_key=t.blob_key),
+    ],
     "DeleteBlob": lambda t: [
         memory.DeleteBlobRequest(working_memory_id=t.blob_record_id),
         memory.DeleteBlobRequest(blob_key=t.blob_key),

@@ -252,6 +252,12 @@ class ProviderNotConfigured(FailedPrecondition):
     reason = "PROVIDER_NOT_CONFIGURED"
 
 
+class NoDownloadUrl(FailedPrecondition):
+    """The provider of the blob, or its credentials, can sign no URL; use GetBlob."""
+
+    reason = "NO_DOWNLOAD_URL"
+
+
 class MappingFailed(FailedPrecondition):
     """A rule failed on a node of a strict call: `node_id` and `rule` in the metadata."""
 

@@ -541,6 +541,23 @@ class BlobEntry(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DownloadUrl(_Value):
+    """A URL that gives a blob to whoever has it."""
+
+    url: str
+    expires_at: datetime
+    record: Record  # with the sha256 that the bytes must have
+
+    def __str__(self) -> str:
+        return self.url
+
+    @classmethod
+    def from_proto(cls, response: memory_pb.CreateDownloadUrlResponse) -> DownloadUrl:
+        """Return the value of a message."""
+        return cls(url=response.url, expires_at=_time(response.expires_at), record=Record.from_proto(response.record))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecordAction(_Value):
     """One entry of a record's log, as `list_wm_record_actions` shows it."""
 

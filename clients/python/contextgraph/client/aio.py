@@ -60,6 +60,7 @@ from contextgraph.values import (
     ChatHistory,
     ChatMapping,
     ChatMessage,
+    DownloadUrl,
     Edge,
     EdgeBatch,
     Embedding,
@@ -1612,6 +1613,34 @@ class AsyncContextClient(_AsyncClient):
         request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
         response: memory_pb.GetContentResponse = await self.call("GetContent", request, timeout_s=timeout_s)
         return response.content
+
+    async def create_download_url(
+        self,
+        blob: BlobName,
+        *,
+        lifetime_s: int = 900,
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> DownloadUrl:
+        """Make a URL that gives a blob to whoever has it, straight from the provider; nothing can take it back.
+
+        Args:
+            blob: Which.
+            lifetime_s: Seconds until it expires; up to seven days.
+            include_archived: Of an archived record too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get_blob`.
+            ContextGraphError: those of `get_blob`.
+        """
+        request = memory_pb.CreateDownloadUrlRequest(
+            **messages.blob_name(blob), lifetime_s=lifetime_s, include_archived=include_archived
+        )
+        response: memory_pb.CreateDownloadUrlResponse = await self.call(
+            "CreateDownloadUrl", request, timeout_s=timeout_s
+        )
+        return DownloadUrl.from_proto(response)
 
     async def delete_blob(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
         """Archive the record that a blob belongs to and return its id. Again is harmless.

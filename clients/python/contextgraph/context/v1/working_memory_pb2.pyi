@@ -464,6 +464,28 @@ class GetContentResponse(_message.Message):
     content: bytes
     def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., content: _Optional[bytes] = ...) -> None: ...
 
+class CreateDownloadUrlRequest(_message.Message):
+    __slots__ = ("working_memory_id", "blob_key", "include_archived", "lifetime_s")
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    BLOB_KEY_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    LIFETIME_S_FIELD_NUMBER: _ClassVar[int]
+    working_memory_id: str
+    blob_key: str
+    include_archived: bool
+    lifetime_s: int
+    def __init__(self, working_memory_id: _Optional[str] = ..., blob_key: _Optional[str] = ..., include_archived: _Optional[bool] = ..., lifetime_s: _Optional[int] = ...) -> None: ...
+
+class CreateDownloadUrlResponse(_message.Message):
+    __slots__ = ("record", "url", "expires_at")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    url: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., url: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class DeleteBlobRequest(_message.Message):
     __slots__ = ("working_memory_id", "blob_key")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]

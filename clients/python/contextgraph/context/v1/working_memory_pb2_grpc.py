@@ -110,6 +110,11 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentResponse.FromString,
                 _registered_method=True)
+        self.CreateDownloadUrl = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/CreateDownloadUrl',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlResponse.FromString,
+                _registered_method=True)
         self.DeleteBlob = channel.unary_unary(
                 '/contextgraph.context.v1.WorkingMemory/DeleteBlob',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteBlobRequest.SerializeToString,
@@ -286,6 +291,18 @@ class WorkingMemoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateDownloadUrl(self, request, context):
+        """Makes a URL that gives the blob to whoever has it, straight from the provider, until it expires: for browsers and large files. It
+        is as good as the bytes: nothing here can take it back, not even purging the record before BLOB_DELETE_GRACE_S is over. What
+        it gives is not checked on its way; compare it with the record's sha256.
+
+        Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND, RECORD_ARCHIVED, RECORD_HAS_NO_BLOB, NO_DOWNLOAD_URL (FAILED_PRECONDITION: the blob is in
+        a folder, or the provider's credentials sign none; use GetBlob), PROVIDER_NOT_CONFIGURED, UNAVAILABLE, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteBlob(self, request, context):
         """Archives the record that the blob belongs to, as DeleteWMRecord does. Again is harmless. Reasons: RECORD_NOT_FOUND, BLOB_NOT_FOUND,
         RECORD_HAS_NO_BLOB.
@@ -373,6 +390,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.GetContent,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentResponse.SerializeToString,
+            ),
+            'CreateDownloadUrl': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateDownloadUrl,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlResponse.SerializeToString,
             ),
             'DeleteBlob': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteBlob,
@@ -769,6 +791,33 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/GetContent',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.GetContentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateDownloadUrl(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/CreateDownloadUrl',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.CreateDownloadUrlResponse.FromString,
             options,
             channel_credentials,
             insecure,
