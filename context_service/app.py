@@ -267,6 +267,7 @@ def _database(settings: Settings) -> AbstractAsyncContextManager[Database]:
     return Database.open(
         settings.database,
         connections_max=settings.database_pool_max,
+        prepared_statements=settings.database_prepared_statements,
         name="context-service",
         configure=records.configure,
     )

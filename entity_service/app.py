@@ -93,6 +93,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             Database.open(
                 settings.database,
                 connections_max=settings.database_pool_max,
+                prepared_statements=settings.database_prepared_statements,
                 name="entity-service",
                 configure=embeddings.configure,
             )

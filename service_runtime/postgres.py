@@ -94,7 +94,13 @@ class Database:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, url: str, *, connections_max: int, name: str, configure: Configure | None = None
+        cls,
+        url: str,
+        *,
+        connections_max: int,
+        name: str,
+        configure: Configure | None = None,
+        prepared_statements: bool = True,
     ) -> AsyncIterator[Database]:
         """Open a pool, and close it on exit.
 
@@ -106,6 +112,8 @@ class Database:
             connections_max: Connections at most.
             name: Shown in `pg_stat_activity`.
             configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
+            prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
+                that hands connections on must know of them.
 
         Raises:
             UnsafeRole: row-level security would not hold for the role.
@@ -132,6 +140,7 @@ class Database:
             open=False,
             kwargs={
                 "autocommit": True,
+                "prepare_threshold": 5 if prepared_statements else None,
                 "row_factory": namedtuple_row,
                 "connect_timeout": CONNECT_TIMEOUT_S,
                 "application_name": name,

@@ -38,6 +38,11 @@ class ServiceSettings(BaseSettings):
         None, description="postgresql:// URL of the tables' owner; read by `migrate` only"
     )
     database_pool_max: int = Field(10, ge=1, le=1000, description="Postgres connections of this process")
+    database_prepared_statements: bool = Field(
+        True,
+        description="prepare statements in Postgres; false behind a PgBouncer before 1.21 "
+        "or without max_prepared_statements",
+    )
     api_key: SecretStr = Field(
         SecretStr(""), description="the one key of a single-tenant deployment; empty: no authentication"
     )
