@@ -18,6 +18,7 @@ from context_service.settings import Settings
 from context_service.working_memory.uploads import ResumableUploads
 from contextgraph.client._transfer import Parts
 from contextgraph.errors import (
+    Cancelled,
     ChecksumMismatch,
     InvalidArgument,
     SizeMismatch,
@@ -219,6 +220,16 @@ async def test_an_upload_goes_on_behind_a_restart_of_the_service(world, context_
         record = await uploading
         assert await world.read(client, record) == content
         await client_context.__aexit__(None, None, None)
+
+
+async def test_closing_the_client_ends_its_patience(world):
+    async with proxy.running(1) as nobody, world.context(f"127.0.0.1:{nobody.port}", retries=0) as client:
+        uploading = asyncio.create_task(world.run(client.upload_resumable, b"abc", name="x", patience_s=3600))
+        await asyncio.sleep(0.3)
+        assert not uploading.done()
+        await world.run(client.close)
+        with pytest.raises((Cancelled, Unavailable, RuntimeError)):
+            await asyncio.wait_for(uploading, 10)
 
 
 async def test_patience_ends(world, services: Addresses):

@@ -59,7 +59,7 @@ class Connection:
         self._channel: Any = None
         self._stubs: list[Any] = []
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._closed = False
+        self.closed = False
 
     async def unary(self, rpc: str, request: Any, *, timeout_s: float | None, metadata: Metadata) -> Any:
         """Return the answer of one call."""
@@ -124,13 +124,13 @@ class Connection:
 
     async def close(self) -> None:
         """Close the channel; calls under way end with `Cancelled`."""
-        self._closed = True
+        self.closed = True
         if self._channel is not None:
             await self._channel.close()
 
     def _method(self, rpc: str) -> Any:
         loop = asyncio.get_running_loop()
-        if self._closed:
+        if self.closed:
             raise RuntimeError("the client is closed")
         if self._channel is None:
             self._open(loop)
@@ -152,7 +152,7 @@ class Connection:
         self._loop = loop
 
     def _error(self, raised: grpc.RpcError) -> ContextGraphError:
-        return error_from(raised, service=self._service, address=self.address, closed=self._closed)
+        return error_from(raised, service=self._service, address=self.address, closed=self.closed)
 
     def _silence(self, idle_timeout_s: float) -> ContextGraphError:
         return silence(service=self._service, address=self.address, idle_timeout_s=idle_timeout_s)
@@ -160,7 +160,7 @@ class Connection:
     def _check_cancelled(self) -> None:
         """Tell the end of the channel from the end of the task: grpc raises CancelledError for both."""
         task = asyncio.current_task()
-        if self._closed and task is not None and not task.cancelling():
+        if self.closed and task is not None and not task.cancelling():
             raise Cancelled("the client was closed while the call was under way") from None
 
 

@@ -56,7 +56,7 @@ class Connection:
         self._channel: Any = None
         self._stubs: list[Any] = []
         self._lock = threading.Lock()  # of opening and closing
-        self._closed = False
+        self.closed = False
 
     def unary(self, rpc: str, request: Any, *, timeout_s: float | None, metadata: Metadata) -> Any:
         """Return the answer of one call."""
@@ -112,12 +112,12 @@ class Connection:
     def close(self) -> None:
         """Close the channel; calls under way end with `Cancelled`."""
         with self._lock:
-            self._closed = True
+            self.closed = True
             if self._channel is not None:
                 self._channel.close()
 
     def _method(self, rpc: str) -> Any:
-        if self._closed:
+        if self.closed:
             raise RuntimeError("the client is closed")
         if self._channel is None:
             with self._lock:
@@ -139,7 +139,7 @@ class Connection:
         self._channel = channel  # last: another thread may look without the lock
 
     def _error(self, raised: grpc.RpcError) -> ContextGraphError:
-        return error_from(raised, service=self._service, address=self.address, closed=self._closed)
+        return error_from(raised, service=self._service, address=self.address, closed=self.closed)
 
     def _silence(self, idle_timeout_s: float) -> ContextGraphError:
         return silence(service=self._service, address=self.address, idle_timeout_s=idle_timeout_s)
@@ -201,7 +201,7 @@ class _Outbox:
         self._condition = threading.Condition()
         self._message: Any = None
         self._finished = False
-        self._closed = False
+        self.closed = False
 
     def put(self, message: Any, *, timeout_s: float) -> bool:
         """Wait until the last message was taken, and leave this one; False if the call is over.
@@ -211,7 +211,7 @@ class _Outbox:
         """
         with self._condition:
             self._wait_until_taken(timeout_s)
-            if self._closed:
+            if self.closed:
                 return False
             self._message = message
             self._condition.notify_all()
@@ -231,7 +231,7 @@ class _Outbox:
     def close(self) -> None:
         """Let both sides go on: the call is over."""
         with self._condition:
-            self._closed = True
+            self.closed = True
             self._condition.notify_all()
 
     def __iter__(self) -> Iterator[Any]:
@@ -239,15 +239,15 @@ class _Outbox:
 
     def __next__(self) -> Any:
         with self._condition:
-            self._condition.wait_for(lambda: self._message is not None or self._finished or self._closed)
-            if self._message is None or self._closed:
+            self._condition.wait_for(lambda: self._message is not None or self._finished or self.closed)
+            if self._message is None or self.closed:
                 raise StopIteration
             message, self._message = self._message, None
             self._condition.notify_all()
             return message
 
     def _wait_until_taken(self, timeout_s: float) -> None:
-        if not self._condition.wait_for(lambda: self._message is None or self._closed, timeout_s):
+        if not self._condition.wait_for(lambda: self._message is None or self.closed, timeout_s):
             raise _Stalled
 
 

@@ -50,7 +50,7 @@ from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import DeadlineExceeded, Internal, InvalidArgument, Unavailable, UploadPartExists
+from contextgraph.errors import Cancelled, DeadlineExceeded, Internal, InvalidArgument, Unavailable, UploadPartExists
 from contextgraph.inputs import EdgeInput, NodeInput
 from contextgraph.memory_types import MemoryType
 from contextgraph.retries import Attempts, RetryBudget
@@ -1907,9 +1907,9 @@ class AsyncContextClient(_AsyncClient):
         while True:
             try:
                 return await attempt()
-            except (Unavailable, DeadlineExceeded) as error:
+            except (Unavailable, DeadlineExceeded, Cancelled) as error:  # Cancelled: by a service that stops
                 delay_s = attempts.delay_s(error)
-                if delay_s is None:
+                if delay_s is None or self._connection.closed:
                     raise
             await io.sleep(delay_s)
 
