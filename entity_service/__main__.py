@@ -34,6 +34,7 @@ def main() -> None:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
             process.tune_malloc()
+            process.raise_file_limit()
             process.tune_gc()
             process.run(_serve(settings))
     except ContextGraphError as error:

@@ -28,7 +28,7 @@ SELECT {EDGE_COLUMNS}, e.found
 FROM (
     SELECT
         e.*, count(*) OVER () AS found,
-        sum(pg_column_size(e.data)) OVER (
+        sum(entity.document_bytes(e.data)) OVER (
             ORDER BY e.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM (

@@ -85,7 +85,7 @@ FROM entity.node n
 LEFT JOIN LATERAL (
     SELECT
         count(*) OVER () AS found,
-        sum(e.dimension * {FLOAT_BYTES} * %(vectors)s + pg_column_size(e.metadata)) OVER (
+        sum(e.dimension * {FLOAT_BYTES} * %(vectors)s + entity.document_bytes(e.metadata)) OVER (
             ORDER BY e.name ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before,
         CASE WHEN %(vectors)s > 0 THEN e.vector END AS vector,
@@ -149,7 +149,7 @@ WITH slice AS MATERIALIZED (
 ), sized AS (
     SELECT
         n.*, count(*) OVER () AS found,
-        sum(pg_column_size(n.data)) OVER (
+        sum(entity.document_bytes(n.data)) OVER (
             ORDER BY n.distance, n.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM nearest n

@@ -95,8 +95,10 @@ WITH RECURSIVE called (id, context_id) AS (
 ), sized AS (
     SELECT
         f.*,
-        sum(pg_column_size(f.message) + coalesce(pg_column_size(f.value), 0) + coalesce(pg_column_size(f.error), 0))
-            OVER (ORDER BY f.seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+        sum(
+            octet_length(f.message) + coalesce(entity.document_bytes(f.value), 0)
+                + coalesce(entity.document_bytes(f.error), 0)
+        ) OVER (ORDER BY f.seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
     FROM found f
 )
 SELECT

@@ -52,14 +52,14 @@ ORDER BY n.created_at DESC, n.seq DESC
 LIMIT 1
 """  # noqa: S608
 
-# No more documents than may be answered are read; `found` says whether that left any out. Their stored size is
-# about right, but for what TOAST compressed: hence four times the size.
+# No more documents than may be answered are read; `found` says whether that left any out. As text they can be
+# larger or smaller than in Postgres, numbers above all: hence four times the size.
 _NODES = f"""
 SELECT {NODE_COLUMNS}, n.found
 FROM (
     SELECT
         n.*, count(*) OVER () AS found,
-        sum(pg_column_size(n.data)) OVER (
+        sum(entity.document_bytes(n.data)) OVER (
             ORDER BY n.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM entity.node n
@@ -74,7 +74,7 @@ SELECT {EDGE_COLUMNS}, e.found
 FROM (
     SELECT
         e.*, count(*) OVER () AS found,
-        sum(pg_column_size(e.data)) OVER (
+        sum(entity.document_bytes(e.data)) OVER (
             ORDER BY e.created_at, e.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM (

@@ -35,9 +35,8 @@ _TEXT_CHARS_MAX = 256
 
 # One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
 # index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
-# so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too; TOAST may have
-# compressed them, so that is an estimate. Children that a filter hides come as their key alone: the next page
-# starts behind them.
+# so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too. Children that a
+# filter hides come as their key alone: the next page starts behind them.
 _CHILDREN = """
 WITH RECURSIVE start AS MATERIALIZED (
     SELECT context_id FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(start_id)s
@@ -80,7 +79,7 @@ WITH RECURSIVE start AS MATERIALIZED (
         n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
         n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
         n.context_id,
-        sum(pg_column_size(n.data) + pg_column_size(c.data) + %(row_bytes)s) OVER (
+        sum(entity.document_bytes(n.data) + entity.document_bytes(c.data) + %(row_bytes)s) OVER (
             ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM child c
@@ -132,7 +131,7 @@ _IO = """\
     LEFT JOIN LATERAL (
         SELECT
             io.input, io.output,
-            coalesce(pg_column_size(io.input), 0) + coalesce(pg_column_size(io.output), 0) AS bytes
+            coalesce(entity.document_bytes(io.input), 0) + coalesce(entity.document_bytes(io.output), 0) AS bytes
         FROM entity.node_io io
         WHERE io.tenant_id = %(tenant_id)s AND io.node_id = n.id
         OFFSET 0
@@ -208,7 +207,7 @@ FROM (
         n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
         n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
         n.owner_user_id, n.agent_id, n.context_id,
-        sum(pg_column_size(n.data) + coalesce(pg_column_size(e.data), 0) + %(row_bytes)s) OVER (
+        sum(entity.document_bytes(n.data) + coalesce(entity.document_bytes(e.data), 0) + %(row_bytes)s) OVER (
             ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import sys
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -33,6 +34,17 @@ def tune_malloc() -> None:
     mallopt(_M_TRIM_THRESHOLD, 256 * 1024 * 1024)
     mallopt(_M_MMAP_THRESHOLD, 32 * 1024 * 1024)
     mallopt(_M_ARENA_MAX, 1)
+
+
+def raise_file_limit() -> None:
+    """Use all the file descriptors that the process may have: each connection is one, and usually 1,024 are allowed."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # macOS refuses "unlimited"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def tune_gc() -> None:

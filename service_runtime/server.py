@@ -29,6 +29,8 @@ _log = logging.getLogger("server")
 
 CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
+KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
+KEEPALIVE_TIMEOUT_S = 20.0
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -100,9 +102,11 @@ async def running(
             ("grpc.http2.min_recv_ping_interval_without_data_ms", 20_000),
             # Then the client connects again, perhaps to another replica; what is under way finishes on the old one.
             ("grpc.max_connection_age_ms", int(options.connection_age_s * 1000)),
-            # A peer that vanished without a word is noticed, and its calls end.
-            ("grpc.keepalive_time_ms", 60_000),
-            ("grpc.keepalive_timeout_ms", 20_000),
+            # A peer that vanished without a word is noticed, and its calls end: a stream would wait for it for ever.
+            ("grpc.keepalive_time_ms", round(KEEPALIVE_S * 1000)),
+            ("grpc.keepalive_timeout_ms", round(KEEPALIVE_TIMEOUT_S * 1000)),
+            ("grpc.http2.ping_timeout_ms", round(KEEPALIVE_TIMEOUT_S * 1000)),  # another ping's, which holds ours up
+            ("grpc.keepalive_permit_without_calls", 1),
         ],
     )
     for service in services:

@@ -4,6 +4,12 @@ CREATE SCHEMA entity;
 
 ALTER SCHEMA entity OWNER TO contextgraph_owner;
 
+CREATE FUNCTION entity.document_bytes(document jsonb) RETURNS integer
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (pg_column_compression(document) IS NULL) THEN pg_column_size(document) ELSE pg_column_size((document #> '{}'::text[])) END;
+
+ALTER FUNCTION entity.document_bytes(document jsonb) OWNER TO contextgraph_owner;
+
 CREATE TABLE entity.edge (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
