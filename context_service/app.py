@@ -14,6 +14,7 @@ from context_service.history.cel import ExpressionLimits
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_store import MappingStore
+from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
@@ -150,7 +151,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         limits = history_limits_of(settings)
         registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits)
         await stack.enter_async_context(background.running(registry.keep_current()))
-        history = ChatHistoryServicer(ContextAssembly(EntityGraph(entity_client), registry, limits), registry)
+        graph = EntityGraph(entity_client)
+        history = ChatHistoryServicer(
+            ContextAssembly(graph, registry, limits), ProvenanceReader(graph, registry, limits), registry
+        )
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",

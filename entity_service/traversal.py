@@ -248,7 +248,8 @@ class Walk:
     order_path: Sequence[str]  # empty: `created_at`
     descending: bool
     limit: int  # 0: all
-    page_token: str
+    after: tuple[int, int] | None  # begin behind this `created_at` and `seq`
+    page_token: str  # wins over `after`
     node_budget: int
 
     @property
@@ -582,14 +583,14 @@ def _encode(tenant: Tenant, walk: Walk, key: Sequence[Any]) -> str:
 
 
 def _decode(tenant: Tenant, walk: Walk) -> Sequence[Any] | None:
-    """Return the key of the walk's page token: (created_at, seq), behind kind and value if it has an order path.
+    """Return the key behind which the walk begins, if any: (created_at, seq), behind kind and value in an order path.
 
     Raises:
         InvalidPageToken: it is malformed, or of another walk.
     """
     key = decode_token(_query(tenant, walk), walk.page_token, parts=4 if walk.order_path else 2)
     if key is None:
-        return None
+        return walk.after
     try:
         for number in key[-2:]:
             if type(number) is not int or abs(number) >= 2**63:

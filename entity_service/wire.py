@@ -198,6 +198,8 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
     for name in ("depth_max", "limit", "node_budget"):
         if getattr(message, name) < 0:
             raise InvalidArgument(f"{name} is negative", field=name)
+    if message.HasField("after") and message.order_path:
+        raise InvalidArgument("after is a place in the order of created_at, not of order_path", field="after")
     check_at_most("depth_max", message.depth_max, limits.depth_max)
     check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
     return Walk(
@@ -212,6 +214,9 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
         order_path=_path("order_path", message.order_path, limits),
         descending=message.descending,
         limit=message.limit,
+        after=(_micros("after.created_at", message.after.created_at), message.after.seq)
+        if message.HasField("after")
+        else None,
         page_token=message.page_token,
         node_budget=message.node_budget or limits.walk_nodes_max,
     )

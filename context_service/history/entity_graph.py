@@ -26,6 +26,16 @@ _DEPENDENCY = "entity-service"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class Reached(NamedTuple):
+    """How a node was reached, and what CEL does not see of it."""
+
+    modified_at_us: int
+    depth: int
+    edge_id: str  # empty for the start node, as the next two
+    edge_type: str
+    from_node_id: str  # the edge's other end
+
+
 class GraphNode(NamedTuple):  # as `ChatMessage`
     """One reached node, as CEL sees it."""
 
@@ -34,6 +44,7 @@ class GraphNode(NamedTuple):  # as `ChatMessage`
     seq: int
     entity: dict[str, Any]
     edge: dict[str, Any]  # empty unless asked for
+    reached: Reached | None = None  # as `edge`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +61,7 @@ class Walk:
     with_edges: bool  # fill `GraphNode.edge`
     with_times: bool  # give the entity its times, which cost as much as the rest of it
     with_io: bool  # give the entity its input and output, which are fetched for it
+    with_reached: bool = False  # fill `GraphNode.reached`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +102,13 @@ class EntityGraph:
         return entity
 
     async def walk(
-        self, walk: Walk, *, descending: bool = False, limit: int = 0, page_token: str = ""
+        self,
+        walk: Walk,
+        *,
+        descending: bool = False,
+        limit: int = 0,
+        after: tuple[int, int] | None = None,
+        page_token: str = "",
     ) -> AsyncGenerator[WalkPage, None]:
         """Yield the nodes that the walk reaches, by `created_at`, then `seq`.
 
@@ -98,6 +116,7 @@ class EntityGraph:
             walk: What to walk.
             descending: Newest first.
             limit: Nodes at most; 0 is all of them. The last page then says where to go on.
+            after: Begin behind this `created_at` (microseconds since 1970) and `seq`.
             page_token: Where an earlier walk was cut.
 
         Raises:
@@ -116,6 +135,7 @@ class EntityGraph:
             include_io=walk.with_io,
             descending=descending,
             limit=limit,
+            after=None if after is None else _position(*after),
             page_token=page_token,
             timeout_s=_timeout_s(),
         )
@@ -163,7 +183,24 @@ def _graph_node(reached: pb.TraversedNode, walk: Walk) -> GraphNode:
         node.seq,
         entity,
         _edge(reached) if walk.with_edges else {},
+        _reached(reached) if walk.with_reached else None,
     )
+
+
+def _reached(reached: pb.TraversedNode) -> Reached:
+    modified_at, edge = reached.node.modified_at, reached.reached_by
+    return Reached(
+        modified_at.seconds * 1_000_000 + modified_at.nanos // 1000,
+        reached.depth,
+        edge.edge_id,
+        edge.edge_type,
+        edge.node_id,
+    )
+
+
+def _position(created_at_us: int, seq: int) -> pb.TraversePosition:
+    seconds, microseconds = divmod(created_at_us, 1_000_000)
+    return pb.TraversePosition(created_at=Timestamp(seconds=seconds, nanos=microseconds * 1000), seq=seq)
 
 
 def _entity(node: pb.Node, *, with_times: bool) -> dict[str, Any]:

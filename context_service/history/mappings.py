@@ -53,6 +53,7 @@ class Rule:
 class CompiledMessageRule:
     """A message rule; None stands for an empty expression."""
 
+    place: str  # "rules.messages[0]"
     role: Rule
     content: Rule | None
     when: Rule | None
@@ -111,6 +112,7 @@ def _compile_rule(place: str, rule: MessageRule, limits: ExpressionLimits) -> Co
     role = _compile(f"{place}.role", rule.role, "string", limits, variables)
     assert role is not None, "Rules.expanded requires a role"
     return CompiledMessageRule(
+        place=f"rules.{place}",
         role=role,
         content=_compile(f"{place}.content", rule.content, "any", limits, variables),
         when=_compile(f"{place}.when", rule.when, "bool", limits, variables),

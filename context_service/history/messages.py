@@ -12,6 +12,7 @@ from context_service.history.cel import EvaluationError, to_json
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 VALUE_BYTES_MAX = 1024 * 1024  # of one rendered value: lists may hold one large element many times
+_MESSAGE_BYTES = 150  # ids, times and names
 _PART_TYPES = ("text", "data", "record", "url", "tool_call", "tool_result")
 
 
@@ -58,6 +59,19 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
     name: str = ""
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
+
+
+def size_bytes(message: ChatMessage) -> int:
+    """Return about what a message takes in an answer."""
+    size = _MESSAGE_BYTES + _utf8_bytes(message.content) + _utf8_bytes(message.metadata_json)
+    for part in message.parts:
+        texts = [part.text, part.data_json, part.url, part.metadata_json, part.file_name]
+        if part.tool_call:
+            texts += [part.tool_call.name, part.tool_call.arguments_json]
+        if part.tool_result:
+            texts.append(part.tool_result.content_json)
+        size += _MESSAGE_BYTES + sum(_utf8_bytes(text) for text in texts if text)
+    return size
 
 
 def content_text(value: object) -> str:
@@ -164,6 +178,10 @@ def _text(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
     return value
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _type_name(value: object) -> str:

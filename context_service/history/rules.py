@@ -138,20 +138,26 @@ def rules_bytes(rules: Rules) -> int:
     return len(orjson.dumps(rules))
 
 
+def path_steps(field: str, path: str) -> list[str]:
+    """Return the names that a path leads through: from the entity for its own fields, else from its data.
+
+    Raises:
+        InvalidArgument: it is no path; the violation names `field`.
+    """
+    if not _PATH.fullmatch(path):
+        raise InvalidArgument(f"{path!r} is not a path such as `content` or `data.turn.text`", field=field)
+    first, *rest = path.split(".")
+    return [first, *rest] if first in ENTITY_FIELDS else ["data", first, *rest]
+
+
 def path_expression(field_name: str, path: str) -> str:
-    """Return the CEL expression of a path: from the entity for its own fields, else from its data.
+    """Return the CEL expression of a path.
 
     Raises:
         InvalidArgument: it is no path; the violation names `rules.<field_name>`.
     """
-    if not _PATH.fullmatch(path):
-        raise InvalidArgument(
-            f"{path!r} is not a path such as `content` or `data.turn.text`", field=f"rules.{field_name}"
-        )
-    first, *rest = path.split(".")
-    steps = [first, *rest] if first in ENTITY_FIELDS else ["data", first, *rest]
     expression = "entity"
-    for step in steps:
+    for step in path_steps(f"rules.{field_name}", path):
         plain = _IDENTIFIER.fullmatch(step) and step not in _RESERVED
         expression += f".{step}" if plain else f"[{_quoted(step)}]"
     return expression

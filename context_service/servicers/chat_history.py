@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from context_service.history.assembly import ContextAssembly, Question, Skipped
-from context_service.history.messages import ChatMessage, Part
+from context_service.history.assembly import ContextAssembly, Question
+from context_service.history.node_mapper import Skipped
+from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
-from context_service.servicers import mappings
+from context_service.servicers import assembled, mappings, messages
 from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1 import chat_history_pb2_grpc, message_pb2
+from contextgraph.context.v1 import chat_history_pb2_grpc
 from contextgraph.errors import AnswerTooLarge
 from service_runtime import calls
 from service_runtime.ids import parse_id
@@ -22,8 +23,9 @@ STREAM_ROWS = 1000
 class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     """Histories over gRPC."""
 
-    def __init__(self, assembly: ContextAssembly, registry: MappingRegistry) -> None:
+    def __init__(self, assembly: ContextAssembly, provenance: ProvenanceReader, registry: MappingRegistry) -> None:
         self._assembly = assembly
+        self._provenance = provenance
         self._registry = registry
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
@@ -33,7 +35,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
         for message in history.messages:
-            _fill(response.messages.add(), message)
+            messages.fill(response.messages.add(), message)
         if response.ByteSize() > ANSWER_BYTES_MAX:
             raise AnswerTooLarge(
                 "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
@@ -47,10 +49,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         skipped = Skipped()
         response = pb.StreamChatHistoryResponse()
         size_bytes = 0
-        async for messages in self._assembly.stream(calls.principal(), _question(request), skipped):
-            for message in messages:
+        async for page in self._assembly.stream(calls.principal(), _question(request), skipped):
+            for message in page:
                 added = response.messages.add()
-                _fill(added, message)
+                messages.fill(added, message)
                 message_bytes = added.ByteSize()
                 size_bytes += message_bytes
                 if size_bytes > STREAM_BYTES or len(response.messages) > STREAM_ROWS:
@@ -62,6 +64,27 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         response.nodes_failed = skipped.nodes_failed
         response.roles_unknown = skipped.roles_unknown
         yield response
+
+    async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
+        """Answer a page of nodes with what came of them."""
+        page = await self._provenance.page(
+            calls.principal(),
+            ProvenanceQuestion(
+                node_id=str(parse_id("node_id", request.node_id)),
+                app_id=request.app_id,
+                mapping_name=request.mapping_name,
+                max_messages=request.max_messages,
+                data_paths=tuple(request.data_paths),
+                page_size=request.page_size,
+                page_token=request.page_token,
+            ),
+        )
+        response = pb.AssembleContextResponse(next_page_token=page.next_page_token)
+        for row in page.nodes:
+            assembled.fill(response.nodes.add(), row)
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+        return response
 
     async def RegisterMapping(self, request: pb.RegisterMappingRequest, context: object) -> pb.RegisterMappingResponse:
         """Register rules under a name."""
@@ -101,43 +124,3 @@ def _question(request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -
         max_messages=request.max_messages,
         strict=request.strict,
     )
-
-
-def _fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
-    """Fill a message in its place: half the time of making one and copying it there."""
-    target.role = message.role
-    target.content = message.content
-    target.node_id = message.node_id
-    seconds, microseconds = divmod(message.created_at_us, 1_000_000)
-    created_at = target.created_at
-    created_at.seconds = seconds
-    created_at.nanos = microseconds * 1000
-    if message.name:
-        target.name = message.name
-    if message.parts:
-        target.parts.extend(map(_part, message.parts))
-    if message.metadata_json:
-        target.metadata_json = message.metadata_json
-
-
-def _part(part: Part) -> message_pb2.Part:
-    message = message_pb2.Part(
-        text=part.text,
-        data_json=part.data_json,
-        working_memory_id=part.working_memory_id,
-        url=part.url,
-        media_type=part.media_type,
-        file_name=part.file_name,
-        metadata_json=part.metadata_json,
-    )
-    if part.tool_call:
-        call = part.tool_call
-        message.tool_call.CopyFrom(message_pb2.ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json))
-    if part.tool_result:
-        result = part.tool_result
-        message.tool_result.CopyFrom(
-            message_pb2.ToolResult(
-                tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
-            )
-        )
-    return message

@@ -51,6 +51,17 @@ def test_StreamChatHistory_streams_the_same(grpc_stub, session_id):
     assert [message.content for answer in answers for message in answer.messages] == ["a0", "q1", "a1"]
 
 
+def test_AssembleContext_says_where_each_message_is_from(grpc_stub, session_id):
+    answer = grpc_stub.AssembleContext(pb.AssembleContextRequest(node_id=session_id), metadata=METADATA)
+    given = [(one.message.content, one.rule, node.edge_type) for node in answer.nodes for one in node.messages]
+    assert given == [
+        ("q0", "rules.messages[0]", "Contains"),
+        ("a0", "rules.messages[1]", "Contains"),
+        ("q1", "rules.messages[0]", "Contains"),
+        ("a1", "rules.messages[1]", "Contains"),
+    ]
+
+
 def test_RegisterMapping_again_changes_nothing(grpc_stub, mapping):
     request = pb.RegisterMappingRequest(mapping_name=mapping.mapping_name, rules=mapping.rules)
     answer = grpc_stub.RegisterMapping(request, metadata=METADATA)

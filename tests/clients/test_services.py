@@ -346,6 +346,23 @@ async def test_chat_history(world, graph, context):
             await world.run(read, new_id())
 
 
+async def test_provenance(world, graph, context):
+    session = NodeInput("Session")
+    turns = [NodeInput("Turn", data={"role": role, "content": "said", "at": {"n": 1}}) for role in ("user", "robot")]
+    await world.run(
+        graph.write_graph, [session, *turns], [EdgeInput(session.id, turn.id, "Contains") for turn in turns]
+    )
+
+    said, unsaid = await world.run(context.assemble_context, session.id, data_paths=["at.n", "gone"], page_size=1)
+
+    assert (str(said), said.node_id, said.type, said.depth) == ("user: said", turns[0].id, "Turn", 1)
+    assert (said.values, said.from_node_id, said.edge_type) == ({"at.n": 1}, session.id, "Contains")
+    assert said.modified_at == said.created_at
+    assert unsaid.messages == ()
+    last = unsaid.skipped[-1]
+    assert (last.reason, last.rule, last.error) == ("role_unknown", "rules.messages[2].role", "'robot' is no role")
+
+
 async def test_mappings(world, graph, context):
     rules = {"edge_types": ["Says"], "role_field": "role", "content_field": "text"}
     mapping = await world.run(context.register_mapping, "said", rules, app_id="shop")

@@ -18,6 +18,7 @@ from google.protobuf.json_format import ParseDict
 
 from context_service.history.assembly import ContextAssembly, History, Question
 from context_service.history.mappings import Mapping, built_in, compile_mapping
+from context_service.history.provenance import AssembledNode, ProvenanceQuestion, ProvenanceReader
 from context_service.servicers import mappings as wire
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -144,12 +145,38 @@ async def test_the_rules_alone(case: dict[str, Any]):
         return
     history: History = await assembly.chat_history(PRINCIPAL, question)
     compare(case, graph, history.messages, history.skipped.nodes_failed, history.skipped.roles_unknown)
+    if question.strict:
+        return
+    reader = ProvenanceReader(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
+    for size in (1, 2, 100):
+        rows: list[AssembledNode] = []
+        token = ""
+        while True:
+            asked = ProvenanceQuestion(
+                node_id=question.node_id,
+                app_id="",
+                mapping_name="",
+                max_messages=question.max_messages,
+                data_paths=(),
+                page_size=size,
+                page_token=token,
+            )
+            page = await reader.page(PRINCIPAL, asked)
+            assert len(page.nodes) <= size
+            rows += page.nodes
+            token = page.next_page_token
+            if not token:
+                break
+        assert [given.message for row in rows for given in row.outcome.given] == history.messages
 
 
 @pytest.mark.parametrize("case", cases())
-async def test_the_real_stack(case: dict[str, Any], services: Addresses):
+async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
     graph = Graph(case)
-    async with grpc.aio.insecure_channel(services.entity) as entity, grpc.aio.insecure_channel(services.context) as own:
+    async with (
+        grpc.aio.insecure_channel(shared_services.entity) as entity,
+        grpc.aio.insecure_channel(shared_services.context) as own,
+    ):
         await write(EntityGraphStub(entity), graph)
         stub = ChatHistoryStub(own)
         request = history_pb.GetChatHistoryRequest(
@@ -161,10 +188,10 @@ async def test_the_real_stack(case: dict[str, Any], services: Addresses):
             rules = case.get("mapping", "")
             if isinstance(rules, dict):
                 register = history_pb.RegisterMappingRequest(
-                    mapping_name="case", rules=ParseDict(rules, history_pb.MappingRules())
+                    mapping_name=graph.ids[start_of(case)], rules=ParseDict(rules, history_pb.MappingRules())
                 )
                 await stub.RegisterMapping(register, metadata=METADATA)
-                rules = "case"
+                rules = register.mapping_name
             request.mapping_name = rules
             answer = await stub.GetChatHistory(request, metadata=METADATA)
         except grpc.aio.AioRpcError as error:
@@ -179,6 +206,31 @@ async def test_the_real_stack(case: dict[str, Any], services: Addresses):
         async for last in stub.StreamChatHistory(stream_request, metadata=METADATA):
             streamed += last.messages
         compare(case, graph, streamed, last.nodes_failed, last.roles_unknown)
+
+        if request.strict:
+            return
+        assembled, token = [], ""
+        while True:
+            page = await stub.AssembleContext(
+                history_pb.AssembleContextRequest(
+                    node_id=request.node_id,
+                    mapping_name=request.mapping_name,
+                    max_messages=request.max_messages,
+                    page_size=2,
+                    page_token=token,
+                ),
+                metadata=METADATA,
+            )
+            assembled += page.nodes
+            token = page.next_page_token
+            if not token:
+                break
+        assert [given.message for row in assembled for given in row.messages] == list(answer.messages)
+        if not request.max_messages:
+            reasons = [skipped for row in assembled for skipped in row.skipped]
+            failed = [one for one in reasons if one.reason == history_pb.SKIP_REASON_FAILED]
+            unknown = [one.elements for one in reasons if one.reason == history_pb.SKIP_REASON_ROLE_UNKNOWN]
+            assert (len(failed), sum(unknown)) == (answer.nodes_failed, answer.roles_unknown)
 
 
 async def write(stub: EntityGraphStub, graph: Graph) -> None:

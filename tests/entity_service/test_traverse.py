@@ -215,6 +215,11 @@ async def test_a_walk_is_checked(graph: Graph, others: Graph, missing_id: str):
         await graph.walk(here.id, node_budget=100_001)
     async with refused(InvalidArgument, violations=["direction"]):
         await graph.walk(here.id, direction=9)
+    async with refused(InvalidArgument, violations=["after"]):
+        await graph.walk(here.id, after=pb.TraversePosition(seq=1), order_path="a")
+    for nowhere in ({"seconds": 2**62}, {"nanos": -1}):
+        async with refused(InvalidArgument, violations=["after.created_at"]):
+            await graph.walk(here.id, after=pb.TraversePosition(created_at=nowhere))
     for path in (".", "a.", "a..b"):
         async with refused(InvalidArgument, violations=["order_path"]):
             await graph.walk(here.id, order_path=path)

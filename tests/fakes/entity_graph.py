@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from context_service.history.entity_graph import GraphNode, Walk, WalkPage
+from context_service.history.entity_graph import GraphNode, Reached, Walk, WalkPage
 from contextgraph.errors import NodeNotFound
 
 
@@ -35,6 +35,7 @@ class FakeEdge:
     to_id: str
     type: str
     order: int  # of creation
+    id: str = ""
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -51,7 +52,13 @@ class FakeEntityGraph:
         return self._entity(self._nodes[node_id], with_io=with_io)
 
     async def walk(
-        self, walk: Walk, *, descending: bool = False, limit: int = 0, page_token: str = ""
+        self,
+        walk: Walk,
+        *,
+        descending: bool = False,
+        limit: int = 0,
+        after: tuple[int, int] | None = None,
+        page_token: str = "",
     ) -> AsyncGenerator[WalkPage, None]:
         if walk.node_id not in self._nodes:
             raise NodeNotFound(f"there is no node {walk.node_id}")
@@ -83,19 +90,24 @@ class FakeEntityGraph:
             )
         ]
         rows.sort(key=lambda row: (row[0].created_at, row[0].seq), reverse=descending)
+        if after is not None:
+            rows = [row for row in rows if (_place(row[0]) < after if descending else _place(row[0]) > after)]
         start = int(page_token or 0)
         page = rows[start : start + limit] if limit else rows[start:]
         more = str(start + limit) if limit and start + limit < len(rows) else ""
-        nodes = [self._reached(*row, with_io=walk.with_io) for row in page]
+        nodes = [self._reached(row[0], row[1], row[2], walk) for row in page]
         yield WalkPage(nodes=nodes, next_page_token=more)
 
-    def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None, *, with_io: bool) -> GraphNode:
+    def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None, walk: Walk) -> GraphNode:
+        created_at_us, seq = _place(node)
+        far_end = "" if edge is None else edge.from_id if edge.to_id == node.id else edge.to_id
         return GraphNode(
             node_id=node.id,
-            created_at_us=round(node.created_at.timestamp() * 1_000_000),
-            seq=node.seq,
-            entity=self._entity(node, with_io=with_io),
+            created_at_us=created_at_us,
+            seq=seq,
+            entity=self._entity(node, with_io=walk.with_io),
             edge={"type": edge.type if edge else "", "depth": depth, "data": edge.data if edge else {}},
+            reached=Reached(created_at_us, depth, edge.id if edge else "", edge.type if edge else "", far_end),
         )
 
     @staticmethod
@@ -112,3 +124,7 @@ class FakeEntityGraph:
             "modified_at": node.created_at,
         }
         return {**entity, "io": node.io} if with_io else entity
+
+
+def _place(node: FakeNode) -> tuple[int, int]:
+    return round(node.created_at.timestamp() * 1_000_000), node.seq

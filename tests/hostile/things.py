@@ -378,6 +378,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         history.StreamChatHistoryRequest(node_id=t.node_id, strict=True),
         history.StreamChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name),
     ],
+    "AssembleContext": lambda t: [
+        history.AssembleContextRequest(node_id=t.node_id, data_paths=["content", "turn.index", "io", "created_at"]),
+        history.AssembleContextRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
+    ],
     "RegisterMapping": lambda t: [
         history.RegisterMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name, rules=_RULES),
         history.RegisterMappingRequest(

@@ -741,6 +741,82 @@ class ChatMessage(_Value):
         )
 
 
+class GivenMessage(NamedTuple):
+    """A message, and the rule that gave it."""
+
+    message: ChatMessage
+    rule: str  # "rules.messages[0]", as if the rules had no shorthands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedRule:
+    """A rule that gave no message of a node."""
+
+    reason: str  # "filtered", "unmatched", "empty", "role_unknown" or "failed"
+    rule: str  # the expression that decided, such as "rules.messages[0].when"
+    error: str = ""  # what is wrong, of the last two reasons
+    elements: int = 1  # how many of a `for_each` it happened to
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.reason}" + (f" ({self.error})" if self.error else "")
+
+    @classmethod
+    def from_proto(cls, skipped: history_pb.SkippedRule) -> SkippedRule:
+        """Return the value of a message."""
+        reason = history_pb.SkipReason.Name(skipped.reason).removeprefix("SKIP_REASON_").lower()
+        return cls(reason=reason, rule=skipped.rule, error=skipped.error, elements=skipped.elements)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AssembledNode(_Value):
+    """A node that a mapping has read, and what came of it."""
+
+    node_id: str
+    external_id: str
+    name: str
+    type: str
+    general_type: str
+    depth: int  # steps from the start node
+    edge_id: str  # that reached it; empty for the start node, as the next two
+    edge_type: str
+    from_node_id: str  # that edge's other end
+    created_at: datetime
+    modified_at: datetime
+    values_json: str  # what is at the paths that were asked for
+    messages: tuple[GivenMessage, ...]
+    skipped: tuple[SkippedRule, ...]  # rules that gave none
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Return what is at the paths that were asked for, by path."""
+        values: dict[str, Any] = _parsed(self.values_json) or {}
+        return values
+
+    def __str__(self) -> str:
+        given = [str(given.message) for given in self.messages]
+        return "; ".join(given or map(str, self.skipped)) or self.node_id
+
+    @classmethod
+    def from_proto(cls, node: history_pb.AssembledNode) -> AssembledNode:
+        """Return the value of a message."""
+        return cls(
+            node_id=node.node_id,
+            external_id=node.external_id,
+            name=node.name,
+            type=node.type,
+            general_type=node.general_type,
+            depth=node.depth,
+            edge_id=node.edge_id,
+            edge_type=node.edge_type,
+            from_node_id=node.from_node_id,
+            created_at=_time(node.created_at),
+            modified_at=_time(node.modified_at),
+            values_json=node.values_json,
+            messages=tuple(GivenMessage(ChatMessage.from_proto(one.message), one.rule) for one in node.messages),
+            skipped=tuple(map(SkippedRule.from_proto, node.skipped)),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ChatHistory(Sequence[ChatMessage]):
     """The messages of a conversation, oldest first, and what was left out of it."""

@@ -21,7 +21,7 @@ from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
 from contextgraph.inputs import EdgeInput, NodeInput
-from contextgraph.values import BlobEntry, Record
+from contextgraph.values import BlobEntry, Node, Record
 
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
@@ -247,6 +247,7 @@ def traverse_request(
     order_path: str,
     descending: bool,
     limit: int,
+    after: graph_pb.TraversePosition | None,
     page_token: str,
     node_budget: int,
 ) -> graph_pb.TraverseRequest:
@@ -264,9 +265,15 @@ def traverse_request(
         order_path=order_path,
         descending=descending,
         limit=limit,
+        after=after,
         page_token=page_token,
         node_budget=node_budget,
     )
+
+
+def position(node: Node) -> graph_pb.TraversePosition:
+    """Return the place of a node in the order of `created_at`, then `seq`."""
+    return graph_pb.TraversePosition(created_at=to_timestamp("after", node.created_at), seq=node.seq)
 
 
 def record_input(

@@ -56,6 +56,7 @@ from contextgraph.memory_types import MemoryType
 from contextgraph.retries import Attempts, RetryBudget
 from contextgraph.values import (
     AppendedEnvelope,
+    AssembledNode,
     BlobEntry,
     ChatHistory,
     ChatMapping,
@@ -940,6 +941,7 @@ class AsyncEntityClient(_AsyncClient):
         order_path: str = "",
         descending: bool = False,
         limit: int = 0,
+        after: Node | None = None,
         node_budget: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[TraversedNode, None]:
@@ -957,6 +959,7 @@ class AsyncEntityClient(_AsyncClient):
             order_path: A path into the node's data, such as "turn.index". Empty: `created_at`.
             descending: The other way round.
             limit: Nodes to yield at most; 0: all.
+            after: Begin behind this node in the order of `created_at`; with `descending`, what was before it.
             node_budget: Nodes to visit at most; 0: 100,000.
             timeout_s: Deadline of the whole walk; None: none.
 
@@ -977,6 +980,7 @@ class AsyncEntityClient(_AsyncClient):
             order_path=order_path,
             descending=descending,
             limit=limit,
+            after=None if after is None else messages.position(after),
             node_budget=node_budget,
             timeout_s=timeout_s,
         )
@@ -999,6 +1003,7 @@ class AsyncEntityClient(_AsyncClient):
         order_path: str = "",
         descending: bool = False,
         limit: int = 0,
+        after: graph_pb.TraversePosition | None = None,
         page_token: str = "",
         node_budget: int = 0,
         timeout_s: float | None = None,
@@ -1022,6 +1027,7 @@ class AsyncEntityClient(_AsyncClient):
             order_path=order_path,
             descending=descending,
             limit=limit,
+            after=after,
             page_token=page_token,
             node_budget=node_budget,
         )
@@ -1771,6 +1777,48 @@ class AsyncContextClient(_AsyncClient):
             return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
 
         return await self._repeated(attempts, attempt)
+
+    async def assemble_context(
+        self,
+        node_id: Id,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        data_paths: Iterable[str] = (),
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> AsyncGenerator[AssembledNode, None]:
+        """Yield the nodes that a mapping reads, in its order, each with what came of it; it follows the pages.
+
+        Args:
+            node_id: The conversation's node.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            data_paths: Up to 32 paths such as "turn.index" or "status", whose values come along.
+            page_size: Nodes of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
+        """
+        request = history_pb.AssembleContextRequest(
+            node_id=messages.to_id(node_id),
+            mapping_name=mapping_name,
+            app_id=self._options.app_id if app_id is None else app_id,
+            max_messages=max_messages,
+            data_paths=messages.texts("data_paths", data_paths),
+            page_size=page_size,
+        )
+        while True:
+            page: history_pb.AssembleContextResponse = await self.call("AssembleContext", request, timeout_s=timeout_s)
+            for node in page.nodes:
+                yield AssembledNode.from_proto(node)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def register_mapping(
         self,

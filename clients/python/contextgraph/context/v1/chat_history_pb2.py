@@ -26,7 +26,7 @@ from contextgraph.context.v1 import message_pb2 as contextgraph_dot_context_dot_
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*contextgraph/context/v1/chat_history.proto\x12\x17\x63ontextgraph.context.v1\x1a%contextgraph/context/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"t\n\x15GetChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"}\n\x16GetChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"w\n\x18StreamChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"\x80\x01\n\x19StreamChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"\xcc\x03\n\x0cMappingRules\x12\x12\n\nedge_types\x18\x01 \x03(\t\x12\x11\n\tdirection\x18\x02 \x01(\t\x12\x11\n\tdepth_max\x18\x03 \x01(\x05\x12\x14\n\x0c\x65ntity_types\x18\x04 \x03(\t\x12\x15\n\rinclude_start\x18\x05 \x01(\x08\x12\x18\n\x10include_archived\x18\x06 \x01(\x08\x12\x0e\n\x06\x66ilter\x18\x07 \x01(\t\x12\x36\n\x08messages\x18\x08 \x03(\x0b\x32$.contextgraph.context.v1.MessageRule\x12\x10\n\x08order_by\x18\t \x01(\t\x12\r\n\x05order\x18\n \x01(\t\x12\x12\n\nrole_field\x18\x0b \x01(\t\x12\x15\n\rcontent_field\x18\x0c \x01(\t\x12\x13\n\x0border_field\x18\r \x01(\t\x12L\n\x0crole_mapping\x18\x0e \x03(\x0b\x32\x36.contextgraph.context.v1.MappingRules.RoleMappingEntry\x12\x10\n\x08ordering\x18\x0f \x01(\t\x1a\x32\n\x10RoleMappingEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"{\n\x0bMessageRule\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0c\n\x04when\x18\x03 \x01(\t\x12\x10\n\x08\x66or_each\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\r\n\x05parts\x18\x06 \x01(\t\x12\x10\n\x08metadata\x18\x07 \x01(\t\"\x8e\x02\n\x07Mapping\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07version\x18\x05 \x01(\x03\x12\x10\n\x08\x62uilt_in\x18\x06 \x01(\x08\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12.\n\ncreated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9c\x01\n\x16RegisterMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07replace\x18\x05 \x01(\x08\"]\n\x17RegisterMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x0f\n\x07\x63hanged\x18\x02 \x01(\x08\"9\n\x11GetMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\"G\n\x12GetMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\"L\n\x13ListMappingsRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"c\n\x14ListMappingsResponse\x12\x32\n\x08mappings\x18\x01 \x03(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x14\x44\x65leteMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\"J\n\x15\x44\x65leteMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping2\xcd\x05\n\x0b\x43hatHistory\x12v\n\x0eGetChatHistory\x12..contextgraph.context.v1.GetChatHistoryRequest\x1a/.contextgraph.context.v1.GetChatHistoryResponse\"\x03\x90\x02\x01\x12\x81\x01\n\x11StreamChatHistory\x12\x31.contextgraph.context.v1.StreamChatHistoryRequest\x1a\x32.contextgraph.context.v1.StreamChatHistoryResponse\"\x03\x90\x02\x01\x30\x01\x12t\n\x0fRegisterMapping\x12/.contextgraph.context.v1.RegisterMappingRequest\x1a\x30.contextgraph.context.v1.RegisterMappingResponse\x12j\n\nGetMapping\x12*.contextgraph.context.v1.GetMappingRequest\x1a+.contextgraph.context.v1.GetMappingResponse\"\x03\x90\x02\x01\x12p\n\x0cListMappings\x12,.contextgraph.context.v1.ListMappingsRequest\x1a-.contextgraph.context.v1.ListMappingsResponse\"\x03\x90\x02\x01\x12n\n\rDeleteMapping\x12-.contextgraph.context.v1.DeleteMappingRequest\x1a..contextgraph.context.v1.DeleteMappingResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*contextgraph/context/v1/chat_history.proto\x12\x17\x63ontextgraph.context.v1\x1a%contextgraph/context/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"t\n\x15GetChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"}\n\x16GetChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"w\n\x18StreamChatHistoryRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x0e\n\x06strict\x18\x05 \x01(\x08\"\x80\x01\n\x19StreamChatHistoryResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x14\n\x0cnodes_failed\x18\x02 \x01(\x05\x12\x15\n\rroles_unknown\x18\x03 \x01(\x05\"\xa0\x01\n\x16\x41ssembleContextRequest\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x0e\n\x06\x61pp_id\x18\x02 \x01(\t\x12\x14\n\x0cmapping_name\x18\x03 \x01(\t\x12\x14\n\x0cmax_messages\x18\x04 \x01(\x05\x12\x12\n\ndata_paths\x18\x05 \x03(\t\x12\x11\n\tpage_size\x18\x06 \x01(\x05\x12\x12\n\npage_token\x18\x07 \x01(\t\"i\n\x17\x41ssembleContextResponse\x12\x35\n\x05nodes\x18\x01 \x03(\x0b\x32&.contextgraph.context.v1.AssembledNode\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x96\x03\n\rAssembledNode\x12\x0f\n\x07node_id\x18\x01 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0c\n\x04type\x18\x04 \x01(\t\x12\x14\n\x0cgeneral_type\x18\x05 \x01(\t\x12\r\n\x05\x64\x65pth\x18\x06 \x01(\x05\x12\x0f\n\x07\x65\x64ge_id\x18\x07 \x01(\t\x12\x11\n\tedge_type\x18\x08 \x01(\t\x12\x14\n\x0c\x66rom_node_id\x18\t \x01(\t\x12.\n\ncreated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bmodified_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bvalues_json\x18\x0c \x01(\t\x12\x37\n\x08messages\x18\r \x03(\x0b\x32%.contextgraph.context.v1.GivenMessage\x12\x35\n\x07skipped\x18\x0e \x03(\x0b\x32$.contextgraph.context.v1.SkippedRule\"S\n\x0cGivenMessage\x12\x35\n\x07message\x18\x01 \x01(\x0b\x32$.contextgraph.context.v1.ChatMessage\x12\x0c\n\x04rule\x18\x02 \x01(\t\"q\n\x0bSkippedRule\x12\x33\n\x06reason\x18\x01 \x01(\x0e\x32#.contextgraph.context.v1.SkipReason\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x10\n\x08\x65lements\x18\x04 \x01(\x05\"\xcc\x03\n\x0cMappingRules\x12\x12\n\nedge_types\x18\x01 \x03(\t\x12\x11\n\tdirection\x18\x02 \x01(\t\x12\x11\n\tdepth_max\x18\x03 \x01(\x05\x12\x14\n\x0c\x65ntity_types\x18\x04 \x03(\t\x12\x15\n\rinclude_start\x18\x05 \x01(\x08\x12\x18\n\x10include_archived\x18\x06 \x01(\x08\x12\x0e\n\x06\x66ilter\x18\x07 \x01(\t\x12\x36\n\x08messages\x18\x08 \x03(\x0b\x32$.contextgraph.context.v1.MessageRule\x12\x10\n\x08order_by\x18\t \x01(\t\x12\r\n\x05order\x18\n \x01(\t\x12\x12\n\nrole_field\x18\x0b \x01(\t\x12\x15\n\rcontent_field\x18\x0c \x01(\t\x12\x13\n\x0border_field\x18\r \x01(\t\x12L\n\x0crole_mapping\x18\x0e \x03(\x0b\x32\x36.contextgraph.context.v1.MappingRules.RoleMappingEntry\x12\x10\n\x08ordering\x18\x0f \x01(\t\x1a\x32\n\x10RoleMappingEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"{\n\x0bMessageRule\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0c\n\x04when\x18\x03 \x01(\t\x12\x10\n\x08\x66or_each\x18\x04 \x01(\t\x12\x0c\n\x04name\x18\x05 \x01(\t\x12\r\n\x05parts\x18\x06 \x01(\t\x12\x10\n\x08metadata\x18\x07 \x01(\t\"\x8e\x02\n\x07Mapping\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07version\x18\x05 \x01(\x03\x12\x10\n\x08\x62uilt_in\x18\x06 \x01(\x08\x12\r\n\x05\x65rror\x18\x07 \x01(\t\x12.\n\ncreated_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x9c\x01\n\x16RegisterMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\x12\x34\n\x05rules\x18\x03 \x01(\x0b\x32%.contextgraph.context.v1.MappingRules\x12\x15\n\rrules_version\x18\x04 \x01(\x03\x12\x0f\n\x07replace\x18\x05 \x01(\x08\"]\n\x17RegisterMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x0f\n\x07\x63hanged\x18\x02 \x01(\x08\"9\n\x11GetMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\"G\n\x12GetMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping\"L\n\x13ListMappingsRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"c\n\x14ListMappingsResponse\x12\x32\n\x08mappings\x18\x01 \x03(\x0b\x32 .contextgraph.context.v1.Mapping\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x14\x44\x65leteMappingRequest\x12\x0e\n\x06\x61pp_id\x18\x01 \x01(\t\x12\x14\n\x0cmapping_name\x18\x02 \x01(\t\"J\n\x15\x44\x65leteMappingResponse\x12\x31\n\x07mapping\x18\x01 \x01(\x0b\x32 .contextgraph.context.v1.Mapping*\xab\x01\n\nSkipReason\x12\x1b\n\x17SKIP_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14SKIP_REASON_FILTERED\x10\x01\x12\x19\n\x15SKIP_REASON_UNMATCHED\x10\x02\x12\x15\n\x11SKIP_REASON_EMPTY\x10\x03\x12\x1c\n\x18SKIP_REASON_ROLE_UNKNOWN\x10\x04\x12\x16\n\x12SKIP_REASON_FAILED\x10\x05\x32\xc8\x06\n\x0b\x43hatHistory\x12v\n\x0eGetChatHistory\x12..contextgraph.context.v1.GetChatHistoryRequest\x1a/.contextgraph.context.v1.GetChatHistoryResponse\"\x03\x90\x02\x01\x12\x81\x01\n\x11StreamChatHistory\x12\x31.contextgraph.context.v1.StreamChatHistoryRequest\x1a\x32.contextgraph.context.v1.StreamChatHistoryResponse\"\x03\x90\x02\x01\x30\x01\x12y\n\x0f\x41ssembleContext\x12/.contextgraph.context.v1.AssembleContextRequest\x1a\x30.contextgraph.context.v1.AssembleContextResponse\"\x03\x90\x02\x01\x12t\n\x0fRegisterMapping\x12/.contextgraph.context.v1.RegisterMappingRequest\x1a\x30.contextgraph.context.v1.RegisterMappingResponse\x12j\n\nGetMapping\x12*.contextgraph.context.v1.GetMappingRequest\x1a+.contextgraph.context.v1.GetMappingResponse\"\x03\x90\x02\x01\x12p\n\x0cListMappings\x12,.contextgraph.context.v1.ListMappingsRequest\x1a-.contextgraph.context.v1.ListMappingsResponse\"\x03\x90\x02\x01\x12n\n\rDeleteMapping\x12-.contextgraph.context.v1.DeleteMappingRequest\x1a..contextgraph.context.v1.DeleteMappingResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,10 +39,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHATHISTORY'].methods_by_name['GetChatHistory']._serialized_options = b'\220\002\001'
   _globals['_CHATHISTORY'].methods_by_name['StreamChatHistory']._loaded_options = None
   _globals['_CHATHISTORY'].methods_by_name['StreamChatHistory']._serialized_options = b'\220\002\001'
+  _globals['_CHATHISTORY'].methods_by_name['AssembleContext']._loaded_options = None
+  _globals['_CHATHISTORY'].methods_by_name['AssembleContext']._serialized_options = b'\220\002\001'
   _globals['_CHATHISTORY'].methods_by_name['GetMapping']._loaded_options = None
   _globals['_CHATHISTORY'].methods_by_name['GetMapping']._serialized_options = b'\220\002\001'
   _globals['_CHATHISTORY'].methods_by_name['ListMappings']._loaded_options = None
   _globals['_CHATHISTORY'].methods_by_name['ListMappings']._serialized_options = b'\220\002\001'
+  _globals['_SKIPREASON']._serialized_start=3084
+  _globals['_SKIPREASON']._serialized_end=3255
   _globals['_GETCHATHISTORYREQUEST']._serialized_start=143
   _globals['_GETCHATHISTORYREQUEST']._serialized_end=259
   _globals['_GETCHATHISTORYRESPONSE']._serialized_start=261
@@ -51,30 +55,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_STREAMCHATHISTORYREQUEST']._serialized_end=507
   _globals['_STREAMCHATHISTORYRESPONSE']._serialized_start=510
   _globals['_STREAMCHATHISTORYRESPONSE']._serialized_end=638
-  _globals['_MAPPINGRULES']._serialized_start=641
-  _globals['_MAPPINGRULES']._serialized_end=1101
-  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_start=1051
-  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_end=1101
-  _globals['_MESSAGERULE']._serialized_start=1103
-  _globals['_MESSAGERULE']._serialized_end=1226
-  _globals['_MAPPING']._serialized_start=1229
-  _globals['_MAPPING']._serialized_end=1499
-  _globals['_REGISTERMAPPINGREQUEST']._serialized_start=1502
-  _globals['_REGISTERMAPPINGREQUEST']._serialized_end=1658
-  _globals['_REGISTERMAPPINGRESPONSE']._serialized_start=1660
-  _globals['_REGISTERMAPPINGRESPONSE']._serialized_end=1753
-  _globals['_GETMAPPINGREQUEST']._serialized_start=1755
-  _globals['_GETMAPPINGREQUEST']._serialized_end=1812
-  _globals['_GETMAPPINGRESPONSE']._serialized_start=1814
-  _globals['_GETMAPPINGRESPONSE']._serialized_end=1885
-  _globals['_LISTMAPPINGSREQUEST']._serialized_start=1887
-  _globals['_LISTMAPPINGSREQUEST']._serialized_end=1963
-  _globals['_LISTMAPPINGSRESPONSE']._serialized_start=1965
-  _globals['_LISTMAPPINGSRESPONSE']._serialized_end=2064
-  _globals['_DELETEMAPPINGREQUEST']._serialized_start=2066
-  _globals['_DELETEMAPPINGREQUEST']._serialized_end=2126
-  _globals['_DELETEMAPPINGRESPONSE']._serialized_start=2128
-  _globals['_DELETEMAPPINGRESPONSE']._serialized_end=2202
-  _globals['_CHATHISTORY']._serialized_start=2205
-  _globals['_CHATHISTORY']._serialized_end=2922
+  _globals['_ASSEMBLECONTEXTREQUEST']._serialized_start=641
+  _globals['_ASSEMBLECONTEXTREQUEST']._serialized_end=801
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_start=803
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_end=908
+  _globals['_ASSEMBLEDNODE']._serialized_start=911
+  _globals['_ASSEMBLEDNODE']._serialized_end=1317
+  _globals['_GIVENMESSAGE']._serialized_start=1319
+  _globals['_GIVENMESSAGE']._serialized_end=1402
+  _globals['_SKIPPEDRULE']._serialized_start=1404
+  _globals['_SKIPPEDRULE']._serialized_end=1517
+  _globals['_MAPPINGRULES']._serialized_start=1520
+  _globals['_MAPPINGRULES']._serialized_end=1980
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_start=1930
+  _globals['_MAPPINGRULES_ROLEMAPPINGENTRY']._serialized_end=1980
+  _globals['_MESSAGERULE']._serialized_start=1982
+  _globals['_MESSAGERULE']._serialized_end=2105
+  _globals['_MAPPING']._serialized_start=2108
+  _globals['_MAPPING']._serialized_end=2378
+  _globals['_REGISTERMAPPINGREQUEST']._serialized_start=2381
+  _globals['_REGISTERMAPPINGREQUEST']._serialized_end=2537
+  _globals['_REGISTERMAPPINGRESPONSE']._serialized_start=2539
+  _globals['_REGISTERMAPPINGRESPONSE']._serialized_end=2632
+  _globals['_GETMAPPINGREQUEST']._serialized_start=2634
+  _globals['_GETMAPPINGREQUEST']._serialized_end=2691
+  _globals['_GETMAPPINGRESPONSE']._serialized_start=2693
+  _globals['_GETMAPPINGRESPONSE']._serialized_end=2764
+  _globals['_LISTMAPPINGSREQUEST']._serialized_start=2766
+  _globals['_LISTMAPPINGSREQUEST']._serialized_end=2842
+  _globals['_LISTMAPPINGSRESPONSE']._serialized_start=2844
+  _globals['_LISTMAPPINGSRESPONSE']._serialized_end=2943
+  _globals['_DELETEMAPPINGREQUEST']._serialized_start=2945
+  _globals['_DELETEMAPPINGREQUEST']._serialized_end=3005
+  _globals['_DELETEMAPPINGRESPONSE']._serialized_start=3007
+  _globals['_DELETEMAPPINGRESPONSE']._serialized_end=3081
+  _globals['_CHATHISTORY']._serialized_start=3258
+  _globals['_CHATHISTORY']._serialized_end=4098
 # @@protoc_insertion_point(module_scope)

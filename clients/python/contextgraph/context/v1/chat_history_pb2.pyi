@@ -3,12 +3,28 @@ import datetime
 from contextgraph.context.v1 import message_pb2 as _message_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SKIP_REASON_UNSPECIFIED: _ClassVar[SkipReason]
+    SKIP_REASON_FILTERED: _ClassVar[SkipReason]
+    SKIP_REASON_UNMATCHED: _ClassVar[SkipReason]
+    SKIP_REASON_EMPTY: _ClassVar[SkipReason]
+    SKIP_REASON_ROLE_UNKNOWN: _ClassVar[SkipReason]
+    SKIP_REASON_FAILED: _ClassVar[SkipReason]
+SKIP_REASON_UNSPECIFIED: SkipReason
+SKIP_REASON_FILTERED: SkipReason
+SKIP_REASON_UNMATCHED: SkipReason
+SKIP_REASON_EMPTY: SkipReason
+SKIP_REASON_ROLE_UNKNOWN: SkipReason
+SKIP_REASON_FAILED: SkipReason
 
 class GetChatHistoryRequest(_message.Message):
     __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict")
@@ -57,6 +73,84 @@ class StreamChatHistoryResponse(_message.Message):
     nodes_failed: int
     roles_unknown: int
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+
+class AssembleContextRequest(_message.Message):
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "data_paths", "page_size", "page_token")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    DATA_PATHS_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    app_id: str
+    mapping_name: str
+    max_messages: int
+    data_paths: _containers.RepeatedScalarFieldContainer[str]
+    page_size: int
+    page_token: str
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., data_paths: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class AssembleContextResponse(_message.Message):
+    __slots__ = ("nodes", "next_page_token")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[AssembledNode]
+    next_page_token: str
+    def __init__(self, nodes: _Optional[_Iterable[_Union[AssembledNode, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class AssembledNode(_message.Message):
+    __slots__ = ("node_id", "external_id", "name", "type", "general_type", "depth", "edge_id", "edge_type", "from_node_id", "created_at", "modified_at", "values_json", "messages", "skipped")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    GENERAL_TYPE_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    FROM_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MODIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    VALUES_JSON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    external_id: str
+    name: str
+    type: str
+    general_type: str
+    depth: int
+    edge_id: str
+    edge_type: str
+    from_node_id: str
+    created_at: _timestamp_pb2.Timestamp
+    modified_at: _timestamp_pb2.Timestamp
+    values_json: str
+    messages: _containers.RepeatedCompositeFieldContainer[GivenMessage]
+    skipped: _containers.RepeatedCompositeFieldContainer[SkippedRule]
+    def __init__(self, node_id: _Optional[str] = ..., external_id: _Optional[str] = ..., name: _Optional[str] = ..., type: _Optional[str] = ..., general_type: _Optional[str] = ..., depth: _Optional[int] = ..., edge_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., from_node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., values_json: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[GivenMessage, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedRule, _Mapping]]] = ...) -> None: ...
+
+class GivenMessage(_message.Message):
+    __slots__ = ("message", "rule")
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    message: _message_pb2.ChatMessage
+    rule: str
+    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., rule: _Optional[str] = ...) -> None: ...
+
+class SkippedRule(_message.Message):
+    __slots__ = ("reason", "rule", "error", "elements")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ELEMENTS_FIELD_NUMBER: _ClassVar[int]
+    reason: SkipReason
+    rule: str
+    error: str
+    elements: int
+    def __init__(self, reason: _Optional[_Union[SkipReason, str]] = ..., rule: _Optional[str] = ..., error: _Optional[str] = ..., elements: _Optional[int] = ...) -> None: ...
 
 class MappingRules(_message.Message):
     __slots__ = ("edge_types", "direction", "depth_max", "entity_types", "include_start", "include_archived", "filter", "messages", "order_by", "order", "role_field", "content_field", "order_field", "role_mapping", "ordering")

@@ -45,6 +45,11 @@ class ChatHistoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.FromString,
                 _registered_method=True)
+        self.AssembleContext = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/AssembleContext',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.FromString,
+                _registered_method=True)
         self.RegisterMapping = channel.unary_unary(
                 '/contextgraph.context.v1.ChatHistory/RegisterMapping',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingRequest.SerializeToString,
@@ -86,6 +91,21 @@ class ChatHistoryServicer:
 
     def StreamChatHistory(self, request, context):
         """The same, streamed in order, for histories past the size of one message. Reasons: those of GetChatHistory.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AssembleContext(self, request, context):
+        """Answers the nodes that a mapping reads, in its order, each with the messages that it gives, and for each of the other rules
+        why it gives none: what GetChatHistory leaves out, and where the rest is from.
+
+        In the order of `created_at` a page costs the same wherever it begins; any other order is made anew for each page. Nodes
+        behind the last message of the newest N are answered too: the newest may be what is missing. A node that an entity type or
+        its archive excludes is not read, and so not answered.
+
+        Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`),
+        ANSWER_TOO_LARGE (one node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -143,6 +163,11 @@ def add_ChatHistoryServicer_to_server(servicer, server):
                     servicer.StreamChatHistory,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.SerializeToString,
+            ),
+            'AssembleContext': grpc.unary_unary_rpc_method_handler(
+                    servicer.AssembleContext,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.SerializeToString,
             ),
             'RegisterMapping': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterMapping,
@@ -220,6 +245,33 @@ class ChatHistory:
             '/contextgraph.context.v1.ChatHistory/StreamChatHistory',
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.StreamChatHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AssembleContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/AssembleContext',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.FromString,
             options,
             channel_credentials,
             insecure,

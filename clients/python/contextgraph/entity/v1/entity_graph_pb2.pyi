@@ -698,7 +698,7 @@ class ListEdgesResponse(_message.Message):
     def __init__(self, edges: _Optional[_Iterable[_Union[Edge, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class TraverseRequest(_message.Message):
-    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget", "include_io")
+    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget", "include_io", "after")
     START_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
     EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
     DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -712,6 +712,7 @@ class TraverseRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NODE_BUDGET_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_IO_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
     start_node_ids: _containers.RepeatedScalarFieldContainer[str]
     edge_types: _containers.RepeatedScalarFieldContainer[str]
     direction: Direction
@@ -725,7 +726,16 @@ class TraverseRequest(_message.Message):
     page_token: str
     node_budget: int
     include_io: bool
-    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ..., include_io: _Optional[bool] = ...) -> None: ...
+    after: TraversePosition
+    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ..., include_io: _Optional[bool] = ..., after: _Optional[_Union[TraversePosition, _Mapping]] = ...) -> None: ...
+
+class TraversePosition(_message.Message):
+    __slots__ = ("created_at", "seq")
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    created_at: _timestamp_pb2.Timestamp
+    seq: int
+    def __init__(self, created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq: _Optional[int] = ...) -> None: ...
 
 class TraverseResponse(_message.Message):
     __slots__ = ("nodes", "indexed", "next_page_token")

@@ -1,0 +1,46 @@
+"""Chat messages and their parts, as they travel."""
+
+from __future__ import annotations
+
+from context_service.history.messages import ChatMessage, Part
+from contextgraph.context.v1 import message_pb2
+
+
+def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
+    """Fill a message in its place: half the time of making one and copying it there."""
+    target.role = message.role
+    target.content = message.content
+    target.node_id = message.node_id
+    seconds, microseconds = divmod(message.created_at_us, 1_000_000)
+    created_at = target.created_at
+    created_at.seconds = seconds
+    created_at.nanos = microseconds * 1000
+    if message.name:
+        target.name = message.name
+    if message.parts:
+        target.parts.extend(map(_part, message.parts))
+    if message.metadata_json:
+        target.metadata_json = message.metadata_json
+
+
+def _part(part: Part) -> message_pb2.Part:
+    message = message_pb2.Part(
+        text=part.text,
+        data_json=part.data_json,
+        working_memory_id=part.working_memory_id,
+        url=part.url,
+        media_type=part.media_type,
+        file_name=part.file_name,
+        metadata_json=part.metadata_json,
+    )
+    if part.tool_call:
+        call = part.tool_call
+        message.tool_call.CopyFrom(message_pb2.ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json))
+    if part.tool_result:
+        result = part.tool_result
+        message.tool_result.CopyFrom(
+            message_pb2.ToolResult(
+                tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
+            )
+        )
+    return message
