@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 import uuid
+from collections.abc import Iterator
 
 import grpc
 import pytest
@@ -13,6 +15,7 @@ from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from service_runtime.process import tune_gc
 from tests.conftest import KEY, Addresses
 from tests.errors import raised
 
@@ -57,7 +60,18 @@ class LoopWatch:
         return sorted(self.turns_s)[int(q * (len(self.turns_s) - 1))]
 
 
+@pytest.fixture
+def gc_of_a_server() -> Iterator[None]:
+    """The garbage collector as a server has it: one look at all that a test run holds takes a quarter of a second."""
+    thresholds = gc.get_threshold()
+    tune_gc()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
 @pytest.mark.timeout(180)
+@pytest.mark.usefixtures("gc_of_a_server")
 async def test_a_rule_that_costs_much_on_each_of_10000_nodes_ends_at_the_calls_budget(services: Addresses):
     async with (
         grpc.aio.insecure_channel(services.context) as context,
