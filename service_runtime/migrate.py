@@ -1,9 +1,13 @@
 """Migrations: numbered SQL files, applied once each, in order, by one process at a time.
 
-A schema's files are `NNNN_what.sql`. Each is applied in a transaction of its own, unless its first line is `--
-no transaction`, so that `CREATE INDEX CONCURRENTLY` can run. What was applied is a row of `<schema>.migration`
-with the file's checksum: a file that was edited afterwards is an error. Replicas that start at once wait for
-each other on an advisory lock, which is tried in a loop and held by a session outside of any transaction.
+A schema's files are `NNNN_what.sql`. Each is applied in a transaction of its own: a migration that was killed left
+nothing, and is run again. Unless its first line is `-- no transaction`, so that `CREATE INDEX CONCURRENTLY` can run:
+then each statement, up to a semicolon at the end of a line, is applied by itself, and must do no harm when it is
+repeated; an index that a kill left half-built goes with `DROP INDEX CONCURRENTLY IF EXISTS`.
+
+What was applied is a row of `<schema>.migration` with the file's checksum: a file that was edited afterwards is an
+error. Replicas that start at once wait for each other on an advisory lock, which is tried in a loop and held by a
+session outside of any transaction.
 
 `:"service_role"` stands for the role of the services, in psql's notation, so that psql can run the files too.
 """
@@ -28,6 +32,7 @@ _LOCK_POLL_S = 0.05
 _LOCK_KEY = 0x636F6E74657874  # "context"; one lock for all schemas, since one of them is shared
 _FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
 _NO_TRANSACTION = "-- no transaction"
+_END_OF_STATEMENT = re.compile(r";\s*\n(?=.)", re.DOTALL)
 
 
 class MigrationFailed(FailedPrecondition):
@@ -85,6 +90,8 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
     """
     applied_now = []
     with psycopg.connect(admin_url, autocommit=True) as connection, _lock(connection):
+        # Without it, what a killed migration was doing would go on, and keep the lock for as long.
+        connection.execute("SET client_connection_check_interval = '1s'")
         for schema in dict.fromkeys(migration.schema for migration in migrations):
             _make_table(connection, schema)
         for migration in migrations:
@@ -166,7 +173,8 @@ def _apply(connection: psycopg.Connection, migration: Migration, service_role: s
     values = (migration.version, migration.name, migration.sha256)
     try:
         if text.startswith(_NO_TRANSACTION):
-            connection.execute(text.encode())
+            for statement in _END_OF_STATEMENT.split(text):
+                connection.execute(statement.encode())
             connection.execute(done, values)
             return
         with connection.transaction():

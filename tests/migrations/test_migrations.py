@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 
 import psycopg
 import pytest
@@ -55,6 +58,65 @@ def test_an_index_can_be_made_concurrently(urls: Urls):
     text = "-- no transaction\nCREATE INDEX CONCURRENTLY extra_index ON entity.node (tenant_id, modified_at)"
 
     assert len(migrate(urls.admin, [one(1, text)], service_role=SERVICE_ROLE)) == 1
+
+
+INDEX = """\
+-- no transaction
+DROP INDEX CONCURRENTLY IF EXISTS entity.extra_index;
+CREATE INDEX CONCURRENTLY extra_index ON entity.node (tenant_id, modified_at);
+"""
+MIGRATE = """
+import sys
+from service_runtime.migrate import Migration, migrate
+
+migrate(
+    sys.argv[1],
+    [Migration(schema="extra", version=1, name="0001_extra.sql", text=sys.argv[2])],
+    service_role="contextgraph_service",
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        (INDEX, "SELECT count(*) > 0 FROM pg_index WHERE NOT indisvalid"),
+        (
+            "CREATE TABLE extra.half (); LOCK TABLE entity.node; CREATE TABLE extra.other_half ()",
+            "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        ),
+    ],
+    ids=["without a transaction", "in a transaction"],
+)
+def test_a_killed_migration_is_run_again(urls: Urls, text: str, begun: str):
+    """Somebody writes to the table all the time, so the migration waits in the middle; there it is killed."""
+    with (
+        psycopg.connect(urls.superuser) as writing,
+        psycopg.connect(urls.superuser, autocommit=True) as watching,
+        subprocess.Popen([sys.executable, "-c", MIGRATE, urls.admin, text]) as migrating,
+    ):
+        writing.execute("LOCK TABLE entity.node IN ROW EXCLUSIVE MODE")
+        while watching.execute(begun).fetchone() != (True,):
+            assert migrating.poll() is None
+            time.sleep(0.01)
+        migrating.kill()
+        while watching.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted").fetchone() != (
+            0,
+        ):
+            time.sleep(0.01)  # Postgres notices within a second, though the table is still busy
+        writing.rollback()
+
+        assert len(migrate(urls.admin, [one(1, text)], service_role=SERVICE_ROLE)) == 1
+
+        assert watching.execute("SELECT count(*) FROM pg_index WHERE NOT indisvalid").fetchone() == (0,)
+
+
+def test_statements_without_a_transaction_can_be_repeated():
+    """A kill between the last of them and the row that says so would else block every later migration."""
+    for migration in EVERYTHING:
+        if migration.text.startswith("-- no transaction"):
+            for statement in migration.text.split(";\n"):
+                assert not statement.strip() or "EXISTS" in statement, migration.name
 
 
 def test_replicas_that_migrate_at_once_apply_each_file_once(urls: Urls):
