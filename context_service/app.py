@@ -17,6 +17,7 @@ from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.finding import Finders
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
@@ -26,6 +27,7 @@ from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
+from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.stored_blobs import StoredBlobs
@@ -145,6 +147,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             part_bytes_max=settings.upload_part_bytes_max,
             lease_s=settings.upload_resume_s,
         )
+        finders = Finders(queries=RecordQueries(database))
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
@@ -158,7 +161,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",
-                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life, uploads)),
+                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life, uploads, finders)),
                 checks=[database.ready, storage.check],
             ),
             server.Service(

@@ -55,6 +55,8 @@ READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
+# Whoever survived a deadlock has to wake up first: a loser that is back at once takes his lock from under him.
+AGAIN_AFTER_S = 0.02
 
 _TRACED_AS = {"db.system.name": "postgresql"}
 
@@ -64,6 +66,13 @@ _SET_LOCAL = """
 SELECT
     set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
     set_config('plan_cache_mode', 'force_generic_plan', true) AS plans
+"""
+# A statement that was made up for one call is planned for its values, and can only read.
+_SET_LOCAL_AD_HOC = """
+SELECT
+    set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
+    set_config('plan_cache_mode', 'force_custom_plan', true) AS plans,
+    set_config('transaction_read_only', 'on', true) AS read_only
 """
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
@@ -247,7 +256,9 @@ class Tenant:
         self._database = database
         self.tenant_id = tenant_id
 
-    async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
+    async def query(
+        self, sql: str, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
+    ) -> list[Row]:
         """Run one statement in a transaction of its own, in one round trip, and return its rows.
 
         A pipeline on an autocommit connection is one implicit transaction, so the local settings hold for the
@@ -257,6 +268,8 @@ class Tenant:
             sql: The statement.
             parameters: Its parameters.
             named: False gives plain tuples: for many rows, half a microsecond each, and for columns without names.
+            ad_hoc: The statement was made up for this call. It is not kept prepared, is planned for its values, and
+                Postgres lets it write nothing.
 
         Raises:
             Unavailable: Postgres does not answer, or has no connection for us (`Overloaded`).
@@ -268,8 +281,8 @@ class Tenant:
         async def run() -> list[Row]:
             async with self._database.connection() as connection:
                 async with connection.pipeline():
-                    await connection.execute(_SET_LOCAL, self._settings())
-                    cursor = await _execute(connection, sql, parameters, named=named)
+                    await connection.execute(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, self._settings())
+                    cursor = await _execute(connection, sql, parameters, named=named, prepare=not ad_hoc)
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await _rows(cursor)
 
@@ -311,9 +324,12 @@ class Transaction:
         return await _rows(await _execute(self._connection, sql, parameters, named=named))
 
 
-async def _execute(connection: Connection, sql: str, parameters: Parameters, *, named: bool) -> Cursor:
+async def _execute(
+    connection: Connection, sql: str, parameters: Parameters, *, named: bool, prepare: bool = True
+) -> Cursor:
     cursor: Cursor = connection.cursor(row_factory=namedtuple_row if named else tuple_row)
-    await cursor.execute(sql.encode(), parameters, binary=True)
+    # None: once it has come often enough.
+    await cursor.execute(sql.encode(), parameters, binary=True, prepare=None if prepare else False)
     return cursor
 
 
@@ -333,6 +349,7 @@ async def _once_more(run: Callable[[], Awaitable[_T]]) -> _T:
     except Aborted as error:
         if not isinstance(error.__cause__, pg.SerializationFailure | pg.DeadlockDetected):
             raise
+    await asyncio.sleep(AGAIN_AFTER_S)
     return await run()
 
 

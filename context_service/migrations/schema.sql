@@ -63,6 +63,22 @@ ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
 
 ALTER TABLE context.embedding OWNER TO contextgraph_owner;
 
+CREATE VIEW context.embedding_of_tenant AS
+ SELECT tenant_id,
+    owner_kind,
+    owner_id,
+    name,
+    context_id,
+    created_at,
+    dimension,
+    model,
+    text_sha256,
+    vector
+   FROM context.embedding
+  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+
+ALTER VIEW context.embedding_of_tenant OWNER TO contextgraph_owner;
+
 CREATE TABLE context.mapping (
     tenant_id uuid NOT NULL,
     app_id text NOT NULL,
@@ -185,6 +201,45 @@ CREATE TABLE context.wm_record (
 
 ALTER TABLE context.wm_record OWNER TO contextgraph_owner;
 
+CREATE VIEW context.wm_record_of_tenant AS
+ SELECT tenant_id,
+    id,
+    entity_node_id,
+    blob_id,
+    context_id,
+    created_at,
+    updated_at,
+    expires_at,
+    archived_at,
+    seq,
+    size_bytes,
+    version,
+    blob_key,
+    provider,
+    sha256,
+    memory_type,
+    subtype,
+    semantic_purpose,
+    name,
+    description,
+    reasoning,
+    content_type,
+    graph_name,
+    agent_bundle_id,
+    app_id,
+    created_by,
+    owner_user_id,
+    agent_id,
+    index_state,
+    index_error,
+    tags,
+    metadata,
+    content
+   FROM context.wm_record
+  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+
+ALTER VIEW context.wm_record_of_tenant OWNER TO contextgraph_owner;
+
 ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME context.wm_record_seq_seq
     START WITH 1
@@ -249,6 +304,8 @@ CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_
 
 CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
 
+CREATE INDEX wm_record_metadata ON context.wm_record USING gin (metadata jsonb_path_ops);
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
 
@@ -302,6 +359,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextgraph_service;
 
+GRANT SELECT ON TABLE context.embedding_of_tenant TO contextgraph_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextgraph_service;
 
 GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
@@ -315,3 +374,5 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextgraph_servic
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextgraph_service;
+
+GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextgraph_service;

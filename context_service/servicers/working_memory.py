@@ -12,6 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.servicers import wire
+from context_service.servicers.finding import Finders, FindingServicer
 from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
@@ -19,7 +20,6 @@ from context_service.working_memory.memory import PageRequest, RecordName, Worki
 from context_service.working_memory.records import Record
 from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1 import working_memory_pb2_grpc
 from contextgraph.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.documents import check_text
@@ -30,10 +30,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BLOB_KEY_CHARS_MAX = 200
 
 
-class WorkingMemoryServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
+class WorkingMemoryServicer(FindingServicer):
     """Working memory over gRPC."""
 
-    def __init__(self, memory: WorkingMemory, life: LifeCycle, uploads: ResumableUploads) -> None:
+    def __init__(self, memory: WorkingMemory, life: LifeCycle, uploads: ResumableUploads, finders: Finders) -> None:
+        super().__init__(finders)
         self._memory = memory
         self._life = life
         self._uploads = uploads

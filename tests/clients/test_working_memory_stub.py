@@ -136,6 +136,16 @@ def test_GetBlob_streams_the_record_and_then_the_bytes(grpc_stub, uploaded):
     assert b"".join(message.chunk for message in rest) == CONTENT
 
 
+def test_QueryWMRecords_answers_rows_of_json(grpc_stub, record):
+    request = pb.QueryWMRecordsRequest(
+        select=["name", "count(*)"],
+        group_by=["name"],
+        where_json=f'{{"entity_node_id": "{record.entity_node_id}"}}',
+    )
+    answer = grpc_stub.QueryWMRecords(request, metadata=METADATA)
+    assert list(answer.rows_json) == ['{"name":"plan","count(*)":1}']
+
+
 def test_GetContent_answers_blobs_and_inline_content(grpc_stub, record, uploaded):
     for working_memory_id, content in ((uploaded.working_memory_id, CONTENT), (record.working_memory_id, b'{"a": 1}')):
         request = pb.GetContentRequest(working_memory_id=working_memory_id)

@@ -331,6 +331,18 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             metadata_contains_json=f'{{"note": "{SECRET}"}}',
         ),
     ],
+    "QueryWMRecords": lambda t: [
+        memory.QueryWMRecordsRequest(
+            select=["working_memory_id", "name", "metadata", "metadata.note", "tags"],
+            where_json=f'{{"entity_node_id": "{t.node_id}", "$or": [{{"name": "{t.record_name}"}}, {{"tags": "x"}}]}}',
+            order_by=[memory.QueryOrder(column="metadata.note", descending=True)],
+        ),
+        memory.QueryWMRecordsRequest(
+            select=["memory_type", "metadata.note", "count(*)", "max(created_at)"],
+            group_by=["memory_type", "metadata.note"],
+            where_json='{"metadata.note": {"$like": "what%"}, "$not": {"name": {"$in": ["a", "b"]}}}',
+        ),
+    ],
     "DeleteWMRecord": lambda t: [
         memory.DeleteWMRecordRequest(working_memory_id=t.record_id),
         memory.DeleteWMRecordRequest(working_memory_id=t.blob_record_id, purge=True),

@@ -9,7 +9,7 @@ import uuid
 import psycopg
 import pytest
 
-from contextgraph.errors import DeadlineExceeded, InvalidArgument
+from contextgraph.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from service_runtime import calls
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, Transaction, UnsafeRole
@@ -44,6 +44,22 @@ async def test_the_statement_timeout_is_what_is_left_of_the_call(database: Datab
 
 async def test_a_statement_without_rows_returns_none_of_them(database: Database):
     assert await database.tenant(DEFAULT_TENANT_ID).query("DELETE FROM entity.node") == []
+
+
+async def test_a_statement_of_one_call_is_not_kept_and_can_only_read(urls: Urls):
+    async with Database.open(urls.service, connections_max=1, name="one") as database:
+        tenant = database.tenant(DEFAULT_TENANT_ID)
+        for _ in range(10):
+            await tenant.query("SELECT count(*) FROM entity.node", ad_hoc=True)
+
+        with pytest.raises(Unavailable):  # what a standby says, and a server that is failing over
+            await tenant.query("DELETE FROM entity.node", ad_hoc=True)
+
+        (row,) = await tenant.query(
+            "SELECT count(*) AS kept FROM pg_prepared_statements WHERE position('entity' IN statement) > 0"
+        )
+        assert row.kept == 0
+        assert await tenant.query("DELETE FROM entity.node") == []  # nothing of it stays
 
 
 async def test_a_failed_transaction_leaves_nothing(database: Database):

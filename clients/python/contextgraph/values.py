@@ -558,6 +558,25 @@ class DownloadUrl(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class QueryAnswer(_Value):
+    """The rows that answer a question about records."""
+
+    rows: list[dict[str, Any]]  # the columns by the names that they were asked for by
+    has_more: bool = False  # there are rows behind the limit
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @classmethod
+    def from_proto(cls, answer: memory_pb.QueryWMRecordsResponse) -> QueryAnswer:
+        """Return the value of a message."""
+        return cls(rows=[json.loads(row) for row in answer.rows_json], has_more=answer.has_more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecordAction(_Value):
     """One entry of a record's log, as `list_wm_record_actions` shows it."""
 

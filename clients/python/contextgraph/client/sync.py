@@ -73,6 +73,7 @@ from contextgraph.values import (
     Node,
     NodeBatch,
     NodeIO,
+    QueryAnswer,
     Record,
     RecordAction,
     SimilarNode,
@@ -1216,6 +1217,48 @@ class ContextClient(_Client):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def query_wm_records(
+        self,
+        select: Iterable[str],
+        *,
+        where: Mapping[str, Any] | None = None,
+        group_by: Iterable[str] = (),
+        order_by: Iterable[str] = (),
+        limit: int = 0,
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> QueryAnswer:
+        """Answer a question about the records of all entities.
+
+        Args:
+            select: Columns: fields of `Record`, `metadata` and paths into it ("metadata.a.b"), `count(*)`, and `count`,
+                `sum`, `min` and `max` of one of those: "max(created_at)".
+            where: A condition tree, such as `{"memory_type": "file", "metadata.score": {"$gte": 0.5}}`. Operators: `$eq
+                $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not`.
+            group_by: Fields and paths; every other column is an aggregate or one of them.
+            order_by: Columns; one that begins with "-" has the largest first. Empty: newest first.
+            limit: Rows; 0: 100, at most 1,000.
+            include_archived: Archived and expired records too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: there is no such column or operator; the field violation names the place.
+            AnswerTooLarge: the rows are over 3 MiB.
+        """
+        request = memory_pb.QueryWMRecordsRequest(
+            select=messages.texts("select", select),
+            where_json=messages.to_object("where_json", where),
+            group_by=messages.texts("group_by", group_by),
+            order_by=[
+                memory_pb.QueryOrder(column=key.removeprefix("-"), descending=key.startswith("-"))
+                for key in messages.texts("order_by", order_by)
+            ],
+            limit=limit,
+            include_archived=include_archived,
+        )
+        response: memory_pb.QueryWMRecordsResponse = self.call("QueryWMRecords", request, timeout_s=timeout_s)
+        return QueryAnswer.from_proto(response)
 
     def delete_wm_record(
         self, working_memory_id: Id, *, purge: bool = False, timeout_s: float | None = None

@@ -240,6 +240,38 @@ class FetchWMRecordsByEntityResponse(_message.Message):
     next_page_token: str
     def __init__(self, records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class QueryWMRecordsRequest(_message.Message):
+    __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived")
+    SELECT_FIELD_NUMBER: _ClassVar[int]
+    WHERE_JSON_FIELD_NUMBER: _ClassVar[int]
+    GROUP_BY_FIELD_NUMBER: _ClassVar[int]
+    ORDER_BY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    select: _containers.RepeatedScalarFieldContainer[str]
+    where_json: str
+    group_by: _containers.RepeatedScalarFieldContainer[str]
+    order_by: _containers.RepeatedCompositeFieldContainer[QueryOrder]
+    limit: int
+    include_archived: bool
+    def __init__(self, select: _Optional[_Iterable[str]] = ..., where_json: _Optional[str] = ..., group_by: _Optional[_Iterable[str]] = ..., order_by: _Optional[_Iterable[_Union[QueryOrder, _Mapping]]] = ..., limit: _Optional[int] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class QueryOrder(_message.Message):
+    __slots__ = ("column", "descending")
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    column: str
+    descending: bool
+    def __init__(self, column: _Optional[str] = ..., descending: _Optional[bool] = ...) -> None: ...
+
+class QueryWMRecordsResponse(_message.Message):
+    __slots__ = ("rows_json", "has_more")
+    ROWS_JSON_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    rows_json: _containers.RepeatedScalarFieldContainer[str]
+    has_more: bool
+    def __init__(self, rows_json: _Optional[_Iterable[str]] = ..., has_more: _Optional[bool] = ...) -> None: ...
+
 class DeleteWMRecordRequest(_message.Message):
     __slots__ = ("working_memory_id", "purge")
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]

@@ -60,6 +60,11 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
                 _registered_method=True)
+        self.QueryWMRecords = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/QueryWMRecords',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsResponse.FromString,
+                _registered_method=True)
         self.DeleteWMRecord = channel.unary_unary(
                 '/contextgraph.context.v1.WorkingMemory/DeleteWMRecord',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.DeleteWMRecordRequest.SerializeToString,
@@ -166,6 +171,30 @@ class WorkingMemoryServicer:
 
     def FetchWMRecordsByEntity(self, request, context):
         """Lists the records of an entity, newest first. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def QueryWMRecords(self, request, context):
+        """Answers a question about the tenant's records, of all entities: columns, a condition, groups, an order, a limit; no SQL. One
+        statement that can only read, within the call's deadline.
+
+        A column is a field of WMRecord by its name in this proto (all but `content_json`; `status` is "active" or "archived",
+        `index_state` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
+        element of a list), `count(*)`, or `count`, `sum`, `min` or `max` of one of those: `max(created_at)`. `sum` takes numbers, `min`
+        and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
+        rows in which it is there; an empty text or list is not.
+
+        `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}. Operators: $eq
+        (also a bare value), $ne, $gt, $gte, $lt, $lte, $in, $nin, $like, $ilike (% and _, backslash escapes), $exists, $not; $and and $or
+        join conditions, several fields in one object are a conjunction. What is not there equals nothing, so $ne, $nin and $not are true
+        of it; null is "not there" of a field, JSON's null in the metadata. A value of another type than the field's is an error; in
+        the metadata it is different, and neither less nor greater. Times are RFC 3339 texts. `tags` matches if one of them does. Up to 64
+        KiB, 200 comparisons, 16 levels.
+
+        Reasons: INVALID_ARGUMENT (the field violation names the place, such as `where_json.$and[1].name.$in`), LIMIT_EXCEEDED, ANSWER_TOO_LARGE
+        (3 MiB: select less, or set a lower limit).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -340,6 +369,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.FetchWMRecordsByEntity,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.SerializeToString,
+            ),
+            'QueryWMRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.QueryWMRecords,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsResponse.SerializeToString,
             ),
             'DeleteWMRecord': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteWMRecord,
@@ -521,6 +555,33 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/FetchWMRecordsByEntity',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def QueryWMRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/QueryWMRecords',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,
