@@ -21,6 +21,7 @@ import pytest
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.history import registry
 from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Outcome
@@ -77,7 +78,11 @@ def test_what_is_anothers_is_answered_as_what_never_was(rpc: Rpc, client: Client
     assert told_apart, f"{rpc} answers its owner like a stranger: its requests prove nothing"
 
 
-def test_row_level_security_alone_keeps_tenants_apart(rpc: Rpc, client: Client, shared_urls: Urls):
+def test_row_level_security_alone_keeps_tenants_apart(
+    rpc: Rpc, client: Client, shared_urls: Urls, monkeypatch: pytest.MonkeyPatch
+):
+    # Nothing is kept of what the owner has read before: Postgres is asked each time.
+    monkeypatch.setattr(registry, "_KEPT_MAX", 0)
     owner = uuid.uuid4()
     things, nothing = seeded(client, owner), invented()
     tokens = tokens_of(client, rpc, things, owner)
