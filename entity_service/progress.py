@@ -260,7 +260,9 @@ class Timelines:
         size_bytes = 0
         for row in rows[: query.page_size] if found else []:
             envelope = Envelope._make(row[2:])
-            size_bytes += len(envelope.message) + len(envelope.value_json or "") + len(envelope.error_json or "")
+            size_bytes += sum(
+                len(text.encode()) for text in (envelope.message, envelope.value_json, envelope.error_json) if text
+            )
             if envelopes and size_bytes > PAGE_BYTES_MAX:
                 break
             envelopes.append(envelope)

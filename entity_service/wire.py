@@ -456,10 +456,11 @@ def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.
     size_bytes = 0
     add = response.nodes.add
     for row in page.rows:
-        row_bytes = len(row[NODE + DATA]) + ROW_BYTES
+        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
+        row_bytes = _row_bytes(row)
         if with_io:
             input_json, output_json = row[IO:]
-            row_bytes += len(input_json or "") + len(output_json or "")
+            row_bytes += utf8_bytes(input_json or "") + utf8_bytes(output_json or "")
         if size_bytes and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
             yield response
             response = pb.TraverseResponse()
@@ -467,7 +468,6 @@ def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.
             size_bytes = 0
         size_bytes += row_bytes
         reached = add()
-        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
         if depth:
             reached.depth = depth
         if edge_id:
@@ -476,7 +476,6 @@ def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.
             reached_by.edge_type = edge_type or ""
             reached_by.node_id = near_id
             reached_by.data_json = edge_data_json or ""
-            size_bytes += len(reached_by.data_json)
         fill_node(reached.node, row[NODE:IO])
         if not with_io:
             continue
@@ -492,6 +491,20 @@ def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.
             )
     response.next_page_token = page.next_page_token
     yield response
+
+
+def _row_bytes(row: Sequence[Any]) -> int:
+    """Return about how large a row of a walk is as a message, and never less; without input and output."""
+    edge_type, edge_data_json = row[3], row[5]
+    external_id, graph_name, agent_bundle_id, general, specific, name, status, data_json = row[NODE + 1 : NODE + 9]
+    chars = len(external_id or "") + len(graph_name) + len(agent_bundle_id) + len(general) + len(specific)
+    chars += len(name) + len(status) + len(edge_type or "")
+    return ROW_BYTES + 4 * chars + utf8_bytes(data_json) + utf8_bytes(edge_data_json or "")
+
+
+def utf8_bytes(text: str) -> int:
+    """Return the size of a text on the wire; most are ASCII, which Python knows without a look."""
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def node(row: Node) -> pb.Node:

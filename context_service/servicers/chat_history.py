@@ -54,6 +54,13 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                 added = response.messages.add()
                 messages.fill(added, message)
                 message_bytes = added.ByteSize()
+                if message_bytes > ANSWER_BYTES_MAX:
+                    raise AnswerTooLarge(
+                        "a message does not fit one answer; let the mapping give less of its node",
+                        node_id=message.node_id,
+                        size_bytes=message_bytes,
+                        size_bytes_max=ANSWER_BYTES_MAX,
+                    )
                 size_bytes += message_bytes
                 if size_bytes > STREAM_BYTES or len(response.messages) > STREAM_ROWS:
                     following = pb.StreamChatHistoryResponse(messages=[added])

@@ -225,7 +225,8 @@ FROM (
             r.created_at, r.updated_at, r.version, r.index_state, r.seq,
             %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
                 + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
-                + octet_length(r.app_id) + octet_length(array_to_string(r.tags, ''))
+                + octet_length(r.app_id) + octet_length(r.memory_type) + octet_length(r.subtype)
+                + octet_length(r.content_type) + octet_length(r.graph_name) + octet_length(array_to_string(r.tags, ''))
                 + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
         FROM context.wm_record r
         WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
