@@ -31,6 +31,7 @@ CHECK_INTERVAL_S = 1.0
 CHECK_TIMEOUT_S = 2.0
 KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
 KEEPALIVE_TIMEOUT_S = 20.0
+METADATA_BYTES_MAX = 16 * 1024  # of a call
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -96,6 +97,9 @@ async def running(
     server = grpc.aio.server(
         interceptors=[Border(authenticator, calls_max=options.calls_max, metrics=metrics)],
         options=[
+            # Metadata is taken up to here and refused from there; by default grpc refuses it at random from 8 KiB.
+            ("grpc.max_metadata_size", METADATA_BYTES_MAX),
+            ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
             # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.

@@ -9,7 +9,7 @@ import pytest
 
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
-from tests.conftest import Urls, cloned
+from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import AnyTenant, Client
 
 
@@ -25,10 +25,13 @@ def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def client(shared_urls: Urls, blob_folder: Path) -> Iterator[Client]:
-    with (
-        # Few calls at once: a call that never ends would soon be noticed as one too many.
-        running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20) as addresses,
-        Client.open(addresses) as opened,
-    ):
+def addresses(shared_urls: Urls, blob_folder: Path) -> Iterator[Addresses]:
+    # Few calls at once: a call that never ends would soon be noticed as one too many.
+    with running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20) as started:
+        yield started
+
+
+@pytest.fixture(scope="package")
+def client(addresses: Addresses) -> Iterator[Client]:
+    with Client.open(addresses) as opened:
         yield opened
