@@ -244,6 +244,22 @@ class UploadBlob(Operation):
         return int(item.size**4 * 6 * MIB)  # most are small
 
 
+class UploadInParts(UploadBlob):
+    """Goes on after a kill, where the part before it ended, unless the kill takes too long."""
+
+    name = "upload_in_parts"
+
+    async def write(self, clients: Clients, item: Item) -> None:
+        content = item.noise(self._size_bytes(item))
+        record = await clients.context.upload_resumable(
+            content, name=item.name, working_memory_id=item.id(), part_bytes=200_000, patience_s=2
+        )
+        _same(sha256=(record.sha256, hashlib.sha256(content).hexdigest()))
+
+    def _size_bytes(self, item: Item) -> int:
+        return 1 + int(item.size * 1_000_000)
+
+
 class UploadSameContent(UploadBlob):
     """Many records share the bytes, which are stored once."""
 
@@ -312,6 +328,7 @@ OPERATIONS: tuple[Operation, ...] = (
     InsertRecord(),
     UpdateRecord(),
     UploadBlob(),
+    UploadInParts(),
     UploadSameContent(),
     PurgeRecord(),
     RegisterMapping(),

@@ -161,7 +161,7 @@ class Soak:
             try:
                 await operation.write(self._stack.clients, item)
             except EXPECTED:
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
             except Exception as error:
                 self.report.faults.append(f"{operation.name} of {item.name}: {type(error).__name__}: {error}")
             else:

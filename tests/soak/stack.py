@@ -113,7 +113,8 @@ class Stack:
     async def left_over(self) -> list[str]:
         """Sweep once, as if every lease were over, and say what is there that nobody will ever read."""
         async with await self._superuser() as connection:
-            await connection.execute("UPDATE context.blob SET due_at = now() WHERE state <> 'live'")
+            await connection.execute("UPDATE context.upload SET due_at = now()")
+            await connection.execute("UPDATE context.blob SET due_at = now() WHERE state IN ('writing', 'deleting')")
         swept = await context_service.app.sweep(self._settings)
         found = [f"{swept.blobs_failed} blobs could not be removed"] if swept.blobs_failed else []
         async with await self._superuser() as connection:
