@@ -16,6 +16,7 @@ from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
+from context_service.history.trial import MappingTrials
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.working_memory import WorkingMemoryServicer
@@ -64,6 +65,9 @@ def history_limits_of(settings: Settings) -> HistoryLimits:
         rules_max=settings.mapping_rules_max,
         mappings_max=settings.app_mappings_max,
         depth_max=settings.traverse_depth_max,
+        sample_bytes_max=settings.node_data_bytes_max,
+        sample_nesting_max=settings.json_nesting_max,
+        sample_chars_max=settings.name_chars_max,
         expression=ExpressionLimits(
             length_max=settings.expression_chars_max, nesting_max=settings.expression_nesting_max
         ),
@@ -156,7 +160,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         await stack.enter_async_context(background.running(registry.keep_current()))
         graph = EntityGraph(entity_client)
         history = ChatHistoryServicer(
-            ContextAssembly(graph, registry, limits), ProvenanceReader(graph, registry, limits), registry
+            ContextAssembly(graph, registry, limits),
+            ProvenanceReader(graph, registry, limits),
+            MappingTrials(graph, registry, limits),
+            registry,
         )
         services = [
             server.Service(

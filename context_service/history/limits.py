@@ -19,6 +19,9 @@ class HistoryLimits:
     mappings_max: int = 200  # of an app
     depth_max: int = 100  # of a mapping's walk
     types_max: int = 1000  # edge types, and entity types, of a mapping
+    sample_bytes_max: int = 1024 * KIB  # of each document of a node that rules are tried on
+    sample_nesting_max: int = 100
+    sample_chars_max: int = 512  # of its other fields
     expression: ExpressionLimits = ExpressionLimits()
     evaluation_steps_max: int = 10_000
     evaluation_bytes_max: int = 1024 * KIB

@@ -116,14 +116,14 @@ def parts(value: list[object]) -> tuple[Part, ...]:
     return tuple(map(_part, value))
 
 
-def json_text(value: object) -> str:
-    """Return the JSON of a value, of at most `VALUE_BYTES_MAX`.
+def json_text(value: object, *, bytes_max: int = VALUE_BYTES_MAX) -> str:
+    """Return the JSON of a value, of about `bytes_max` at most.
 
     Raises:
         EvaluationError: it is larger, or no JSON stands for it.
     """
     try:
-        return orjson.dumps(to_json(value, bytes_max=VALUE_BYTES_MAX)).decode()
+        return orjson.dumps(to_json(value, bytes_max=bytes_max)).decode()
     except orjson.JSONEncodeError as error:
         raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
 

@@ -33,6 +33,7 @@ async def begin(
     strict: bool = False,
     with_reached: bool = False,
     with_io: bool = False,
+    mapper_class: type[NodeMapper] = NodeMapper,
 ) -> Reading:
     """Return the reading of what is below a node.
 
@@ -44,6 +45,7 @@ async def begin(
         skipped: Where what gives no message is counted.
         strict: Fail on the first node on which a rule fails.
         with_reached: Say how nodes were reached, and when they were changed.
+        mapper_class: What gives the messages.
         with_io: Bring input and output, whether a rule reads them or not.
 
     Raises:
@@ -52,7 +54,7 @@ async def begin(
     root = {}
     if mapping.reads("root"):
         root = await graph.node(node_id, with_io=mapping.reads("root", "io"))
-    mapper = NodeMapper(mapping, root, skipped or Skipped(), limits.call_budget(), strict=strict)
+    mapper = mapper_class(mapping, root, skipped or Skipped(), limits.call_budget(), strict=strict)
     walk = _walk(mapping, node_id)
     if with_reached:
         walk = replace(walk, with_reached=True, with_times=True)

@@ -173,6 +173,14 @@ class MappingRegistry:
             self._forget()
         return (await self._compile(principal, stored)).listed, changed
 
+    async def compiled(self, rules: Rules) -> Mapping:
+        """Compile rules that are not registered.
+
+        Raises:
+            InvalidArgument, LimitExceeded: they do not compile, or pass a limit.
+        """
+        return await self._in_thread(rules)
+
     async def delete(self, principal: Principal, app_id: str, name: str) -> Listed:
         """Remove a mapping from the scope that `register` would write it to, and return it as it was.
 

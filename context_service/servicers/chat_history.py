@@ -8,7 +8,8 @@ from context_service.history.assembly import ContextAssembly, Question
 from context_service.history.node_mapper import Skipped
 from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
-from context_service.servicers import assembled, mappings, messages
+from context_service.history.trial import MappingTrials
+from context_service.servicers import assembled, mappings, messages, trials
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1 import chat_history_pb2_grpc
 from contextgraph.errors import AnswerTooLarge
@@ -23,9 +24,16 @@ STREAM_ROWS = 1000
 class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     """Histories over gRPC."""
 
-    def __init__(self, assembly: ContextAssembly, provenance: ProvenanceReader, registry: MappingRegistry) -> None:
+    def __init__(
+        self,
+        assembly: ContextAssembly,
+        provenance: ProvenanceReader,
+        trials: MappingTrials,
+        registry: MappingRegistry,
+    ) -> None:
         self._assembly = assembly
         self._provenance = provenance
+        self._trials = trials
         self._registry = registry
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
@@ -89,6 +97,16 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         response = pb.AssembleContextResponse(next_page_token=page.next_page_token)
         for row in page.nodes:
             assembled.fill(response.nodes.add(), row)
+        if response.ByteSize() > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
+        return response
+
+    async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
+        """Try rules out."""
+        page = await self._trials.page(calls.principal(), trials.trial(request))
+        response = pb.TestMappingResponse(
+            nodes=map(trials.node_trial, page.nodes), next_page_token=page.next_page_token
+        )
         if response.ByteSize() > ANSWER_BYTES_MAX:
             raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
         return response

@@ -62,6 +62,13 @@ def test_AssembleContext_says_where_each_message_is_from(grpc_stub, session_id):
     ]
 
 
+def test_TestMapping_says_what_rules_would_do(grpc_stub, session_id):
+    rules = pb.MappingRules(messages=[pb.MessageRule(role="'user'", content="entity.data.user_input")])
+    answer = grpc_stub.TestMapping(pb.TestMappingRequest(rules=rules, node_id=session_id), metadata=METADATA)
+    assert [node.messages[0].message.content for node in answer.nodes] == ["q0", "q1"]
+    assert answer.nodes[0].evaluations[0].value_json == '"q0"'
+
+
 def test_RegisterMapping_again_changes_nothing(grpc_stub, mapping):
     request = pb.RegisterMappingRequest(mapping_name=mapping.mapping_name, rules=mapping.rules)
     answer = grpc_stub.RegisterMapping(request, metadata=METADATA)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contextgraph import EdgeInput, MemoryType, NodeInput, new_id
+from contextgraph import EdgeInput, MemoryType, NodeInput, SampleNode, new_id
 from contextgraph.errors import (
     EdgeExists,
     EdgeNotFound,
@@ -361,6 +361,33 @@ async def test_provenance(world, graph, context):
     assert unsaid.messages == ()
     last = unsaid.skipped[-1]
     assert (last.reason, last.rule, last.error) == ("role_unknown", "rules.messages[2].role", "'robot' is no role")
+
+
+async def test_rules_are_tried_before_they_are_registered(world, graph, context):
+    rules = {"messages": [{"role": "root.data.role", "content": "entity.io.input.text"}]}
+    nodes = [SampleNode(id="a", io={"input": {"text": "hello"}}), SampleNode()]
+
+    a, other = await world.run(
+        context.test_mapping, rules, nodes=nodes, root=SampleNode(data={"role": "user"}), page_size=1
+    )
+
+    assert (a.node_id, a.included, a.decided_by, str(a.messages[0].message)) == (
+        "a",
+        True,
+        "rules.messages[0]",
+        "user: hello",
+    )
+    assert [(one.rule, one.element, one.value) for one in a.evaluations] == [
+        ("rules.messages[0].content", None, "hello"),
+        ("rules.messages[0].role", None, "user"),
+    ]
+    assert (other.node_id, other.included) == ("nodes[1]", False)
+    assert str(other.evaluations[0]) == f"rules.messages[0].content: {other.skipped[0].error}"
+
+    session = await world.run(graph.create_node, "Session", data={"role": "user"})
+    assert await world.run(context.test_mapping, rules, node_id=session.id) == []
+    with pytest.raises(InvalidArgument, match="io"):
+        await world.run(context.test_mapping, rules, nodes=[SampleNode(io={"inptu": 1})])
 
 
 async def test_mappings(world, graph, context):

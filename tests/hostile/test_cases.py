@@ -22,6 +22,9 @@ NAMES_NOTHING = {
     "agent_bundle_id",  # a label
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map
+    "root.id",  # of a node that need not exist, as the next two
+    "root.external_id",
+    "root.name",
 }
 
 

@@ -31,11 +31,11 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
-# What differs between any two calls: ids, keys and call ids that the server makes, and the order of writing.
+# What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, and times.
 MADE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
 )
-COUNTED = re.compile(r"^\s*seq: \d+$", re.MULTILINE)
+COUNTED = re.compile(r"^\s*(seq|duration_us): \d+$", re.MULTILINE)
 
 
 @pytest.fixture(params=list(RPCS.values()), ids=str)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.context.v1 import chat_history_pb2 as history
 from contextgraph.context.v1 import working_memory_pb2 as memory
@@ -164,6 +165,23 @@ def seeded(client: Client, key: object) -> Things:
 
 _RULES = history.MappingRules(
     edge_types=["Contains"], messages=[history.MessageRule(role="entity.data.role", content="entity.data.content")]
+)
+
+
+_READING_ROOT = history.MappingRules(
+    order_by="turn.index",
+    messages=[history.MessageRule(for_each="[root, entity]", role="'user'", content="item.data", when="index < 1")],
+)
+_SAMPLE = history.SampleNode(
+    type="Session",
+    data_json='{"turn": {"index": 1}}',
+    input_json="null",
+    output_json="[]",
+    created_at=Timestamp(seconds=1),
+    modified_at=Timestamp(seconds=2),
+    edge_type="Contains",
+    depth=1,
+    edge_data_json="{}",
 )
 
 
@@ -393,6 +411,15 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "AssembleContext": lambda t: [
         history.AssembleContextRequest(node_id=t.node_id, data_paths=["content", "turn.index", "io", "created_at"]),
         history.AssembleContextRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
+    ],
+    "TestMapping": lambda t: [
+        history.TestMappingRequest(rules=_RULES, node_id=t.node_id),
+        history.TestMappingRequest(rules=_READING_ROOT, node_id=t.node_id),
+        history.TestMappingRequest(
+            rules=_READING_ROOT,
+            root=_SAMPLE,
+            nodes=[history.SampleNode(id=t.node_id, external_id=t.external_id, name=t.node_name), _SAMPLE],
+        ),
     ],
     "RegisterMapping": lambda t: [
         history.RegisterMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name, rules=_RULES),

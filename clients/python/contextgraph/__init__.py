@@ -39,7 +39,7 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from contextgraph.ids import new_id
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
 from contextgraph.memory_types import MemoryType
 from contextgraph.version import __version__
 
@@ -59,11 +59,13 @@ if TYPE_CHECKING:
         EdgeBatch,
         Embedding,
         Envelope,
+        Evaluation,
         GivenMessage,
         NamedNode,
         Node,
         NodeBatch,
         NodeIO,
+        NodeTrial,
         Part,
         QueryAnswer,
         ReachedBy,
@@ -99,11 +101,13 @@ _MODULE_OF = {
     "EdgeBatch": "contextgraph.values",
     "Embedding": "contextgraph.values",
     "Envelope": "contextgraph.values",
+    "Evaluation": "contextgraph.values",
     "GivenMessage": "contextgraph.values",
     "NamedNode": "contextgraph.values",
     "Node": "contextgraph.values",
     "NodeBatch": "contextgraph.values",
     "NodeIO": "contextgraph.values",
+    "NodeTrial": "contextgraph.values",
     "Part": "contextgraph.values",
     "QueryAnswer": "contextgraph.values",
     "ReachedBy": "contextgraph.values",
@@ -145,6 +149,7 @@ __all__ = [
     "Embedding",
     "EntityClient",
     "Envelope",
+    "Evaluation",
     "FailedPrecondition",
     "FieldViolation",
     "GivenMessage",
@@ -156,6 +161,7 @@ __all__ = [
     "NodeBatch",
     "NodeIO",
     "NodeInput",
+    "NodeTrial",
     "NotFound",
     "OutOfRange",
     "Part",
@@ -167,6 +173,7 @@ __all__ = [
     "RecordChanges",
     "RecordFields",
     "ResourceExhausted",
+    "SampleNode",
     "SimilarNode",
     "SkippedRule",
     "ToolCall",

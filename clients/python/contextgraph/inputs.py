@@ -46,3 +46,22 @@ class EdgeInput:
     graph_name: str = ""  # empty: "default"; both ends are in it
     data: Mapping[str, Any] | None = None
     created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleNode:
+    """A node to try a mapping's rules on. It need not exist."""
+
+    data: Mapping[str, Any] | None = None
+    type: str = ""
+    general_type: str = ""  # empty: the type
+    id: str = ""  # any text; empty: its place among the nodes
+    external_id: str = ""
+    name: str = ""
+    status: str = ""  # empty: "Created"
+    io: Mapping[str, Any] | None = None  # "input" and "output": any JSON, each only where it was ever set
+    created_at: datetime | None = None  # aware; None: the start of 1970
+    modified_at: datetime | None = None  # aware; None: `created_at`
+    edge_type: str = ""  # how it was reached, as the next two
+    depth: int = 1
+    edge_data: Mapping[str, Any] | None = None

@@ -836,6 +836,71 @@ class AssembledNode(_Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One run of one expression."""
+
+    rule: str  # "rules.messages[0].when", as if the rules had no shorthands
+    element: int | None  # of a `for_each`
+    value_json: str  # empty: it failed, or `value_left_out`
+    value_left_out: bool  # the value is larger than 16 KiB
+    error: str  # why it failed; empty: it did not
+    duration_us: int
+
+    @property
+    def value(self) -> Any:
+        """Return the value; None if there is none."""
+        return _parsed(self.value_json)
+
+    def __str__(self) -> str:
+        place = self.rule if self.element is None else f"{self.rule} of element {self.element}"
+        return f"{place}: {self.error or self.value_json or 'a large value'}"
+
+    @classmethod
+    def from_proto(cls, evaluation: history_pb.Evaluation) -> Evaluation:
+        """Return the value of a message."""
+        return cls(
+            rule=evaluation.rule,
+            element=evaluation.element if evaluation.HasField("element") else None,
+            value_json=evaluation.value_json,
+            value_left_out=evaluation.value_left_out,
+            error=evaluation.error,
+            duration_us=evaluation.duration_us,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTrial:
+    """A node, and what rules did on it."""
+
+    node_id: str
+    included: bool  # it gives a message
+    decided_by: str  # the rule of its first message, or the expression because of which there is none
+    messages: tuple[GivenMessage, ...]
+    skipped: tuple[SkippedRule, ...]  # rules that gave none
+    evaluations: tuple[Evaluation, ...]  # in the order in which they ran; the first 256 KiB of them
+    evaluations_left_out: int  # how many more ran
+    duration_us: int  # of all of them
+
+    def __str__(self) -> str:
+        given = "; ".join(str(given.message) for given in self.messages)
+        return f"{self.node_id}: {given or 'no message'} ({self.decided_by})"
+
+    @classmethod
+    def from_proto(cls, trial: history_pb.NodeTrial) -> NodeTrial:
+        """Return the value of a message."""
+        return cls(
+            node_id=trial.node_id,
+            included=trial.included,
+            decided_by=trial.decided_by,
+            messages=tuple(GivenMessage(ChatMessage.from_proto(one.message), one.rule) for one in trial.messages),
+            skipped=tuple(map(SkippedRule.from_proto, trial.skipped)),
+            evaluations=tuple(map(Evaluation.from_proto, trial.evaluations)),
+            evaluations_left_out=trial.evaluations_left_out,
+            duration_us=trial.duration_us,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ChatHistory(Sequence[ChatMessage]):
     """The messages of a conversation, oldest first, and what was left out of it."""

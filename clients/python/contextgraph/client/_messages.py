@@ -20,7 +20,7 @@ from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
 from contextgraph.values import BlobEntry, Node, Record
 
 Id = str | uuid.UUID
@@ -345,6 +345,31 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
         return ParseDict(dict(rules), history_pb.MappingRules())
     except (ParseError, TypeError, ValueError) as error:
         raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
+
+
+def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
+    """Return the message of a node to try rules on."""
+    io = dict(node.io or {})
+    sides = {
+        f"{side}_json": to_json(f"{field}.{side}_json", io.pop(side)) for side in ("input", "output") if side in io
+    }
+    if io:
+        raise InvalidArgument(f"{field}.io has other keys than input and output", field=f"{field}.io")
+    return history_pb.SampleNode(
+        id=node.id,
+        external_id=node.external_id,
+        name=node.name,
+        type=node.type,
+        general_type=node.general_type,
+        status=node.status,
+        data_json=to_object(f"{field}.data_json", node.data),
+        created_at=to_timestamp(f"{field}.created_at", node.created_at),
+        modified_at=to_timestamp(f"{field}.modified_at", node.modified_at),
+        edge_type=node.edge_type,
+        depth=node.depth,
+        edge_data_json=to_object(f"{field}.edge_data_json", node.edge_data),
+        **sides,
+    )
 
 
 def blob_name(blob: BlobName) -> BlobNameFields:

@@ -52,7 +52,7 @@ from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import Cancelled, DeadlineExceeded, Internal, InvalidArgument, Unavailable, UploadPartExists
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
 from contextgraph.memory_types import MemoryType
 from contextgraph.retries import Attempts, RetryBudget
 from contextgraph.values import (
@@ -73,6 +73,7 @@ from contextgraph.values import (
     Node,
     NodeBatch,
     NodeIO,
+    NodeTrial,
     QueryAnswer,
     Record,
     RecordAction,
@@ -1898,6 +1899,45 @@ class ContextClient(_Client):
         )
         response: history_pb.GetMappingResponse = self.call("GetMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
+
+    def test_mapping(
+        self,
+        rules: Mapping[str, Any],
+        *,
+        node_id: Id | None = None,
+        nodes: Iterable[SampleNode] = (),
+        root: SampleNode | None = None,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[NodeTrial, None, None]:
+        """Try rules out that are not registered, and yield what they do on each node, following the pages.
+
+        Args:
+            rules: As of `register_mapping`.
+            node_id: Try them on what they reach from this node.
+            nodes: Or on these, up to 1,000, which need not exist.
+            root: What rules see as `root`, beside `nodes`.
+            page_size: Nodes of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: a rule does not compile: `rule`, `line` and `column` in the metadata.
+            NodeNotFound: there is no such node.
+        """
+        request = history_pb.TestMappingRequest(
+            rules=messages.mapping_rules(rules),
+            node_id=messages.to_id(node_id),
+            nodes=[messages.sample_node(f"nodes[{index}]", node) for index, node in enumerate(nodes)],
+            root=None if root is None else messages.sample_node("root", root),
+            page_size=page_size,
+        )
+        while True:
+            page: history_pb.TestMappingResponse = self.call("TestMapping", request, timeout_s=timeout_s)
+            for node in page.nodes:
+                yield NodeTrial.from_proto(node)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     def delete_mapping(
         self, mapping_name: str, *, app_id: str | None = None, timeout_s: float | None = None

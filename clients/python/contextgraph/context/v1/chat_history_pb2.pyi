@@ -300,3 +300,95 @@ class DeleteMappingResponse(_message.Message):
     MAPPING_FIELD_NUMBER: _ClassVar[int]
     mapping: Mapping
     def __init__(self, mapping: _Optional[_Union[Mapping, _Mapping]] = ...) -> None: ...
+
+class TestMappingRequest(_message.Message):
+    __slots__ = ("rules", "node_id", "nodes", "root", "page_size", "page_token")
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    ROOT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    rules: MappingRules
+    node_id: str
+    nodes: _containers.RepeatedCompositeFieldContainer[SampleNode]
+    root: SampleNode
+    page_size: int
+    page_token: str
+    def __init__(self, rules: _Optional[_Union[MappingRules, _Mapping]] = ..., node_id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[SampleNode, _Mapping]]] = ..., root: _Optional[_Union[SampleNode, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class SampleNode(_message.Message):
+    __slots__ = ("id", "external_id", "name", "type", "general_type", "status", "data_json", "input_json", "output_json", "created_at", "modified_at", "edge_type", "depth", "edge_data_json")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    GENERAL_TYPE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    INPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_JSON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    MODIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    EDGE_DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    external_id: str
+    name: str
+    type: str
+    general_type: str
+    status: str
+    data_json: str
+    input_json: str
+    output_json: str
+    created_at: _timestamp_pb2.Timestamp
+    modified_at: _timestamp_pb2.Timestamp
+    edge_type: str
+    depth: int
+    edge_data_json: str
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., name: _Optional[str] = ..., type: _Optional[str] = ..., general_type: _Optional[str] = ..., status: _Optional[str] = ..., data_json: _Optional[str] = ..., input_json: _Optional[str] = ..., output_json: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., modified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., edge_type: _Optional[str] = ..., depth: _Optional[int] = ..., edge_data_json: _Optional[str] = ...) -> None: ...
+
+class TestMappingResponse(_message.Message):
+    __slots__ = ("nodes", "next_page_token")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[NodeTrial]
+    next_page_token: str
+    def __init__(self, nodes: _Optional[_Iterable[_Union[NodeTrial, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class NodeTrial(_message.Message):
+    __slots__ = ("node_id", "included", "decided_by", "messages", "skipped", "evaluations", "evaluations_left_out", "duration_us")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDED_FIELD_NUMBER: _ClassVar[int]
+    DECIDED_BY_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    EVALUATIONS_FIELD_NUMBER: _ClassVar[int]
+    EVALUATIONS_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    DURATION_US_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    included: bool
+    decided_by: str
+    messages: _containers.RepeatedCompositeFieldContainer[GivenMessage]
+    skipped: _containers.RepeatedCompositeFieldContainer[SkippedRule]
+    evaluations: _containers.RepeatedCompositeFieldContainer[Evaluation]
+    evaluations_left_out: int
+    duration_us: int
+    def __init__(self, node_id: _Optional[str] = ..., included: _Optional[bool] = ..., decided_by: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[GivenMessage, _Mapping]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedRule, _Mapping]]] = ..., evaluations: _Optional[_Iterable[_Union[Evaluation, _Mapping]]] = ..., evaluations_left_out: _Optional[int] = ..., duration_us: _Optional[int] = ...) -> None: ...
+
+class Evaluation(_message.Message):
+    __slots__ = ("rule", "element", "value_json", "value_left_out", "error", "duration_us")
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    ELEMENT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    VALUE_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    DURATION_US_FIELD_NUMBER: _ClassVar[int]
+    rule: str
+    element: int
+    value_json: str
+    value_left_out: bool
+    error: str
+    duration_us: int
+    def __init__(self, rule: _Optional[str] = ..., element: _Optional[int] = ..., value_json: _Optional[str] = ..., value_left_out: _Optional[bool] = ..., error: _Optional[str] = ..., duration_us: _Optional[int] = ...) -> None: ...

@@ -65,6 +65,11 @@ class ChatHistoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
                 _registered_method=True)
+        self.TestMapping = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/TestMapping',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingResponse.FromString,
+                _registered_method=True)
         self.DeleteMapping = channel.unary_unary(
                 '/contextgraph.context.v1.ChatHistory/DeleteMapping',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.DeleteMappingRequest.SerializeToString,
@@ -139,6 +144,20 @@ class ChatHistoryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TestMapping(self, request, context):
+        """Tries rules out that are not registered: on what is below a node, or on nodes in the request, which need not exist. Answers
+        for each node what it gives and which rule decided, with the value, the error and the time of every expression that ran.
+
+        Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have
+        another, its value is among the evaluations.
+
+        Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND,
+        INVALID_PAGE_TOKEN, COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteMapping(self, request, context):
         """Removes a mapping from the one scope that it is registered in, and answers it as it was. Every replica forgets it within
         a second; from then on its name means what it would have meant without it. An app that registers it at its start brings
@@ -183,6 +202,11 @@ def add_ChatHistoryServicer_to_server(servicer, server):
                     servicer.ListMappings,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.SerializeToString,
+            ),
+            'TestMapping': grpc.unary_unary_rpc_method_handler(
+                    servicer.TestMapping,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingResponse.SerializeToString,
             ),
             'DeleteMapping': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteMapping,
@@ -353,6 +377,33 @@ class ChatHistory:
             '/contextgraph.context.v1.ChatHistory/ListMappings',
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.ListMappingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TestMapping(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/TestMapping',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.TestMappingResponse.FromString,
             options,
             channel_credentials,
             insecure,
