@@ -9,12 +9,14 @@ from pathlib import Path
 from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
 from entity_service import embeddings
 from entity_service.changes import NodeChanges
+from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
 from entity_service.removal import Removal
+from entity_service.search import Search
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
 from entity_service.store import GraphStore
@@ -107,6 +109,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tls=tls.files_of(settings),
         )
         limits = limits_of(settings)
+        traversal = Traversal(database)
         servicer = EntityGraphServicer(
             writes=GraphWrites(database),
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
@@ -115,8 +118,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             node_io=NodeIOStore(database),
             timelines=Timelines(database),
             embeddings=EmbeddingStore(database),
+            search=Search(database, traversal),
+            counts=Counts(database),
             store=GraphStore(database),
-            traversal=Traversal(database),
+            traversal=traversal,
             limits=limits,
         )
         await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))

@@ -8,18 +8,21 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import embedding_wire, progress_wire, wire
+from entity_service import embedding_wire, progress_wire, search_wire, wire
 from entity_service.changes import NodeChanges
+from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
 from entity_service.removal import Removal
+from entity_service.search import Search
 from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime.calls import principal
+from service_runtime.pages import page_size
 from service_runtime.requests import request_of
 
 Context = Any  # grpc.aio.ServicerContext
@@ -38,6 +41,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         node_io: NodeIOStore,
         timelines: Timelines,
         embeddings: EmbeddingStore,
+        search: Search,
+        counts: Counts,
         store: GraphStore,
         traversal: Traversal,
         limits: Limits,
@@ -49,6 +54,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._node_io = node_io
         self._timelines = timelines
         self._embeddings = embeddings
+        self._search = search
+        self._counts = counts
         self._store = store
         self._traversal = traversal
         self._limits = limits
@@ -177,6 +184,32 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         """Find the nodes that are most like a vector, or another node."""
         query = embedding_wire.similarity_query(request, self._limits)
         return embedding_wire.similar(await self._embeddings.nearest(principal(), query))
+
+    async def SearchNodes(self, request: pb.SearchNodesRequest, context: Context) -> pb.SearchNodesResponse:
+        """Find nodes."""
+        search = search_wire.node_search(request, self._limits)
+        return search_wire.node_page(await self._search.page(principal(), search))
+
+    async def CountNodes(self, request: pb.CountNodesRequest, context: Context) -> pb.CountNodesResponse:
+        """Count nodes."""
+        wanted = search_wire.node_filter(request.filter, self._limits)
+        return pb.CountNodesResponse(count=await self._search.count(principal(), wanted))
+
+    async def ListGraphs(self, request: pb.ListGraphsRequest, context: Context) -> pb.ListGraphsResponse:
+        """List the graphs and how much is in them."""
+        size = page_size(request.page_size)
+        page = await self._counts.graphs(principal(), page_size=size, page_token=request.page_token)
+        return search_wire.graph_page(page)
+
+    async def ListEdgeTypes(self, request: pb.ListEdgeTypesRequest, context: Context) -> pb.ListEdgeTypesResponse:
+        """List the edge types of a graph and how many edges there are of each."""
+        page = await self._counts.edge_types(
+            principal(),
+            wire.graph_name(request.graph_name, self._limits),
+            page_size=page_size(request.page_size),
+            page_token=request.page_token,
+        )
+        return search_wire.edge_type_page(page)
 
     async def GetEdge(self, request: pb.GetEdgeRequest, context: Context) -> pb.GetEdgeResponse:
         """Read an edge."""

@@ -305,6 +305,10 @@ class Traversal:
             async for page in ready:
                 yield page
 
+    async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
+        """Return the ids of what a walk returns, for searches among them; errors as of `walk`."""
+        return [hit.id for hit in await self._visit(self._database.tenant(principal.tenant_id), walk)]
+
     async def _children(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Read the index, page by page."""
         key = _decode(tenant, walk)

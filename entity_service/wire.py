@@ -429,7 +429,7 @@ def edge_batch(edge_ids: Sequence[str], edges: Mapping[str, Edge]) -> pb.BatchGe
     return response
 
 
-def direction(value: int) -> Direction:
+def direction(value: int, *, field: str = "direction") -> Direction:
     """Return which way edges are followed.
 
     Raises:
@@ -442,7 +442,7 @@ def direction(value: int) -> Direction:
             return Direction.IN
         case pb.DIRECTION_BOTH:
             return Direction.BOTH
-    raise InvalidArgument(f"direction {value} is unknown", field="direction")
+    raise InvalidArgument(f"{field} {value} is unknown", field=field)
 
 
 def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.TraverseResponse]:

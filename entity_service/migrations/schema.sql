@@ -90,6 +90,31 @@ CREATE TABLE entity.node_io (
 
 ALTER TABLE entity.node_io OWNER TO contextgraph_owner;
 
+CREATE VIEW entity.node_of_tenant AS
+ SELECT tenant_id,
+    id,
+    created_at,
+    modified_at,
+    seq,
+    version,
+    is_archived,
+    context_id,
+    external_id,
+    graph_name,
+    general_type_name,
+    specific_type_name,
+    agent_bundle_id,
+    name,
+    status,
+    created_by,
+    owner_user_id,
+    agent_id,
+    data
+   FROM entity.node
+  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+
+ALTER VIEW entity.node_of_tenant OWNER TO contextgraph_owner;
+
 ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME entity.node_seq_seq
     START WITH 1
@@ -162,11 +187,21 @@ CREATE INDEX edge_children ON entity.edge USING btree (tenant_id, from_node_id, 
 
 CREATE UNIQUE INDEX edge_ends ON entity.edge USING btree (tenant_id, to_node_id, edge_type, from_node_id);
 
+CREATE INDEX edge_type ON entity.edge USING btree (tenant_id, graph_name, edge_type);
+
 CREATE INDEX embedding_slice ON entity.embedding USING btree (tenant_id, graph_name, name);
+
+CREATE INDEX node_created ON entity.node USING btree (tenant_id, graph_name, created_at, seq);
+
+CREATE INDEX node_data ON entity.node USING gin (data jsonb_path_ops);
 
 CREATE UNIQUE INDEX node_external_id ON entity.node USING btree (tenant_id, graph_name, external_id) WHERE (external_id IS NOT NULL);
 
+CREATE INDEX node_general_type ON entity.node USING btree (tenant_id, graph_name, general_type_name);
+
 CREATE INDEX node_name ON entity.node USING btree (tenant_id, graph_name, name, created_at DESC, seq DESC) WHERE ((name <> ''::text) AND (NOT is_archived));
+
+CREATE INDEX node_specific_type ON entity.node USING btree (tenant_id, graph_name, specific_type_name);
 
 CREATE INDEX request_age ON entity.request USING btree (tenant_id, created_at);
 
@@ -215,6 +250,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_serv
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextgraph_service;
+
+GRANT SELECT ON TABLE entity.node_of_tenant TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextgraph_service;
 

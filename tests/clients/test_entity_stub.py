@@ -146,6 +146,34 @@ def test_ClearProgress_empties_the_timeline(grpc_stub, node):
     assert not grpc_stub.ListProgress(pb.ListProgressRequest(node_id=node.id), metadata=METADATA).envelopes
 
 
+def test_SearchNodes_finds_what_a_condition_says(grpc_stub, node, child):
+    wanted = pb.NodeFilter(
+        condition_json=json.dumps({"type": "Turn", "name": {"$like": "turn%"}}),
+        connected_to=pb.ConnectedTo(node_id=node.id),
+    )
+    answer = grpc_stub.SearchNodes(pb.SearchNodesRequest(filter=wanted), metadata=METADATA)
+    assert list(answer.nodes) == [child]
+
+
+def test_CountNodes_counts_them(grpc_stub, node, child):
+    wanted = pb.NodeFilter(json_path="$.a == 1", condition_json=json.dumps({"id": {"$in": [node.id, child.id]}}))
+    assert grpc_stub.CountNodes(pb.CountNodesRequest(filter=wanted), metadata=METADATA).count == 1
+
+
+def test_ListGraphs_counts_nodes_and_edges(grpc_stub):
+    name = new_id()
+    nodes = [pb.NodeInput(id=new_id(), graph_name=name, general_type_name="Turn") for _ in range(2)]
+    edge = pb.EdgeInput(from_node_id=nodes[0].id, to_node_id=nodes[1].id, edge_type="Calls", graph_name=name)
+    grpc_stub.WriteGraph(pb.WriteGraphRequest(nodes=nodes, edges=[edge]), metadata=METADATA)
+    graphs = grpc_stub.ListGraphs(pb.ListGraphsRequest(page_size=1000), metadata=METADATA).graphs
+    assert pb.GraphCount(graph_name=name, nodes=2, edges=1) in graphs
+
+
+def test_ListEdgeTypes_counts_the_edges_of_each(grpc_stub, child):
+    types = grpc_stub.ListEdgeTypes(pb.ListEdgeTypesRequest(), metadata=METADATA).edge_types
+    assert [row.edges > 0 for row in types if row.edge_type == "Contains"] == [True]
+
+
 @pytest.fixture
 def embedding(grpc_stub, node) -> pb.Embedding:
     request = pb.UpsertEmbeddingRequest(node_id=node.id, name=new_id(), vector=[3, 4], metadata_json='{"a": 1}')

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contextgraph import EdgeInput, MemoryType, NodeInput, SampleNode, new_id
+from contextgraph import ConnectedTo, EdgeInput, MemoryType, NodeInput, SampleNode, new_id
 from contextgraph.errors import (
     EdgeExists,
     EdgeNotFound,
@@ -158,6 +158,33 @@ async def test_timelines(world, graph):
         await world.run(graph.append_progress, step.id, "shout")
     assert await world.run(graph.clear_progress, task.id) == 1
     assert await world.run(graph.list_progress, task.id) == [second]
+
+
+async def test_searches(world, graph):
+    task = await world.run(graph.create_node, "Task", name="first", data={"n": 2}, agent_bundle_id="b")
+    turns = [await world.run(graph.create_node, "Turn", data={"n": n, "tags": ["x"] * n}) for n in range(3)]
+    for turn in turns[:2]:
+        await world.run(graph.create_edge, task.id, turn.id, "Calls")
+
+    async def found(condition=None, **options):
+        nodes = await world.run(graph.search_nodes, condition, page_size=1, **options)
+        options = {name: value for name, value in options.items() if name not in ("order_by", "descending")}
+        assert await world.run(graph.count_nodes, condition, **options) == len(nodes)
+        return nodes
+
+    assert await found() == [task, *turns]
+    assert await found({"type": "Turn", "data.n": {"$lt": 2}}) == turns[:2]
+    assert await found(contains={"tags": ["x"]}, order_by="data.n", descending=True) == [turns[2], turns[1]]
+    assert await found(json_path="$.n == 2", descending=True) == [turns[2], task]
+    assert await found(agent_bundle_id="b") == [task]
+    assert await found(connected_to=ConnectedTo(task.id, edge_types=["Calls"])) == turns[:2]
+    assert await found(connected_to=ConnectedTo(turns[0].id, direction="in", depth_max=1)) == [task]
+    assert await found(graph_name="other") == []
+    with pytest.raises(InvalidArgument) as raised:
+        await found({"$and": [{"status": {"$in": 1}}]})
+    assert [violation.field for violation in raised.value.violations] == ["filter.condition_json.$and[0].status.$in"]
+    assert await world.run(graph.list_graphs) == [("default", 4, 2)]
+    assert await world.run(graph.list_edge_types) == [("Calls", 2)]
 
 
 async def test_embeddings(world, graph):

@@ -181,6 +181,16 @@ def walk_over(c: Caller, nodes: int) -> graph.TraverseRequest:
     return graph.TraverseRequest(start_node_ids=[session_of(c, nodes - 1)], depth_max=2)
 
 
+def similar_to(c: Caller, vectors: int) -> graph.SearchSimilarRequest:
+    """Return a search that compares with so many vectors."""
+    name = f"of {new_id()}"
+    nodes = c.done("WriteGraph", rows(c, min(vectors, c.limits["write_rows_max"]))).nodes
+    nodes = [*nodes, *c.done("WriteGraph", rows(c, vectors - len(nodes))).nodes]
+    for one in nodes:
+        c.done("UpsertEmbedding", graph.UpsertEmbeddingRequest(node_id=one.id, name=name, vector=[1]))
+    return graph.SearchSimilarRequest(vector=[1], name=name)
+
+
 LIMITS = [
     # Documents.
     Limit(
@@ -332,6 +342,27 @@ LIMITS = [
     Limit(
         what="nodes that a walk visits", setting="traverse_nodes_max", default=100_000, lowered=5,
         rpc="Traverse", request=walk_over, reason="NODE_BUDGET_EXCEEDED", dear=True,
+    ),
+    Limit(
+        what="message of an envelope", setting="message_bytes_max", default=64 * KIB, lowered=100,
+        rpc="AppendProgress",
+        request=lambda c, n: graph.AppendProgressRequest(node_id=c.things.node_id, type=1, message="x" * n),
+    ),
+    Limit(
+        what="value_json of an envelope", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="AppendProgress",
+        request=lambda c, n: graph.AppendProgressRequest(node_id=c.things.node_id, type=5, value_json=document(n)),
+    ),
+    Limit(
+        what="metadata_json of an embedding", setting="metadata_bytes_max", default=64 * KIB, lowered=120,
+        rpc="UpsertEmbedding",
+        request=lambda c, n: graph.UpsertEmbeddingRequest(
+            node_id=c.things.node_id, vector=[1], metadata_json=document(n)
+        ),
+    ),
+    Limit(
+        what="vectors to compare with", setting="similar_vectors_max", default=100_000, lowered=3,
+        rpc="SearchSimilar", request=similar_to, dear=True,
     ),
 ]  # fmt: skip
 

@@ -104,6 +104,10 @@ def seeded(client: Client, key: object) -> Things:
             request_id=t.request_id,
         ),
     )
+    # A second graph and a second edge type, so that lists of them have two pages.
+    done("CreateNode", graph.CreateNodeRequest(node=graph.NodeInput(general_type_name="Session", graph_name="second")))
+    second = graph.EdgeInput(from_node_id=t.child_id, to_node_id=t.other_id, edge_type="Owns")
+    done("CreateEdge", graph.CreateEdgeRequest(edge=second))
     done("SetNodeIO", graph.SetNodeIORequest(node_id=t.node_id, input_json=f'"{SECRET}"', output_json=f'"{SECRET}"'))
     done("UpdateNodeStatus", graph.UpdateNodeStatusRequest(node_id=t.child_id, status="Running", message=SECRET))
     for value_json in (f'"{SECRET}"', "null"):  # two more, so that a list of them has several pages
@@ -298,6 +302,33 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             limit=5,
         ),
     ],
+    "SearchNodes": lambda t: [
+        graph.SearchNodesRequest(filter=graph.NodeFilter(condition_json=f'{{"external_id": "{t.external_id}"}}')),
+        graph.SearchNodesRequest(
+            filter=graph.NodeFilter(
+                condition_json=f'{{"$or": [{{"id": "{t.node_id}"}}, {{"name": {{"$like": "node%"}}}}]}}',
+                contains_json='{"role": "user"}',
+                json_path="$.turn.index > 0",
+                agent_bundle_id=SECRET,
+                include_archived=True,
+            ),
+            order_by="data.turn.index",
+            descending=True,
+        ),
+        graph.SearchNodesRequest(
+            filter=graph.NodeFilter(connected_to=graph.ConnectedTo(node_id=t.node_id, edge_types=["Contains"]))
+        ),
+        graph.SearchNodesRequest(filter=graph.NodeFilter(json_path="$.turn ? (@.index > 0)"), order_by="name"),
+    ],
+    "CountNodes": lambda t: [
+        graph.CountNodesRequest(
+            filter=graph.NodeFilter(
+                condition_json='{"data.turn.index": {"$gte": 1}}', connected_to=graph.ConnectedTo(node_id=t.node_id)
+            )
+        )
+    ],
+    "ListGraphs": lambda t: [graph.ListGraphsRequest()],
+    "ListEdgeTypes": lambda t: [graph.ListEdgeTypesRequest()],
     "GetEdge": lambda t: [graph.GetEdgeRequest(edge_id=t.edge_id)],
     "BatchGetEdges": lambda t: [graph.BatchGetEdgesRequest(edge_ids=[t.edge_id])],
     "UpdateEdgeData": lambda t: [

@@ -165,4 +165,7 @@ def test_every_table_with_a_tenant_has_a_policy_and_leads_its_keys_with_it(urls:
             """
         ).fetchall()
         # Inverted indexes take no uuid without an extension: what they find is filtered.
-        assert {name for name, first in indexes if first != "tenant_id"} == {"context.wm_record_metadata"}
+        assert {name for name, first in indexes if first != "tenant_id"} == {
+            "context.wm_record_metadata",
+            "entity.node_data",
+        }

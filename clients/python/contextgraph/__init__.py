@@ -39,7 +39,7 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from contextgraph.ids import new_id
-from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
+from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextgraph.memory_types import MemoryType
 from contextgraph.version import __version__
 
@@ -57,10 +57,12 @@ if TYPE_CHECKING:
         DownloadUrl,
         Edge,
         EdgeBatch,
+        EdgeTypeCount,
         Embedding,
         Envelope,
         Evaluation,
         GivenMessage,
+        GraphCount,
         NamedNode,
         Node,
         NodeBatch,
@@ -99,10 +101,12 @@ _MODULE_OF = {
     "DownloadUrl": "contextgraph.values",
     "Edge": "contextgraph.values",
     "EdgeBatch": "contextgraph.values",
+    "EdgeTypeCount": "contextgraph.values",
     "Embedding": "contextgraph.values",
     "Envelope": "contextgraph.values",
     "Evaluation": "contextgraph.values",
     "GivenMessage": "contextgraph.values",
+    "GraphCount": "contextgraph.values",
     "NamedNode": "contextgraph.values",
     "Node": "contextgraph.values",
     "NodeBatch": "contextgraph.values",
@@ -138,6 +142,7 @@ __all__ = [
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",
+    "ConnectedTo",
     "ContextClient",
     "ContextGraphError",
     "DataLoss",
@@ -146,6 +151,7 @@ __all__ = [
     "Edge",
     "EdgeBatch",
     "EdgeInput",
+    "EdgeTypeCount",
     "Embedding",
     "EntityClient",
     "Envelope",
@@ -153,6 +159,7 @@ __all__ = [
     "FailedPrecondition",
     "FieldViolation",
     "GivenMessage",
+    "GraphCount",
     "Internal",
     "InvalidArgument",
     "MemoryType",

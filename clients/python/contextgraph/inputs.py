@@ -1,4 +1,4 @@
-"""What a caller says of new rows, for `write_graph`.
+"""What a caller says of new rows, for `write_graph`, and of where to look for nodes, for `search_nodes`.
 
 Ids are made here, so that an edge can name a node of the same call:
 
@@ -9,10 +9,10 @@ Ids are made here, so that an edge can name a node of the same call:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from contextgraph.ids import new_id
 
@@ -65,3 +65,14 @@ class SampleNode:
     edge_type: str = ""  # how it was reached, as the next two
     depth: int = 1
     edge_data: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedTo:
+    """Nodes that a walk from a node reaches; the node itself is not one of them."""
+
+    node_id: str
+    _: KW_ONLY
+    edge_types: Iterable[str] = ()  # empty: all
+    direction: Literal["out", "in", "both"] = "out"
+    depth_max: int = 0  # 1 to 100; 0: 3

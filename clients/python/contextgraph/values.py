@@ -277,6 +277,21 @@ _ENVELOPE_STATUSES: dict[int, EnvelopeStatus] = {
 }
 
 
+class GraphCount(NamedTuple):
+    """How much is in a graph."""
+
+    graph_name: str
+    nodes: int  # archived ones, too
+    edges: int
+
+
+class EdgeTypeCount(NamedTuple):
+    """How many edges there are of a type."""
+
+    edge_type: str
+    edges: int
+
+
 class AppendedEnvelope(NamedTuple):
     """What `append_progress` wrote."""
 

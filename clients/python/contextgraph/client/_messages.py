@@ -20,7 +20,7 @@ from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
-from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
+from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextgraph.values import BlobEntry, Node, Record
 
 Id = str | uuid.UUID
@@ -274,6 +274,36 @@ def traverse_request(
 def position(node: Node) -> graph_pb.TraversePosition:
     """Return the place of a node in the order of `created_at`, then `seq`."""
     return graph_pb.TraversePosition(created_at=to_timestamp("after", node.created_at), seq=node.seq)
+
+
+def node_filter(
+    condition: Mapping[str, Any] | None,
+    *,
+    contains: Mapping[str, Any] | None,
+    json_path: str,
+    connected_to: ConnectedTo | None,
+    agent_bundle_id: str,
+    graph_name: str,
+    include_archived: bool,
+) -> graph_pb.NodeFilter:
+    """Return which nodes are meant; the arguments are those of `search_nodes`."""
+    connected = None
+    if connected_to is not None:
+        connected = graph_pb.ConnectedTo(
+            node_id=to_id(connected_to.node_id),
+            edge_types=texts("filter.connected_to.edge_types", connected_to.edge_types),
+            direction=choice("filter.connected_to.direction", connected_to.direction, DIRECTIONS),
+            depth_max=connected_to.depth_max,
+        )
+    return graph_pb.NodeFilter(
+        graph_name=graph_name,
+        condition_json=to_object("filter.condition_json", condition),
+        contains_json=to_object("filter.contains_json", contains),
+        json_path=json_path,
+        connected_to=connected,
+        agent_bundle_id=agent_bundle_id,
+        include_archived=include_archived,
+    )
 
 
 def record_input(

@@ -51,7 +51,7 @@ from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import Cancelled, DeadlineExceeded, Internal, InvalidArgument, Unavailable, UploadPartExists
-from contextgraph.inputs import EdgeInput, NodeInput, SampleNode
+from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextgraph.memory_types import MemoryType
 from contextgraph.retries import Attempts, RetryBudget
 from contextgraph.values import (
@@ -64,10 +64,12 @@ from contextgraph.values import (
     DownloadUrl,
     Edge,
     EdgeBatch,
+    EdgeTypeCount,
     Embedding,
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
+    GraphCount,
     NamedNode,
     Node,
     NodeBatch,
@@ -810,6 +812,127 @@ class AsyncEntityClient(_AsyncClient):
         )
         response: graph_pb.SearchSimilarResponse = await self.call("SearchSimilar", request, timeout_s=timeout_s)
         return [SimilarNode.from_proto(similar) for similar in response.nodes]
+
+    async def search_nodes(
+        self,
+        condition: Mapping[str, Any] | None = None,
+        *,
+        contains: Mapping[str, Any] | None = None,
+        json_path: str = "",
+        connected_to: ConnectedTo | None = None,
+        agent_bundle_id: str = "",
+        graph_name: str = "",
+        include_archived: bool = False,
+        order_by: str = "",
+        descending: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> AsyncGenerator[Node, None]:
+        """Yield the nodes that are meant, following the pages. All that is said must hold of a node.
+
+        Args:
+            condition: A tree over the node's fields, `type` (either type name) and paths into its data, such as
+                `{"type": "Task", "data.score": {"$gte": 0.5}}`. Operators: $eq $ne $gt $gte $lt $lte $in $nin $like
+                $ilike $exists $and $or $not. Times are texts with a zone.
+            contains: What the node's data contain.
+            json_path: An SQL/JSON path over the data: a predicate must be true, a path must select something.
+            connected_to: Only nodes that a walk from this one reaches.
+            agent_bundle_id: Empty: any.
+            graph_name: Empty: "default"; with `connected_to`, the graph of that node.
+            include_archived: Yield archived nodes, too.
+            order_by: A field that is a text, a number or a time, or a path such as "data.turn.index". Empty:
+                "created_at".
+            descending: The other way round.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            InvalidArgument: a condition or a path is malformed: `violations` name the place.
+            NodeNotFound: there is no node to be connected to.
+            NodeBudgetExceeded: it is connected to more than 100,000.
+        """
+        wanted = messages.node_filter(
+            condition,
+            contains=contains,
+            json_path=json_path,
+            connected_to=connected_to,
+            agent_bundle_id=agent_bundle_id,
+            graph_name=graph_name,
+            include_archived=include_archived,
+        )
+        request = graph_pb.SearchNodesRequest(
+            filter=wanted, order_by=order_by, descending=descending, page_size=page_size
+        )
+        while True:
+            page: graph_pb.SearchNodesResponse = await self.call("SearchNodes", request, timeout_s=timeout_s)
+            for node in page.nodes:
+                yield Node.from_proto(node)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def count_nodes(
+        self,
+        condition: Mapping[str, Any] | None = None,
+        *,
+        contains: Mapping[str, Any] | None = None,
+        json_path: str = "",
+        connected_to: ConnectedTo | None = None,
+        agent_bundle_id: str = "",
+        graph_name: str = "",
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> int:
+        """Return how many nodes `search_nodes` would yield; arguments and errors are the same."""
+        wanted = messages.node_filter(
+            condition,
+            contains=contains,
+            json_path=json_path,
+            connected_to=connected_to,
+            agent_bundle_id=agent_bundle_id,
+            graph_name=graph_name,
+            include_archived=include_archived,
+        )
+        request = graph_pb.CountNodesRequest(filter=wanted)
+        response: graph_pb.CountNodesResponse = await self.call("CountNodes", request, timeout_s=timeout_s)
+        return response.count
+
+    async def list_graphs(
+        self, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[GraphCount, None]:
+        """Yield the graphs that have nodes, by name, with how much is in each, following the pages.
+
+        Args:
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = graph_pb.ListGraphsRequest(page_size=page_size)
+        while True:
+            page: graph_pb.ListGraphsResponse = await self.call("ListGraphs", request, timeout_s=timeout_s)
+            for graph in page.graphs:
+                yield GraphCount(graph_name=graph.graph_name, nodes=graph.nodes, edges=graph.edges)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def list_edge_types(
+        self, graph_name: str = "", *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[EdgeTypeCount, None]:
+        """Yield the edge types of a graph, by name, with how many edges there are of each, following the pages.
+
+        Args:
+            graph_name: Empty: "default". One without edges, or that never was, has none.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
+        while True:
+            page: graph_pb.ListEdgeTypesResponse = await self.call("ListEdgeTypes", request, timeout_s=timeout_s)
+            for edge_type in page.edge_types:
+                yield EdgeTypeCount(edge_type=edge_type.edge_type, edges=edge_type.edges)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Return one edge.

@@ -609,6 +609,122 @@ class SimilarNode(_message.Message):
     similarity: float
     def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ..., similarity: _Optional[float] = ...) -> None: ...
 
+class NodeFilter(_message.Message):
+    __slots__ = ("graph_name", "condition_json", "contains_json", "json_path", "connected_to", "agent_bundle_id", "include_archived")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    CONDITION_JSON_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    JSON_PATH_FIELD_NUMBER: _ClassVar[int]
+    CONNECTED_TO_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    condition_json: str
+    contains_json: str
+    json_path: str
+    connected_to: ConnectedTo
+    agent_bundle_id: str
+    include_archived: bool
+    def __init__(self, graph_name: _Optional[str] = ..., condition_json: _Optional[str] = ..., contains_json: _Optional[str] = ..., json_path: _Optional[str] = ..., connected_to: _Optional[_Union[ConnectedTo, _Mapping]] = ..., agent_bundle_id: _Optional[str] = ..., include_archived: _Optional[bool] = ...) -> None: ...
+
+class ConnectedTo(_message.Message):
+    __slots__ = ("node_id", "edge_types", "direction", "depth_max")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    DIRECTION_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    direction: Direction
+    depth_max: int
+    def __init__(self, node_id: _Optional[str] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ...) -> None: ...
+
+class SearchNodesRequest(_message.Message):
+    __slots__ = ("filter", "order_by", "descending", "page_size", "page_token")
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    ORDER_BY_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    filter: NodeFilter
+    order_by: str
+    descending: bool
+    page_size: int
+    page_token: str
+    def __init__(self, filter: _Optional[_Union[NodeFilter, _Mapping]] = ..., order_by: _Optional[str] = ..., descending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class SearchNodesResponse(_message.Message):
+    __slots__ = ("nodes", "next_page_token")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[Node]
+    next_page_token: str
+    def __init__(self, nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class CountNodesRequest(_message.Message):
+    __slots__ = ("filter",)
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    filter: NodeFilter
+    def __init__(self, filter: _Optional[_Union[NodeFilter, _Mapping]] = ...) -> None: ...
+
+class CountNodesResponse(_message.Message):
+    __slots__ = ("count",)
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    def __init__(self, count: _Optional[int] = ...) -> None: ...
+
+class ListGraphsRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListGraphsResponse(_message.Message):
+    __slots__ = ("graphs", "next_page_token")
+    GRAPHS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    graphs: _containers.RepeatedCompositeFieldContainer[GraphCount]
+    next_page_token: str
+    def __init__(self, graphs: _Optional[_Iterable[_Union[GraphCount, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GraphCount(_message.Message):
+    __slots__ = ("graph_name", "nodes", "edges")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    nodes: int
+    edges: int
+    def __init__(self, graph_name: _Optional[str] = ..., nodes: _Optional[int] = ..., edges: _Optional[int] = ...) -> None: ...
+
+class ListEdgeTypesRequest(_message.Message):
+    __slots__ = ("graph_name", "page_size", "page_token")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    page_size: int
+    page_token: str
+    def __init__(self, graph_name: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListEdgeTypesResponse(_message.Message):
+    __slots__ = ("edge_types", "next_page_token")
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    edge_types: _containers.RepeatedCompositeFieldContainer[EdgeTypeCount]
+    next_page_token: str
+    def __init__(self, edge_types: _Optional[_Iterable[_Union[EdgeTypeCount, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class EdgeTypeCount(_message.Message):
+    __slots__ = ("edge_type", "edges")
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    edge_type: str
+    edges: int
+    def __init__(self, edge_type: _Optional[str] = ..., edges: _Optional[int] = ...) -> None: ...
+
 class GetEdgeRequest(_message.Message):
     __slots__ = ("edge_id",)
     EDGE_ID_FIELD_NUMBER: _ClassVar[int]

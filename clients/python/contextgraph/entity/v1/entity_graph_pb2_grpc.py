@@ -144,6 +144,26 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.FromString,
                 _registered_method=True)
+        self.SearchNodes = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/SearchNodes',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesResponse.FromString,
+                _registered_method=True)
+        self.CountNodes = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/CountNodes',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.FromString,
+                _registered_method=True)
+        self.ListGraphs = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ListGraphs',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsResponse.FromString,
+                _registered_method=True)
+        self.ListEdgeTypes = channel.unary_unary(
+                '/contextgraph.entity.v1.EntityGraph/ListEdgeTypes',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.FromString,
+                _registered_method=True)
         self.GetEdge = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/GetEdge',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
@@ -390,6 +410,44 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SearchNodes(self, request, context):
+        """Finds nodes: by a condition tree, by what their data contain, by JSONPath, by what they are connected to; all that is
+        said must hold. Paged; a node that is there during the whole paging, and does not change what is ordered by, is seen
+        once.
+
+        Containment, equality at a path into the data, JSONPath, types and times are looked up in indexes; what a search
+        costs beyond that grows with the nodes that it looks at.
+
+        Reasons: INVALID_ARGUMENT (a bad condition names its path: "filter.condition_json.$and[1].status.$in"),
+        LIMIT_EXCEEDED, INVALID_PAGE_TOKEN, NODE_NOT_FOUND and NODE_BUDGET_EXCEEDED (of `connected_to`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CountNodes(self, request, context):
+        """Counts what SearchNodes would find. Reasons: those of SearchNodes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListGraphs(self, request, context):
+        """Lists the graphs that have nodes, by name, with how many nodes (archived ones, too) and edges are in each. It counts,
+        so it costs more the more there is. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEdgeTypes(self, request, context):
+        """Lists the edge types of a graph by name, with how many edges there are of each; it costs as ListGraphs does. A graph
+        without edges, or that never was, has none. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetEdge(self, request, context):
         """Reads one edge. Reasons: EDGE_NOT_FOUND.
         """
@@ -558,6 +616,26 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.SearchSimilar,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.SerializeToString,
+            ),
+            'SearchNodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchNodes,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesResponse.SerializeToString,
+            ),
+            'CountNodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.CountNodes,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.SerializeToString,
+            ),
+            'ListGraphs': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGraphs,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsResponse.SerializeToString,
+            ),
+            'ListEdgeTypes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEdgeTypes,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.SerializeToString,
             ),
             'GetEdge': grpc.unary_unary_rpc_method_handler(
                     servicer.GetEdge,
@@ -1162,6 +1240,114 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/SearchSimilar',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarRequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchSimilarResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/SearchNodes',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.SearchNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CountNodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/CountNodes',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.CountNodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGraphs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ListGraphs',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListGraphsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEdgeTypes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ListEdgeTypes',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.FromString,
             options,
             channel_credentials,
             insecure,
