@@ -9,10 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
@@ -23,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+import context_service.app
+import context_service.settings
 from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import Aborted, RequestIdReused, Unavailable
@@ -46,19 +44,15 @@ class Timed:
     context: AsyncContextClient
     other_context: AsyncContextClient  # of a second replica, whose clock is right
     clocks: dict[str, Clock]  # of "postgres", "entity" and "context"
-    environment: dict[str, str]  # of the Context Service
+    settings: context_service.settings.Settings
 
     def set(self, offset_s: float) -> None:
         for clock in self.clocks.values():
             clock.set(offset_s)
 
-    def sweep(self) -> dict[str, int]:
-        command = [sys.executable, "-m", "context_service", "storage", "sweep", "--json"]
-        done = subprocess.run(
-            command, env={**os.environ, **self.environment}, capture_output=True, check=True, timeout=30
-        )
-        swept: dict[str, int] = json.loads(done.stdout)
-        return swept
+    async def sweep(self) -> None:
+        """Sweep, as an operator on another machine would: whether something is due, Postgres says."""
+        await context_service.app.sweep(self.settings)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +94,9 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Time
             context=await stack.enter_async_context(AsyncContextClient(context.address, retries=0)),
             other_context=await stack.enter_async_context(AsyncContextClient(other.address, retries=0)),
             clocks=of,
-            environment=environment,
+            settings=context_service.settings.Settings(
+                database_url=postgres.url, working_memory_storage_path=folder / "blobs"
+            ),
         )
 
 
@@ -247,7 +243,7 @@ async def test_an_upload_during_which_the_clocks_are_set_is_whole_or_not_there(t
                 timed.set(offset_s)
                 moved = True
                 await asyncio.sleep(0.5)  # two sweeps
-                timed.sweep()
+                await timed.sweep()
 
     record_id = new_id()
     try:
@@ -259,7 +255,7 @@ async def test_an_upload_during_which_the_clocks_are_set_is_whole_or_not_there(t
 
     assert moved
     assert stored or offset_s > 0
-    timed.sweep()
+    await timed.sweep()
     if stored:
         assert await timed.context.get_content(record_id) == noise(MIB) * 3
 
@@ -268,5 +264,5 @@ async def test_what_is_live_outlives_any_clock(timed: Timed):
     record = await timed.context.upload_blob(noise(MIB), name="live")
     for offset_s in (400 * 24 * HOUR_S, -400 * 24 * HOUR_S, 0):
         timed.set(offset_s)
-        timed.sweep()
+        await timed.sweep()
         assert await timed.context.get_content(record.working_memory_id) == noise(MIB)

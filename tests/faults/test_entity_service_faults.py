@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 import grpc
 import pytest
@@ -20,7 +19,8 @@ from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import Unavailable
 from contextgraph.inputs import EdgeInput, NodeInput
-from tests.conftest import Urls
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.conftest import cloned
 from tests.faults import proxy
 from tests.faults.processes import Service
 from tests.faults.proxy import Proxy
@@ -70,12 +70,13 @@ class Split:
             assert "the Entity Service does not answer" in caught.value.message
 
 
-@pytest.fixture
-async def split(urls: Urls, tmp_path: Path) -> AsyncIterator[Split]:
-    process = Service(
-        "entity_service", free_port(), environment={"DATABASE_URL": urls.service}, log=tmp_path / "entity.log"
-    )
+@pytest.fixture(scope="module")
+async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Split]:
+    folder = tmp_path_factory.mktemp("split")
     async with AsyncExitStack() as stack:
+        urls = stack.enter_context(cloned(postgres))
+        environment = {"DATABASE_URL": urls.service}
+        process = Service("entity_service", free_port(), environment=environment, log=folder / "entity.log")
         stack.push_async_callback(process.kill)
         await process.start()
         network = await stack.enter_async_context(proxy.running(process.port))
@@ -83,7 +84,7 @@ async def split(urls: Urls, tmp_path: Path) -> AsyncIterator[Split]:
             database_url=urls.service,
             context_service_port=0,
             entity_service_url=f"127.0.0.1:{network.port}",
-            working_memory_storage_path=tmp_path / "blobs",
+            working_memory_storage_path=folder / "blobs",
             drain_s=2,
         )
         address = f"127.0.0.1:{await stack.enter_async_context(context_service.app.running(settings))}"
@@ -99,9 +100,15 @@ async def split(urls: Urls, tmp_path: Path) -> AsyncIterator[Split]:
             network=network,
             session_id=session.id,
         )
-        assert await made.history() == ["hello"]
-        await made.until_health(SERVING, timeout_s=5)
         yield made
+
+
+@pytest.fixture
+async def split(shared: Split) -> Split:
+    shared.network.delay_s = 0
+    await shared.until_health(SERVING, timeout_s=10)
+    assert await shared.history() == ["hello"]
+    return shared
 
 
 async def test_a_killed_entity_service_is_named_and_its_return_is_noticed(split: Split):
@@ -146,13 +153,15 @@ async def test_a_slow_entity_service_slows_only_the_history_down(split: Split):
 
 async def test_an_entity_service_that_vanishes_in_the_middle_of_a_walk_is_named(split: Split):
     """No FIN, no RST; part of the history is on its way already."""
+    session = NodeInput("Session")
+    await split.entity.write_graph([session])
     for _ in range(8):  # 16 MB: more than fits into the sockets and windows in between
         turns = [NodeInput("Turn", data={"user_input": "x" * 20_000}) for _ in range(100)]
-        await split.entity.write_graph(turns, [EdgeInput(split.session_id, turn.id, "Contains") for turn in turns])
+        await split.entity.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
     split.network.delay_s = 0.02
 
     started = time.monotonic()
-    reading = asyncio.create_task(split.context.chat_history(split.session_id, timeout_s=2))
+    reading = asyncio.create_task(split.context.chat_history(session.id, timeout_s=2))
     await asyncio.sleep(0.4)
     split.network.fall_silent()
 
@@ -160,6 +169,7 @@ async def test_an_entity_service_that_vanishes_in_the_middle_of_a_walk_is_named(
         await reading
     assert time.monotonic() - started < 2
     assert caught.value.metadata["dependency"] == "entity-service"
+    split.network.break_off()  # else its keepalive would find out, in 40 s
 
 
 async def test_a_broken_connection_costs_the_calls_on_it_and_no_other(split: Split):
