@@ -45,9 +45,15 @@ class Load:
         missing: list[str] = []
         for start in range(0, len(self.nodes), 100):
             missing += (await self.entity.batch_get_nodes(self.nodes[start : start + 100])).missing_ids
-        for record_id, content in self.records.items():
-            if (await self.context.fetch_wm_record(record_id)).content != {"text": content}:
-                missing.append(record_id)
+        ids = list(self.records)
+        for start in range(0, len(ids), 50):
+            batch = ids[start : start + 50]
+            found = await asyncio.gather(*(self.context.fetch_wm_record(one) for one in batch), return_exceptions=True)
+            missing += [
+                one
+                for one, record in zip(batch, found, strict=True)
+                if isinstance(record, BaseException) or record.content != {"text": self.records[one]}
+            ]
         return missing
 
     async def _write(self) -> None:

@@ -8,9 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
-import grpc
 import pytest
 
 from context_service.dev import free_port
@@ -18,12 +16,13 @@ from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import RecordNotFound, Unavailable
 from contextgraph.ids import new_id
 from contextgraph.inputs import EdgeInput, NodeInput
-from tests.conftest import Urls
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.conftest import cloned
 from tests.context_service.working_memory import MIB, noise
 from tests.faults import load, proxy
 from tests.faults.processes import Service
 
-DRAIN_S = 3
+DRAIN_S = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +34,19 @@ class Replicas:
     entity: AsyncEntityClient
     context: AsyncContextClient
 
+    def all(self) -> list[Service]:
+        return [*self.entities, *self.contexts]
 
-@pytest.fixture
-async def replicas(urls: Urls, tmp_path: Path) -> AsyncIterator[Replicas]:
+
+@pytest.fixture(scope="module")
+async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:
+    folder = tmp_path_factory.mktemp("replicas")
     async with AsyncExitStack() as stack:
+        urls = stack.enter_context(cloned(postgres))
 
         def made(module: str, number: int, **environment: str) -> Service:
             environment = {"DATABASE_URL": urls.service, "DRAIN_S": str(DRAIN_S), **environment}
-            service = Service(module, free_port(), environment=environment, log=tmp_path / f"{module}{number}.log")
+            service = Service(module, free_port(), environment=environment, log=folder / f"{module}{number}.log")
             stack.push_async_callback(service.kill)
             return service
 
@@ -53,18 +57,26 @@ async def replicas(urls: Urls, tmp_path: Path) -> AsyncIterator[Replicas]:
                 "context_service",
                 number,
                 ENTITY_SERVICE_URL=f"127.0.0.1:{entity_network.port}",
-                WORKING_MEMORY_STORAGE_PATH=str(tmp_path / "blobs"),
+                WORKING_MEMORY_STORAGE_PATH=str(folder / "blobs"),
             )
             for number in range(2)
         ]
         context_network = await stack.enter_async_context(proxy.running(*(one.port for one in contexts)))
-        await asyncio.gather(*(service.start() for service in (*entities, *contexts)))
-        yield Replicas(
+        made_replicas = Replicas(
             entities=entities,
             contexts=contexts,
             entity=await stack.enter_async_context(AsyncEntityClient(f"127.0.0.1:{entity_network.port}")),
             context=await stack.enter_async_context(AsyncContextClient(f"127.0.0.1:{context_network.port}")),
         )
+        await asyncio.gather(*(service.start() for service in made_replicas.all()))
+        yield made_replicas
+
+
+@pytest.fixture
+async def replicas(shared: Replicas) -> Replicas:
+    """All of them running: what a test has stopped is started again."""
+    await asyncio.gather(*(service.start() for service in shared.all() if service.process.poll() is not None))
+    return shared
 
 
 async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
@@ -175,4 +187,3 @@ async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
             await client.insert_wm_record("data/json", "new")
         await uploading
     assert await context.ended(timeout_s=DRAIN_S + 1) == 0
-    assert grpc.StatusCode.UNAVAILABLE is Unavailable.code
