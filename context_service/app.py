@@ -26,6 +26,7 @@ from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
+from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
@@ -125,20 +126,21 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
         writer = BlobWriter(Records(), storage, lease_s=settings.upload_lease_s)
+        checks = FieldChecks(
+            metadata_bytes_max=settings.metadata_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            nesting_max=settings.json_nesting_max,
+            name_chars_max=settings.name_chars_max,
+            type_chars_max=settings.type_chars_max,
+            tags_max=settings.tags_max,
+            tag_chars_max=settings.tag_chars_max,
+        )
         memory = WorkingMemory(
             database,
             records=Records(),
             requests=requests,
             storage=storage,
-            checks=FieldChecks(
-                metadata_bytes_max=settings.metadata_bytes_max,
-                content_bytes_max=settings.node_data_bytes_max,
-                nesting_max=settings.json_nesting_max,
-                name_chars_max=settings.name_chars_max,
-                type_chars_max=settings.type_chars_max,
-                tags_max=settings.tags_max,
-                tag_chars_max=settings.tag_chars_max,
-            ),
+            checks=checks,
             writer=writer,
         )
         uploads = ResumableUploads(
@@ -151,14 +153,17 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             part_bytes_max=settings.upload_part_bytes_max,
             lease_s=settings.upload_resume_s,
         )
-        finders = Finders(queries=RecordQueries(database))
+        graph = EntityGraph(entity_client)
+        finders = Finders(
+            manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
+            queries=RecordQueries(database),
+        )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         limits = history_limits_of(settings)
         registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits)
         await stack.enter_async_context(background.running(registry.keep_current()))
-        graph = EntityGraph(entity_client)
         history = ChatHistoryServicer(
             ContextAssembly(graph, registry, limits),
             ProvenanceReader(graph, registry, limits),

@@ -72,6 +72,20 @@ class WalkPage:
     next_page_token: str  # where the limit cut the walk; empty: it is complete
 
 
+class TreeNode(NamedTuple):
+    """One node of a tree: where it hangs, and what it is called."""
+
+    node_id: str
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+    name: str
+    type: str
+    is_archived: bool
+    depth: int  # 0: the root
+    parent_id: str  # empty for the root, as the next one
+    edge_type: str
+
+
 class EntityGraph:
     """Reads the entity graph as the caller."""
 
@@ -145,6 +159,30 @@ class EntityGraph:
                     nodes = [_graph_node(reached, walk) for reached in response.nodes]
                     yield WalkPage(nodes=nodes, next_page_token=response.next_page_token)
 
+    async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
+        """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
+
+        Each node is there once, below the nearest of those above it.
+
+        Raises:
+            NodeNotFound: there is no such node, or it is not the caller's.
+            NodeBudgetExceeded: there are too many.
+            Unavailable: the Entity Service does not answer.
+        """
+        pages = self._as_caller().traverse_pages(
+            root_id,
+            edge_types=edge_types,
+            depth_max=depth_max,
+            include_start=True,
+            include_archived=True,  # else what hangs below an archived node would hang below nothing
+            timeout_s=_timeout_s(),
+        )
+        with _dependency():
+            async with aclosing(pages):
+                nodes = [_tree_node(reached) async for response in pages for reached in response.nodes]
+        nodes.sort(key=lambda node: node.depth > 0)
+        return nodes
+
     def _as_caller(self) -> AsyncEntityClient:
         call = calls.current_call.get()
         return self._client.with_credential(call.credential if call else "")
@@ -184,6 +222,21 @@ def _graph_node(reached: pb.TraversedNode, walk: Walk) -> GraphNode:
         entity,
         _edge(reached) if walk.with_edges else {},
         _reached(reached) if walk.with_reached else None,
+    )
+
+
+def _tree_node(reached: pb.TraversedNode) -> TreeNode:
+    node, created_at = reached.node, reached.node.created_at
+    return TreeNode(
+        node_id=node.id,
+        created_at_us=created_at.seconds * 1_000_000 + created_at.nanos // 1000,
+        seq=node.seq,
+        name=node.name,
+        type=node.specific_type_name,
+        is_archived=node.is_archived,
+        depth=reached.depth,
+        parent_id=reached.reached_by.node_id,
+        edge_type=reached.reached_by.edge_type,
     )
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_service.servicers.records_wire import record_message
+from context_service.working_memory.fields import RecordFilter
+from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.query import Order, Question, RecordQueries
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1 import working_memory_pb2_grpc
 from service_runtime import calls
+from service_runtime.ids import parse_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finders:
     """What the RPCs ask."""
 
+    manifests: Manifests
     queries: RecordQueries
 
 
@@ -22,6 +27,30 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
 
     def __init__(self, finders: Finders) -> None:
         self._finders = finders
+
+    async def FetchWMManifest(self, request: pb.FetchWMManifestRequest, context: object) -> pb.FetchWMManifestResponse:
+        """Read what there is below a root."""
+        question = ManifestQuestion(
+            which=RecordFilter(
+                entity_node_id=parse_id("root_node_id", request.root_node_id),
+                memory_types=tuple(request.memory_types),
+                subtypes=tuple(request.subtypes),
+                semantic_purposes=tuple(request.semantic_purposes),
+                names=tuple(request.names),
+                name_prefix=request.name_prefix,
+                tags=tuple(request.tags),
+                metadata_contains_json=request.metadata_contains_json or "{}",
+                include_archived=request.include_archived,
+            ),
+            edge_types=tuple(request.edge_types),
+            depth_max=request.depth_max,
+            counts_only=request.counts_only,
+            records_max=request.records_max,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+        entities, next_page_token = await self._finders.manifests.page(question, principal=calls.principal())
+        return pb.FetchWMManifestResponse(entities=map(_entity, entities), next_page_token=next_page_token)
 
     async def QueryWMRecords(self, request: pb.QueryWMRecordsRequest, context: object) -> pb.QueryWMRecordsResponse:
         """Answer a question about records."""
@@ -35,3 +64,25 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
         )
         answer = await self._finders.queries.answer(question, principal=calls.principal())
         return pb.QueryWMRecordsResponse(rows_json=answer.rows_json, has_more=answer.has_more)
+
+
+def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
+    node = entity.node
+    return pb.ManifestEntity(
+        entity_node_id=node.node_id,
+        name=node.name,
+        specific_type_name=node.type,
+        parent_node_id=node.parent_id,
+        edge_type=node.edge_type,
+        depth=node.depth,
+        path=entity.path,
+        groups=[
+            pb.ManifestGroup(
+                memory_type=group.memory_type,
+                record_count=group.record_count,
+                size_bytes=group.size_bytes,
+                records=map(record_message, group.records),
+            )
+            for group in entity.groups
+        ],
+    )

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.servicers import wire
 from context_service.servicers.finding import Finders, FindingServicer
+from context_service.servicers.records_wire import optional_id, record_message
 from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
@@ -46,7 +46,7 @@ class WorkingMemoryServicer(FindingServicer):
             principal=calls.principal(),
             request=request_of("InsertWMRecord", request),
         )
-        return pb.InsertWMRecordResponse(record=_record(record))
+        return pb.InsertWMRecordResponse(record=record_message(record))
 
     async def FetchWMRecord(self, request: pb.FetchWMRecordRequest, context: object) -> pb.FetchWMRecordResponse:
         """Read a record."""
@@ -55,7 +55,7 @@ class WorkingMemoryServicer(FindingServicer):
             principal=calls.principal(),
             include_archived=request.include_archived,
         )
-        return pb.FetchWMRecordResponse(record=_record(record))
+        return pb.FetchWMRecordResponse(record=record_message(record))
 
     async def UpdateWMRecord(self, request: pb.UpdateWMRecordRequest, context: object) -> pb.UpdateWMRecordResponse:
         """Change fields of a record."""
@@ -68,7 +68,7 @@ class WorkingMemoryServicer(FindingServicer):
             expected_version=request.expected_version if request.HasField("expected_version") else None,
             request=request_of("UpdateWMRecord", request),
         )
-        return pb.UpdateWMRecordResponse(record=_record(record))
+        return pb.UpdateWMRecordResponse(record=record_message(record))
 
     async def FetchWMRecordsByEntity(
         self, request: pb.FetchWMRecordsByEntityRequest, context: object
@@ -81,7 +81,7 @@ class WorkingMemoryServicer(FindingServicer):
             principal=calls.principal(),
             with_content=request.with_content,
         )
-        return pb.FetchWMRecordsByEntityResponse(records=map(_record, records), next_page_token=next_page_token)
+        return pb.FetchWMRecordsByEntityResponse(records=map(record_message, records), next_page_token=next_page_token)
 
     async def DeleteWMRecord(self, request: pb.DeleteWMRecordRequest, context: object) -> pb.DeleteWMRecordResponse:
         """Archive or purge a record."""
@@ -90,13 +90,13 @@ class WorkingMemoryServicer(FindingServicer):
             await self._life.purge(record_id, principal=calls.principal())
             return pb.DeleteWMRecordResponse()
         record = await self._life.archive(RecordName(record_id=record_id), principal=calls.principal())
-        return pb.DeleteWMRecordResponse(record=_record(record))
+        return pb.DeleteWMRecordResponse(record=record_message(record))
 
     async def RestoreWMRecord(self, request: pb.RestoreWMRecordRequest, context: object) -> pb.RestoreWMRecordResponse:
         """Bring a record back."""
         record_id = parse_id("working_memory_id", request.working_memory_id)
         return pb.RestoreWMRecordResponse(
-            record=_record(await self._life.restore(record_id, principal=calls.principal()))
+            record=record_message(await self._life.restore(record_id, principal=calls.principal()))
         )
 
     async def ListWMRecordActions(
@@ -126,7 +126,7 @@ class WorkingMemoryServicer(FindingServicer):
             blob_key=record.blob_key,
             size_bytes=record.size_bytes,
             sha256=record.sha256.hex(),
-            record=_record(record),
+            record=record_message(record),
         )
 
     async def StartUpload(self, request: pb.StartUploadRequest, context: object) -> pb.StartUploadResponse:
@@ -168,7 +168,7 @@ class WorkingMemoryServicer(FindingServicer):
             blob_key=record.blob_key,
             size_bytes=record.size_bytes,
             sha256=record.sha256.hex(),
-            record=_record(record),
+            record=record_message(record),
         )
 
     async def GetBlob(self, request: pb.GetBlobRequest, context: object) -> AsyncIterator[pb.GetBlobResponse]:
@@ -181,7 +181,7 @@ class WorkingMemoryServicer(FindingServicer):
             include_archived=request.include_archived,
         )
         async with aclosing(chunks):
-            yield pb.GetBlobResponse(record=_record(record))
+            yield pb.GetBlobResponse(record=record_message(record))
             async for chunk in chunks:
                 yield pb.GetBlobResponse(chunk=chunk)
 
@@ -190,7 +190,7 @@ class WorkingMemoryServicer(FindingServicer):
         record, content = await self._memory.content(
             _name(request), principal=calls.principal(), include_archived=request.include_archived
         )
-        return pb.GetContentResponse(record=_record(record), content=content)
+        return pb.GetContentResponse(record=record_message(record), content=content)
 
     async def CreateDownloadUrl(
         self, request: pb.CreateDownloadUrlRequest, context: object
@@ -202,7 +202,7 @@ class WorkingMemoryServicer(FindingServicer):
             lifetime_s=request.lifetime_s,
             include_archived=request.include_archived,
         )
-        answer = pb.CreateDownloadUrlResponse(record=_record(record), url=url)
+        answer = pb.CreateDownloadUrlResponse(record=record_message(record), url=url)
         answer.expires_at.FromDatetime(expires_at)
         return answer
 
@@ -234,7 +234,7 @@ class WorkingMemoryServicer(FindingServicer):
             size_bytes=upload.size_bytes,
             expires_at=upload.expires_at and wire.timestamp(upload.expires_at),
             part_bytes_max=self._uploads.part_bytes_max,
-            record=None if upload.record is None else _record(upload.record),
+            record=None if upload.record is None else record_message(upload.record),
         )
 
 
@@ -356,46 +356,12 @@ def _not_negative(field: str, value: int) -> int:
     return value
 
 
-def _record(record: Record) -> pb.WMRecord:
-    return pb.WMRecord(
-        working_memory_id=str(record.id),
-        entity_node_id=_id(record.entity_node_id),
-        memory_type=record.memory_type,
-        subtype=record.subtype,
-        semantic_purpose=record.semantic_purpose,
-        name=record.name,
-        description=record.description,
-        reasoning=record.reasoning,
-        content_type=record.content_type,
-        metadata_json=record.metadata_json,
-        content_json=record.content_json or "",
-        provider=record.provider,
-        blob_key=record.blob_key,
-        size_bytes=record.size_bytes,
-        sha256=record.sha256.hex(),
-        status=pb.RECORD_STATUS_ARCHIVED if record.is_archived else pb.RECORD_STATUS_ACTIVE,
-        tags=record.tags,
-        graph_name=record.graph_name,
-        agent_bundle_id=record.agent_bundle_id,
-        app_id=record.app_id,
-        context_id=_id(record.context_id),
-        created_by=record.created_by,
-        owner_user_id=record.owner_user_id,
-        agent_id=record.agent_id,
-        expires_at=record.expires_at and wire.timestamp(record.expires_at),
-        created_at=wire.timestamp(record.created_at),
-        updated_at=wire.timestamp(record.updated_at),
-        version=record.version,
-        index_state=f"INDEX_STATE_{record.index_state}",
-    )
-
-
 def _action(action: Action) -> pb.WMRecordAction:
     return pb.WMRecordAction(
         kind=f"RECORD_ACTION_KIND_{action.kind.upper()}",
         created_at=wire.timestamp(action.created_at),
         principal=action.principal,
-        request_id=_id(action.request_id),
+        request_id=optional_id(action.request_id),
         details_json=action.details_json,
     )
 
@@ -411,7 +377,3 @@ def _entry(record: Record) -> pb.BlobEntry:
         sha256=record.sha256.hex(),
         created_at=wire.timestamp(record.created_at),
     )
-
-
-def _id(value: UUID | None) -> str:
-    return str(value) if value else ""

@@ -1,13 +1,26 @@
-"""What callers may ask of records by name: in conditions, and as the columns of a question.
+"""What callers may ask of records: filters, and fields by name for conditions and questions.
 
-The SQL is of a row `r` of `wm_record_of_tenant`.
+The SQL is of a row `r` of `wm_record`, or of its view `wm_record_of_tenant`.
 """
 
 from __future__ import annotations
 
+from context_service.working_memory.fields import RecordFilter
 from service_runtime.conditions import Field, Fields, FieldType
 
 ACTIVE = "(r.archived_at IS NULL AND coalesce(r.expires_at > now(), true))"
+
+# What a `RecordFilter` lets through, whatever its entity; its parameters are those of `filter_parameters`.
+FILTERED = f"""(
+    (%(include_archived)s OR {ACTIVE})
+    AND (%(memory_types)s::text[] = '{{}}' OR r.memory_type = ANY (%(memory_types)s::text[]))
+    AND (%(subtypes)s::text[] = '{{}}' OR r.subtype = ANY (%(subtypes)s::text[]))
+    AND (%(semantic_purposes)s::text[] = '{{}}' OR r.semantic_purpose = ANY (%(semantic_purposes)s::text[]))
+    AND (%(names)s::text[] = '{{}}' OR r.name = ANY (%(names)s::text[]))
+    AND starts_with(r.name, %(name_prefix)s)
+    AND r.tags @> %(tags)s::text[]
+    AND (%(metadata_contains_json)s::jsonb = '{{}}' OR r.metadata @> %(metadata_contains_json)s::jsonb)
+)"""
 
 RECORD_FIELDS = Fields(
     columns={
@@ -41,3 +54,17 @@ RECORD_FIELDS = Fields(
     },
     documents={"metadata": "r.metadata"},
 )
+
+
+def filter_parameters(which: RecordFilter) -> dict[str, object]:
+    """Return the parameters of `FILTERED`."""
+    return {
+        "include_archived": which.include_archived,
+        "memory_types": list(which.memory_types),
+        "subtypes": list(which.subtypes),
+        "semantic_purposes": list(which.semantic_purposes),
+        "names": list(which.names),
+        "name_prefix": which.name_prefix,
+        "tags": list(which.tags),
+        "metadata_contains_json": which.metadata_contains_json,
+    }

@@ -376,7 +376,7 @@ class Records:
                     size_bytes=row.size_bytes,
                     crc32c=bytes(row.stored_crc32c or b""),
                 )
-            return _record(row, content_json=row.content_json), stored
+            return record_of(row, content_json=row.content_json), stored
         return None
 
     async def exists(self, tenant: Tenant, record_id: UUID) -> bool:
@@ -425,7 +425,7 @@ class Records:
         }
         rows = await tenant.query(_LIST_RECORDS, parameters)
         return RecordPage(
-            records=[_record(row, content_json=row.content_json) for row in rows],
+            records=[record_of(row, content_json=row.content_json) for row in rows],
             has_more=bool(rows) and rows[0].found > len(rows),
         )
 
@@ -459,7 +459,7 @@ class Records:
             (row,) = await door.query(_INSERT_RECORD, parameters)
         except psycopg.errors.UniqueViolation as error:
             raise RecordOrRequestExists from error
-        return _record(row)
+        return record_of(row)
 
     async def lock(
         self, transaction: Transaction, *, record_id: UUID | None = None, blob_key: str = ""
@@ -470,27 +470,27 @@ class Records:
         """
         parameters = {"tenant_id": transaction.tenant_id, "id": record_id, "blob_key": blob_key}
         for row in await transaction.query(_LOCK_RECORD, parameters):
-            return _record(row)
+            return record_of(row)
         return None
 
     async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
         """Store the fields of a locked record and return it, a version later, without its content."""
         parameters = {**_parameters(transaction.tenant_id, record), "content_changes": content_changes}
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
-        return _record(row)
+        return record_of(row)
 
     async def archive(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
         """Archive a record, log it, and return it; None if there is none that is not archived."""
         parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
         for row in await tenant.query(_ARCHIVE_RECORD, parameters):
-            return _record(row)
+            return record_of(row)
         return None
 
     async def restore(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
         """Bring an archived or expired record back, log it, and return it; None if there is none."""
         parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
         for row in await tenant.query(_RESTORE_RECORD, parameters):
-            return _record(row)
+            return record_of(row)
         return None
 
     async def append_action(
@@ -631,7 +631,8 @@ def _parameters(tenant_id: UUID, record: Record) -> dict[str, Any]:
     }
 
 
-def _record(row: Row, *, content_json: str | None = None) -> Record:
+def record_of(row: Row, *, content_json: str | None = None) -> Record:
+    """Return the record of a row that has its columns by name."""
     return Record(
         id=row.id,
         entity_node_id=row.entity_node_id,

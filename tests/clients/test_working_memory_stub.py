@@ -136,6 +136,15 @@ def test_GetBlob_streams_the_record_and_then_the_bytes(grpc_stub, uploaded):
     assert b"".join(message.chunk for message in rest) == CONTENT
 
 
+def test_FetchWMManifest_groups_the_records_of_an_entity(grpc_stub, record):
+    request = pb.FetchWMManifestRequest(root_node_id=record.entity_node_id)
+    (entity,) = grpc_stub.FetchWMManifest(request, metadata=METADATA).entities
+    assert (entity.entity_node_id, list(entity.path)) == (record.entity_node_id, [record.entity_node_id])
+    (group,) = entity.groups
+    assert (group.memory_type, group.record_count, group.size_bytes) == ("data/json", 1, 8)
+    assert [one.working_memory_id for one in group.records] == [record.working_memory_id]
+
+
 def test_QueryWMRecords_answers_rows_of_json(grpc_stub, record):
     request = pb.QueryWMRecordsRequest(
         select=["name", "count(*)"],

@@ -145,6 +145,8 @@ def seeded(client: Client, key: object) -> Things:
             request_id=t.request_id,
         ),
     )
+    of_child = memory.WMRecordInput(**{**record, "entity_node_id": t.child_id})
+    done("InsertWMRecord", memory.InsertWMRecordRequest(record=of_child))  # so that a manifest has two pages
     stored = None
     for record_id in (str(new_id()), t.blob_record_id):  # two, so that a list of them has two pages
         header = memory.UploadHeader(record=memory.WMRecordInput(working_memory_id=record_id, **record))
@@ -378,6 +380,19 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             memory_types=["data/json"],
             tags=[SECRET],
             metadata_contains_json=f'{{"note": "{SECRET}"}}',
+        ),
+    ],
+    "FetchWMManifest": lambda t: [
+        memory.FetchWMManifestRequest(root_node_id=t.node_id),
+        memory.FetchWMManifestRequest(
+            root_node_id=t.node_id,
+            depth_max=1,
+            edge_types=["Contains"],
+            memory_types=["data/json"],
+            names=[t.record_name],
+            name_prefix=t.record_name,
+            tags=[SECRET],
+            counts_only=True,
         ),
     ],
     "QueryWMRecords": lambda t: [

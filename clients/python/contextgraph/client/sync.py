@@ -71,6 +71,7 @@ from contextgraph.values import (
     EnvelopeStatus,
     EnvelopeType,
     GraphCount,
+    ManifestEntity,
     NamedNode,
     Node,
     NodeBatch,
@@ -1336,6 +1337,71 @@ class ContextClient(_Client):
             )
             for record in page.records:
                 yield Record.from_proto(record)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def fetch_wm_manifest(
+        self,
+        root_node_id: Id,
+        *,
+        depth_max: int = 0,
+        edge_types: Iterable[str] = (),
+        memory_types: Iterable[str] = (),
+        subtypes: Iterable[str] = (),
+        semantic_purposes: Iterable[str] = (),
+        names: Iterable[str] = (),
+        name_prefix: str = "",
+        tags: Iterable[str] = (),
+        metadata_contains: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        counts_only: bool = False,
+        records_max: int = 0,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[ManifestEntity, None, None]:
+        """Yield the entities below a root that have records, with these records by memory type, following the pages.
+
+        Args:
+            root_node_id: Where to begin; a node that does not exist gives its own records.
+            depth_max: 1 to 100; 0: 3.
+            edge_types: Followed downwards. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP.
+            memory_types: One of these; this and the others as in `fetch_wm_records_by_entity`.
+            subtypes: One of these.
+            semantic_purposes: One of these.
+            names: One of these, exactly.
+            name_prefix: What the name begins with.
+            tags: All of these.
+            metadata_contains: What the metadata contains.
+            include_archived: Archived and expired records, and those of archived nodes.
+            counts_only: Leave the records out.
+            records_max: Records of one entity and memory type, the newest; 0: 100.
+            page_size: Entities of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeBudgetExceeded: there are too many entities below the root.
+        """
+        request = memory_pb.FetchWMManifestRequest(
+            root_node_id=messages.to_id(root_node_id),
+            depth_max=depth_max,
+            edge_types=messages.texts("edge_types", edge_types),
+            memory_types=messages.texts("memory_types", memory_types),
+            subtypes=messages.texts("subtypes", subtypes),
+            semantic_purposes=messages.texts("semantic_purposes", semantic_purposes),
+            names=messages.texts("names", names),
+            name_prefix=name_prefix,
+            tags=messages.texts("tags", tags),
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            include_archived=include_archived,
+            counts_only=counts_only,
+            records_max=records_max,
+            page_size=page_size,
+        )
+        while True:
+            page: memory_pb.FetchWMManifestResponse = self.call("FetchWMManifest", request, timeout_s=timeout_s)
+            for entity in page.entities:
+                yield ManifestEntity.from_proto(entity)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

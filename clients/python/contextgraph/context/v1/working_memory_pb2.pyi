@@ -240,6 +240,80 @@ class FetchWMRecordsByEntityResponse(_message.Message):
     next_page_token: str
     def __init__(self, records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class FetchWMManifestRequest(_message.Message):
+    __slots__ = ("root_node_id", "depth_max", "edge_types", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "counts_only", "records_max", "page_size", "page_token")
+    ROOT_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPES_FIELD_NUMBER: _ClassVar[int]
+    SUBTYPES_FIELD_NUMBER: _ClassVar[int]
+    SEMANTIC_PURPOSES_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    NAME_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_ONLY_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_MAX_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    root_node_id: str
+    depth_max: int
+    edge_types: _containers.RepeatedScalarFieldContainer[str]
+    memory_types: _containers.RepeatedScalarFieldContainer[str]
+    subtypes: _containers.RepeatedScalarFieldContainer[str]
+    semantic_purposes: _containers.RepeatedScalarFieldContainer[str]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    name_prefix: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata_contains_json: str
+    include_archived: bool
+    counts_only: bool
+    records_max: int
+    page_size: int
+    page_token: str
+    def __init__(self, root_node_id: _Optional[str] = ..., depth_max: _Optional[int] = ..., edge_types: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., counts_only: _Optional[bool] = ..., records_max: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class FetchWMManifestResponse(_message.Message):
+    __slots__ = ("entities", "next_page_token")
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    entities: _containers.RepeatedCompositeFieldContainer[ManifestEntity]
+    next_page_token: str
+    def __init__(self, entities: _Optional[_Iterable[_Union[ManifestEntity, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ManifestEntity(_message.Message):
+    __slots__ = ("entity_node_id", "name", "specific_type_name", "parent_node_id", "edge_type", "depth", "path", "groups")
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SPECIFIC_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    PARENT_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    entity_node_id: str
+    name: str
+    specific_type_name: str
+    parent_node_id: str
+    edge_type: str
+    depth: int
+    path: _containers.RepeatedScalarFieldContainer[str]
+    groups: _containers.RepeatedCompositeFieldContainer[ManifestGroup]
+    def __init__(self, entity_node_id: _Optional[str] = ..., name: _Optional[str] = ..., specific_type_name: _Optional[str] = ..., parent_node_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., depth: _Optional[int] = ..., path: _Optional[_Iterable[str]] = ..., groups: _Optional[_Iterable[_Union[ManifestGroup, _Mapping]]] = ...) -> None: ...
+
+class ManifestGroup(_message.Message):
+    __slots__ = ("memory_type", "record_count", "size_bytes", "records")
+    MEMORY_TYPE_FIELD_NUMBER: _ClassVar[int]
+    RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    memory_type: str
+    record_count: int
+    size_bytes: int
+    records: _containers.RepeatedCompositeFieldContainer[WMRecord]
+    def __init__(self, memory_type: _Optional[str] = ..., record_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ...) -> None: ...
+
 class QueryWMRecordsRequest(_message.Message):
     __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived")
     SELECT_FIELD_NUMBER: _ClassVar[int]

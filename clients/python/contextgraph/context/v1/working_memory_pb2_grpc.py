@@ -60,6 +60,11 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
                 _registered_method=True)
+        self.FetchWMManifest = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/FetchWMManifest',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
+                _registered_method=True)
         self.QueryWMRecords = channel.unary_unary(
                 '/contextgraph.context.v1.WorkingMemory/QueryWMRecords',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.SerializeToString,
@@ -171,6 +176,23 @@ class WorkingMemoryServicer:
 
     def FetchWMRecordsByEntity(self, request, context):
         """Lists the records of an entity, newest first. Reasons: INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FetchWMManifest(self, request, context):
+        """What working memory there is below a root node: the entities that have records, the root first and then in the order of the
+        walk (`created_at`, then the order of writing), each with where it hangs and with its records by memory type, counted and added
+        up. An entity that is reached in several ways is there once, with the shortest. A root that is no node of the caller's gives its
+        own records: records may be written before their node.
+
+        One walk and one query a page, whatever the number of entities. Entities without records that pass the filters are left out, and so
+        are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the records
+        of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
+
+        Reasons: INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
+        has records of more than 1,000 memory types), UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -370,6 +392,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.SerializeToString,
             ),
+            'FetchWMManifest': grpc.unary_unary_rpc_method_handler(
+                    servicer.FetchWMManifest,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.SerializeToString,
+            ),
             'QueryWMRecords': grpc.unary_unary_rpc_method_handler(
                     servicer.QueryWMRecords,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.FromString,
@@ -555,6 +582,33 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/FetchWMRecordsByEntity',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMRecordsByEntityResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchWMManifest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/FetchWMManifest',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
             options,
             channel_credentials,
             insecure,
