@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -26,6 +27,7 @@ class Rpc:
     response: type[Message]
     client_streaming: bool
     server_streaming: bool
+    reads: bool  # it has no side effects
 
     @property
     def path(self) -> str:
@@ -54,6 +56,7 @@ def all_rpcs() -> list[Rpc]:
                     response=GetMessageClass(method.output_type),
                     client_streaming=method.client_streaming,
                     server_streaming=method.server_streaming,
+                    reads=method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
                 )
                 for method in service.methods
             ]

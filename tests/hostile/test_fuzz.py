@@ -9,6 +9,7 @@ import logging
 import os
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from tests.conftest import Urls
 from tests.hostile.calling import Client, faults
 from tests.hostile.strategies import Pool, requests
-from tests.hostile.things import RPCS, cases, invented, seeded
+from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS") or 0)  # of each RPC; 0: a share of what `make test` has time for
-REQUESTS_IN_ALL = 3000
+REQUESTS_IN_ALL = 2500
 
 
 class Errors(logging.Handler):
@@ -45,29 +46,61 @@ def errors() -> Iterator[Errors]:
     logging.getLogger().removeHandler(handler)
 
 
-def pool_of(client: Client, key: object) -> tuple[Pool, dict[str, list[Any]]]:
-    """Seed two tenants, and return what there is to name, and the requests of each RPC to start from."""
-    things, others = seeded(client, key), seeded(client, uuid.uuid4())
+@dataclass(kw_only=True)
+class World:
+    """A tenant, what there is to name, and the requests of each RPC to start from."""
+
+    key: uuid.UUID
+    pool: Pool
+    bases: dict[str, list[Any]]
+
+
+def world_of(client: Client, others: Things) -> World:
+    key = uuid.uuid4()
+    things = seeded(client, key)
     known = [*things.values(), *others.values(), *invented().values()]
     pool = Pool(ids=[word for word in known if _is_id(word)], words=[word for word in known if not _is_id(word)])
-    bases = {name: cases(rpc, things) for name, rpc in RPCS.items()}
+    return World(key=key, pool=pool, bases={name: cases(rpc, things) for name, rpc in RPCS.items()})
+
+
+def turn_pages(client: Client, world: World) -> None:
+    """Collect page tokens, and start from second pages, too."""
     for name, rpc in RPCS.items():
-        if rpc.client_streaming or "page_token" not in rpc.request.DESCRIPTOR.fields_by_name:
+        fields = rpc.request.DESCRIPTOR.fields_by_name
+        if "page_token" not in fields:
             continue
-        size = "page_size" if "page_size" in rpc.request.DESCRIPTOR.fields_by_name else "limit"
-        for case in list(bases[name]):
+        for case in list(world.bases[name]):
             first = rpc.request()
             first.CopyFrom(case)
-            setattr(first, size, 1)
-            outcome = client.call(rpc, first, key=key)
-            for answer in outcome.answers:
+            setattr(first, "page_size" if "page_size" in fields else "limit", 1)
+            for answer in client.call(rpc, first, key=world.key).answers:
                 if answer.next_page_token:
-                    pool.tokens.append(answer.next_page_token)
+                    world.pool.tokens.append(answer.next_page_token)
                     second = rpc.request()
                     second.CopyFrom(first)
                     second.page_token = answer.next_page_token
-                    bases[name].append(second)
-    return pool, bases
+                    world.bases[name].append(second)
+
+
+@pytest.fixture(scope="module")
+def others(client: Client) -> Things:
+    return seeded(client, uuid.uuid4())
+
+
+@pytest.fixture(scope="module")
+def world_to_read(client: Client, others: Things) -> World:
+    """Shared by what changes nothing."""
+    world = world_of(client, others)
+    turn_pages(client, world)
+    return world
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, rpc: Rpc, client: Client, others: Things) -> World:
+    if rpc.reads:
+        shared: World = request.getfixturevalue("world_to_read")
+        return shared
+    return world_of(client, others)
 
 
 def _is_id(word: str) -> bool:
@@ -87,12 +120,10 @@ def rpc(request: pytest.FixtureRequest) -> Rpc:
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @pytest.mark.timeout(0)
 def test_whatever_a_caller_sends_is_answered(
-    rpc: Rpc, client: Client, errors: Errors, blob_folder: Path, shared_urls: Urls
+    rpc: Rpc, world: World, client: Client, errors: Errors, blob_folder: Path, shared_urls: Urls
 ):
-    key = uuid.uuid4()
-    pool, bases = pool_of(client, key)
     private = [str(blob_folder), shared_urls.service, shared_urls.service.split("@")[1]]
-    made = requests(rpc, pool, bases[rpc.name])
+    made = requests(rpc, world.pool, world.bases[rpc.name])
 
     @settings(
         max_examples=REQUESTS or REQUESTS_IN_ALL // len(RPCS),
@@ -103,7 +134,7 @@ def test_whatever_a_caller_sends_is_answered(
     @given(made)
     def answered(case: Any) -> None:
         errors.records.clear()
-        outcome = client.call(rpc, case, key=key)
+        outcome = client.call(rpc, case, key=world.key)
         assert not faults(outcome, private=private), outcome
         assert outcome.reason != "TOO_MANY_CALLS", "calls before this one have never ended"
         assert not errors.records, [record.getMessage() for record in errors.records]
@@ -121,12 +152,11 @@ def test_whatever_a_caller_sends_is_answered(
 
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @pytest.mark.timeout(0)
-def test_whatever_a_mapping_says_histories_are_answered(client: Client, errors: Errors):
+def test_whatever_a_mapping_says_histories_are_answered(client: Client, errors: Errors, world_to_read: World):
     """Rules that were accepted meet nodes that they do not expect."""
-    key = uuid.uuid4()
-    pool, bases = pool_of(client, key)
+    key, bases = world_to_read.key, world_to_read.bases
     register, read = RPCS["RegisterMapping"], [RPCS["GetChatHistory"], RPCS["StreamChatHistory"]]
-    (history, *_), _ = (bases[rpc.name] for rpc in read)
+    history = bases["GetChatHistory"][0]
 
     @settings(
         max_examples=REQUESTS or 100,
@@ -134,7 +164,7 @@ def test_whatever_a_mapping_says_histories_are_answered(client: Client, errors: 
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(requests(register, pool, bases["RegisterMapping"]))
+    @given(requests(register, world_to_read.pool, bases["RegisterMapping"]))
     def answered(case: Any) -> None:
         errors.records.clear()
         if not isinstance(case, bytes):
