@@ -6,6 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import grpc
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,7 @@ from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.entity_service.model import ModelNode, order_value
-from tests.errors import refused
+from tests.errors import raised, refused
 
 NODES_MAX = 60
 
@@ -181,11 +182,13 @@ async def test_a_jsonpath_predicate_must_be_true_and_a_path_must_select(graph: G
         async with refused(InvalidArgument, violations=["filter.json_path"]):
             await search(graph, pb.NodeFilter(json_path=bad))
     await graph.write(node(name="d", data={"n": 1, "d": "2020-01-01"}))
+    # What only a row can show is refused where a row is looked at: older versions see in the index that none matches.
     for json_path in ("$.n ? (@ == $x)", '$.d.datetime() < "2020-01-01T00:00:00+00".datetime()'):
-        async with refused(InvalidArgument, violations=["filter.json_path"]):
-            await search(graph, pb.NodeFilter(json_path=json_path))
-        async with refused(InvalidArgument, violations=["filter.json_path"]):
-            await count(graph, pb.NodeFilter(json_path=json_path))
+        try:
+            assert await search(graph, pb.NodeFilter(json_path=json_path)) == []
+            assert await count(graph, pb.NodeFilter(json_path=json_path)) == 0
+        except grpc.RpcError as error:
+            assert [one.field for one in raised(error).violations] == ["filter.json_path"]
     deep = "(" * 2000 + "$.n > 1" + ")" * 2000
     assert len(await search(graph, pb.NodeFilter(json_path=deep))) == 1
     async with refused(LimitExceeded, limit="filter.json_path"):
