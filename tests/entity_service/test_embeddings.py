@@ -355,8 +355,8 @@ async def test_a_search_reads_its_slice_by_index_and_only_the_nearest_nodes(grap
     assert "embedding_slice" in plan
     assert '"Actual Rows": 30' in plan
     # By the primary key, or as a whole while the table is as small as here: for each of the five, and for no other.
-    nodes = [part for part in _plans(row[0][0]["Plan"]) if part.get("Relation Name") == "node"]
-    assert [part["Actual Loops"] for part in nodes] == [5]
+    of_nodes = [part for part in _plans(row[0][0]["Plan"]) if part.get("Relation Name") == "node"]
+    assert [part["Actual Loops"] for part in of_nodes] == [5]
 
 
 def _plans(plan: dict[str, object]) -> list[dict[str, object]]:
