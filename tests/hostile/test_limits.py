@@ -375,9 +375,6 @@ TESTED_BELOW = {
     "call_steps_max": (50_000_000, 120),
 }
 
-# Limits that are not the contract's, with the tests of their features.
-TESTED_ELSEWHERE = {"similar_vectors_max"}
-
 LOWERED = {limit.setting: limit.lowered for limit in LIMITS} | {name: low for name, (_, low) in TESTED_BELOW.items()}
 DEFAULTS = {limit.setting: limit.default for limit in LIMITS} | {name: high for name, (high, _) in TESTED_BELOW.items()}
 
@@ -409,8 +406,6 @@ def many(client: Client) -> Caller:
 def test_every_limit_is_tried_and_has_the_default_of_the_contract():
     fields = entity_service.settings.Settings.model_fields | context_service.settings.Settings.model_fields
     settings = {name: field.default for name, field in fields.items() if name.endswith("_max")}
-    for name in TESTED_ELSEWHERE:
-        del settings[name]
     assert settings == DEFAULTS, "a limit without a row in LIMITS, or with another default than the contract's"
     variables = (Path(__file__).parents[2] / "deploy" / "env.example").read_text()
     assert all(f"# {name.upper()}={default}" in variables for name, default in settings.items())
