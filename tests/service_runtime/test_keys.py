@@ -42,6 +42,7 @@ READS = (
     "Export",
     "Assemble",
     "Test",
+    "CreateDownloadUrl",  # of bytes that the caller may read; nothing is written
 )
 
 
