@@ -32,6 +32,7 @@ from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
+from context_service.working_memory.search import Searches
 from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
@@ -157,6 +158,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),
+            searches=Searches(database, vectors_max=settings.search_vectors_max),
         )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)

@@ -91,6 +91,7 @@ class Settings(ServiceSettings):
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
+    search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
     mapping_bytes_max: int = Field(256 * KIB, ge=1, description="all rules of a mapping, as JSON")
     mapping_rules_max: int = Field(32, ge=1, description="message rules of a mapping")
     app_mappings_max: int = Field(200, ge=1, description="mappings of an app")

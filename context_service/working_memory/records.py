@@ -103,8 +103,12 @@ WITH new_record AS (
         coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version,
         index_state, seq
 ), new_vector AS (
-    INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
-    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec
+    INSERT INTO context.embedding (
+        tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
+        agent_bundle_id, app_id
+    )
+    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec, entity_node_id,
+        expires_at, memory_type, graph_name, agent_bundle_id, app_id
     FROM new_record
     WHERE %(vector)s::public.halfvec IS NOT NULL
 ), logged AS (
@@ -258,8 +262,14 @@ VALUES (%s, %s, clock_timestamp(), %s, %s, %s, %s)
 """
 
 _PUT_EMBEDDING = """
-INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
-VALUES (%(tenant_id)s, 'record', %(owner_id)s, %(dimension)s, %(model)s, %(vector)s)
+INSERT INTO context.embedding (
+    tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
+    agent_bundle_id, app_id
+)
+SELECT %(tenant_id)s, 'record', r.id, %(dimension)s, %(model)s, %(vector)s, r.entity_node_id,
+    least(r.archived_at, r.expires_at), r.memory_type, r.graph_name, r.agent_bundle_id, r.app_id
+FROM context.wm_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.id = %(owner_id)s
 ON CONFLICT (tenant_id, owner_kind, owner_id, name) DO UPDATE
     SET dimension = excluded.dimension, model = excluded.model, vector = excluded.vector, text_sha256 = NULL,
         created_at = now()

@@ -191,6 +191,14 @@ def similar_to(c: Caller, vectors: int) -> graph.SearchSimilarRequest:
     return graph.SearchSimilarRequest(vector=[1], name=name)
 
 
+def near_records(c: Caller, vectors: int) -> memory.SearchWMRecordsRequest:
+    """Return a search that compares with so many records' vectors."""
+    app_id, embedding = f"of {new_id()}", memory.Embedding(values=[1] * 1536)
+    for _ in range(vectors):
+        c.done("InsertWMRecord", record(app_id=app_id, embedding=embedding))
+    return memory.SearchWMRecordsRequest(embedding=embedding, app_id=app_id)
+
+
 LIMITS = [
     # Documents.
     Limit(
@@ -363,6 +371,10 @@ LIMITS = [
     Limit(
         what="vectors to compare with", setting="similar_vectors_max", default=100_000, lowered=3,
         rpc="SearchSimilar", request=similar_to, dear=True,
+    ),
+    Limit(
+        what="vectors of records to compare with", setting="search_vectors_max", default=50_000, lowered=3,
+        rpc="SearchWMRecords", request=near_records, reason="SLICE_TOO_LARGE", dear=True,
     ),
 ]  # fmt: skip
 

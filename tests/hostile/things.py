@@ -395,6 +395,17 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             counts_only=True,
         ),
     ],
+    "SearchWMRecords": lambda t: [
+        memory.SearchWMRecordsRequest(text="nobody else", entity_node_ids=[t.node_id], with_content=True),
+        memory.SearchWMRecordsRequest(
+            text=t.record_name, embedding=memory.Embedding(values=[1.0] * 1536, model=SECRET), app_id=t.app_id
+        ),
+        memory.SearchWMRecordsRequest(
+            embedding=memory.Embedding(values=[1.0] * 1536),
+            where_json=f'{{"name": "{t.record_name}", "metadata.note": {{"$exists": true}}}}',
+            agent_bundle_id=SECRET,
+        ),
+    ],
     "QueryWMRecords": lambda t: [
         memory.QueryWMRecordsRequest(
             select=["working_memory_id", "name", "metadata", "metadata.note", "tags"],

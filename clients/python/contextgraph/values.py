@@ -573,6 +573,33 @@ class DownloadUrl(_Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchHit(_Value):
+    """A record that was found, and why."""
+
+    record: Record
+    score: float  # what the hits are ordered by: a rank, a cosine, or a sum of reciprocal ranks
+    text_place: int = 0  # among what was found by text, from 1; 0: not found by it
+    text_score: float = 0.0
+    vector_place: int = 0
+    similarity: float = 0.0  # cosine, -1 to 1
+
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {self.record}"
+
+    @classmethod
+    def from_proto(cls, hit: memory_pb.SearchHit) -> SearchHit:
+        """Return the value of a message."""
+        return cls(
+            record=Record.from_proto(hit.record),
+            score=hit.score,
+            text_place=hit.text_place,
+            text_score=hit.text_score,
+            vector_place=hit.vector_place,
+            similarity=hit.similarity,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ManifestGroup(_Value):
     """The records of an entity that have one memory type."""
 

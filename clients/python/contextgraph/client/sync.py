@@ -30,6 +30,7 @@ from contextgraph.client._messages import (
     OnExisting,
     RecordChanges,
     RecordFields,
+    SearchMode,
 )
 from contextgraph.client._tracing import ClientSpan
 from contextgraph.client._transfer import (
@@ -80,6 +81,7 @@ from contextgraph.values import (
     QueryAnswer,
     Record,
     RecordAction,
+    SearchHit,
     SimilarNode,
     TraversedNode,
     Upload,
@@ -1405,6 +1407,64 @@ class ContextClient(_Client):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def search_wm_records(
+        self,
+        text: str = "",
+        *,
+        embedding: Sequence[float] | None = None,
+        embedding_model: str = "",
+        mode: SearchMode = "",
+        entity_node_ids: Iterable[Id] = (),
+        memory_types: Iterable[str] = (),
+        graph_name: str = "",
+        agent_bundle_id: str = "",
+        app_id: str = "",
+        where: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        limit: int = 0,
+        with_content: bool = False,
+        timeout_s: float | None = None,
+    ) -> list[SearchHit]:
+        """Find records of all entities by their words, by a vector, or by both; the best first.
+
+        Args:
+            text: Words in name, description and inline content, all of which a record must have; "or", quotes and
+                minus as in a web search. Names are also found by the beginnings of their words.
+            embedding: 1,536 values, of the same model as the records'.
+            embedding_model: Compare only with embeddings of this model. Empty: with all.
+            mode: "text", "vector" or "fused". Empty: by what is given.
+            entity_node_ids: Records of one of these.
+            memory_types: One of these.
+            graph_name: Empty: all; so are the next two. Unlike in other methods, the client's `app_id` filters nothing.
+            agent_bundle_id: Of this bundle.
+            app_id: Of this app.
+            where: A condition tree, as of `query_wm_records`.
+            include_archived: Archived and expired records too.
+            limit: Records; 0: 10, at most 100.
+            with_content: Return inline contents too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: the vector has another dimension, or the condition is none.
+            SliceTooLarge: there are more than 50,000 vectors to compare with; add a filter.
+        """
+        request = memory_pb.SearchWMRecordsRequest(
+            text=text,
+            embedding=None if embedding is None else memory_pb.Embedding(values=embedding, model=embedding_model),
+            mode=messages.choice("mode", mode, messages.SEARCH_MODES),
+            entity_node_ids=messages.ids("entity_node_ids", entity_node_ids),
+            memory_types=messages.texts("memory_types", memory_types),
+            graph_name=graph_name,
+            agent_bundle_id=agent_bundle_id,
+            app_id=app_id,
+            where_json=messages.to_object("where_json", where),
+            include_archived=include_archived,
+            limit=limit,
+            with_content=with_content,
+        )
+        response: memory_pb.SearchWMRecordsResponse = self.call("SearchWMRecords", request, timeout_s=timeout_s)
+        return [SearchHit.from_proto(hit) for hit in response.hits]
 
     def query_wm_records(
         self,

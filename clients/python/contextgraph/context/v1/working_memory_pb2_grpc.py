@@ -65,6 +65,11 @@ class WorkingMemoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
                 _registered_method=True)
+        self.SearchWMRecords = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/SearchWMRecords',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.FromString,
+                _registered_method=True)
         self.QueryWMRecords = channel.unary_unary(
                 '/contextgraph.context.v1.WorkingMemory/QueryWMRecords',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.QueryWMRecordsRequest.SerializeToString,
@@ -193,6 +198,28 @@ class WorkingMemoryServicer:
 
         Reasons: INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
         has records of more than 1,000 memory types), UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchWMRecords(self, request, context):
+        """Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
+
+        TEXT looks into name, description and inline content (its texts and numbers; of more than 50,000 characters the first 50,000). A record
+        must have all words of `text`, in any form of English; "or" between words, "quotes" around a phrase and -minus before a word mean what
+        they mean in a web search. Names are also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a
+        name. Of more than 5,000 records that match, the newest 5,000 are ranked. What was written is found at once.
+
+        VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
+        50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help.
+
+        FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
+
+        An answer ends at `limit` records or 2 MiB.
+
+        Reasons: INVALID_ARGUMENT (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `where_json`
+        the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -396,6 +423,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.FetchWMManifest,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.SerializeToString,
+            ),
+            'SearchWMRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchWMRecords,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.SerializeToString,
             ),
             'QueryWMRecords': grpc.unary_unary_rpc_method_handler(
                     servicer.QueryWMRecords,
@@ -609,6 +641,33 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/FetchWMManifest',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchWMRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/SearchWMRecords',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,
