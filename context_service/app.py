@@ -11,7 +11,9 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.history.assembly import ContextAssembly
 from context_service.history.cel import ExpressionLimits
+from context_service.history.entity_events import EntityEvents
 from context_service.history.entity_graph import EntityGraph
+from context_service.history.entity_history import EntityHistory
 from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
@@ -170,6 +172,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ContextAssembly(graph, registry, limits),
             ProvenanceReader(graph, registry, limits),
             MappingTrials(graph, registry, limits),
+            EntityHistory(EntityEvents(graph), ActionLog(), database),
             registry,
         )
         services = [

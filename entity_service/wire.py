@@ -378,6 +378,7 @@ def edge_query(message: pb.ListEdgesRequest, limits: Limits) -> EdgeQuery:
         direction=direction(message.direction),
         edge_types=type_names("edge_types", message.edge_types, limits),
         page_size=page_size(message.page_size),
+        descending=message.descending,
         page_token=message.page_token,
     )
 

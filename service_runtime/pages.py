@@ -21,6 +21,7 @@ PAGE_BYTES_MAX = 2 * 1024 * 1024
 
 _BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
 _TOKEN_CHARS_MAX = 4096
+_TIME_US_MIN, _TIME_US_MAX = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 
 
 def page_size(requested: int) -> int:
@@ -69,6 +70,16 @@ def decode_token(query: Sequence[object], token: str, *, parts: int) -> list[Any
     except ValueError:
         raise InvalidPageToken("page_token is malformed or belongs to another query", field="page_token") from None
     return key
+
+
+def is_place(created_at_us: object, seq: object) -> bool:
+    """Say whether two values of a token can be a time, in microseconds since 1970, and a row's number."""
+    return (
+        type(created_at_us) is int
+        and type(seq) is int
+        and _TIME_US_MIN <= created_at_us <= _TIME_US_MAX
+        and abs(seq) < 2**63
+    )
 
 
 def _binding(query: Sequence[object]) -> bytes:

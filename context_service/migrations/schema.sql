@@ -46,6 +46,7 @@ CREATE TABLE context.action (
     kind text NOT NULL,
     principal text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    entity_node_id uuid,
     CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
 );
 
@@ -330,6 +331,8 @@ ALTER TABLE ONLY context.upload
 
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
+
+CREATE INDEX action_entity ON context.action USING btree (tenant_id, entity_node_id, created_at, seq) WHERE (entity_node_id IS NOT NULL);
 
 CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE ((state = 'live'::text) AND (damaged_at IS NULL));
 

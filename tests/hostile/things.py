@@ -478,6 +478,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             nodes=[history.SampleNode(id=t.node_id, external_id=t.external_id, name=t.node_name), _SAMPLE],
         ),
     ],
+    "FetchEntityHistory": lambda t: [
+        history.FetchEntityHistoryRequest(node_id=t.node_id),
+        history.FetchEntityHistoryRequest(node_id=t.child_id, descending=True),
+    ],
     "RegisterMapping": lambda t: [
         history.RegisterMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name, rules=_RULES),
         history.RegisterMappingRequest(

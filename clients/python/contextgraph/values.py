@@ -1001,6 +1001,43 @@ class NodeTrial:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistoryEvent(_Value):
+    """Something that happened to an entity."""
+
+    kind: str  # "node_created", "status", "record_purged", ...: the proto has all of them, with their documents
+    time: datetime
+    node_id: str  # the entity
+    principal: str = ""  # whom the key of the call stood for, where that is kept
+    edge_id: str = ""
+    working_memory_id: str = ""
+    request_id: str = ""
+    document_json: str = "{}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return what is known of it."""
+        document: dict[str, Any] = _parsed(self.document_json) or {}
+        return document
+
+    def __str__(self) -> str:
+        return f"{self.time.isoformat()} {self.kind}"
+
+    @classmethod
+    def from_proto(cls, event: history_pb.HistoryEvent) -> HistoryEvent:
+        """Return the value of a message."""
+        return cls(
+            kind=history_pb.HistoryEventKind.Name(event.kind).removeprefix("HISTORY_EVENT_KIND_").lower(),
+            time=_time(event.time),
+            node_id=event.node_id,
+            principal=event.principal,
+            edge_id=event.edge_id,
+            working_memory_id=event.working_memory_id,
+            request_id=event.request_id,
+            document_json=event.document_json,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ChatHistory(Sequence[ChatMessage]):
     """The messages of a conversation, oldest first, and what was left out of it."""

@@ -72,6 +72,7 @@ from contextgraph.values import (
     EnvelopeStatus,
     EnvelopeType,
     GraphCount,
+    HistoryEvent,
     ManifestEntity,
     NamedNode,
     Node,
@@ -1017,6 +1018,7 @@ class EntityClient(_Client):
         *,
         direction: Direction = "out",
         edge_types: Iterable[str] = (),
+        descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> Generator[Edge, None, None]:
@@ -1026,6 +1028,7 @@ class EntityClient(_Client):
             node_id: Which.
             direction: Seen from the node.
             edge_types: Empty: all.
+            descending: The newest first.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -1036,6 +1039,7 @@ class EntityClient(_Client):
             node_id=messages.to_id(node_id),
             direction=messages.choice("direction", direction, messages.DIRECTIONS),
             edge_types=messages.texts("edge_types", edge_types),
+            descending=descending,
             page_size=page_size,
         )
         while True:
@@ -2093,6 +2097,33 @@ class ContextClient(_Client):
             page: history_pb.AssembleContextResponse = self.call("AssembleContext", request, timeout_s=timeout_s)
             for node in page.nodes:
                 yield AssembledNode.from_proto(node)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def fetch_entity_history(
+        self, node_id: Id, *, descending: bool = False, page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[HistoryEvent, None, None]:
+        """Yield all that happened to an entity, by time, following the pages.
+
+        Its node, its timeline, its edges, and the logs of its records, those of purged ones too.
+
+        Args:
+            node_id: The entity.
+            descending: The newest first.
+            page_size: Events of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such node, and never was a record of it.
+        """
+        request = history_pb.FetchEntityHistoryRequest(
+            node_id=messages.to_id(node_id), descending=descending, page_size=page_size
+        )
+        while True:
+            page: history_pb.FetchEntityHistoryResponse = self.call("FetchEntityHistory", request, timeout_s=timeout_s)
+            for event in page.events:
+                yield HistoryEvent.from_proto(event)
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token

@@ -792,18 +792,20 @@ class DeleteEdgeResponse(_message.Message):
     def __init__(self, edge: _Optional[_Union[Edge, _Mapping]] = ...) -> None: ...
 
 class ListEdgesRequest(_message.Message):
-    __slots__ = ("node_id", "direction", "edge_types", "page_size", "page_token")
+    __slots__ = ("node_id", "direction", "edge_types", "page_size", "page_token", "descending")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     DIRECTION_FIELD_NUMBER: _ClassVar[int]
     EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     direction: Direction
     edge_types: _containers.RepeatedScalarFieldContainer[str]
     page_size: int
     page_token: str
-    def __init__(self, node_id: _Optional[str] = ..., direction: _Optional[_Union[Direction, str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    descending: bool
+    def __init__(self, node_id: _Optional[str] = ..., direction: _Optional[_Union[Direction, str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., descending: _Optional[bool] = ...) -> None: ...
 
 class ListEdgesResponse(_message.Message):
     __slots__ = ("edges", "next_page_token")
