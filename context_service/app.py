@@ -28,6 +28,7 @@ from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
+from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
@@ -138,6 +139,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tags_max=settings.tags_max,
             tag_chars_max=settings.tag_chars_max,
         )
+        tenant_limits = _tenant_limits(settings)
         memory = WorkingMemory(
             database,
             records=Records(),
@@ -145,6 +147,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             storage=storage,
             checks=checks,
             writer=writer,
+            limits=tenant_limits,
         )
         uploads = ResumableUploads(
             database,
@@ -153,6 +156,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             memory=memory,
             writer=writer,
             storage=storage,
+            limits=tenant_limits,
             part_bytes_max=settings.upload_part_bytes_max,
             lease_s=settings.upload_resume_s,
         )
@@ -279,6 +283,17 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:
     return Mover(
         Records(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
+    )
+
+
+def _tenant_limits(settings: Settings) -> Limits:
+    return Limits(
+        TenantLimits(
+            blob_bytes_max=settings.blob_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            bytes_max=settings.tenant_bytes_max,
+            records_max=settings.tenant_records_max,
+        )
     )
 
 

@@ -10,6 +10,25 @@ CREATE FUNCTION context.beginning_of_texts(content json, chars_max integer) RETU
 
 ALTER FUNCTION context.beginning_of_texts(content json, chars_max integer) OWNER TO contextgraph_owner;
 
+CREATE FUNCTION context.count_usage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes)
+    VALUES (
+        coalesce(NEW.tenant_id, OLD.tenant_id),
+        pg_backend_pid() % 64,
+        TG_ARGV[0]::integer * ((TG_OP = 'INSERT')::integer - (TG_OP = 'DELETE')::integer),
+        coalesce(NEW.size_bytes, 0) - coalesce(OLD.size_bytes, 0)
+    )
+    ON CONFLICT (tenant_id, shard) DO UPDATE
+        SET records = u.records + excluded.records, size_bytes = u.size_bytes + excluded.size_bytes;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION context.count_usage() OWNER TO contextgraph_owner;
+
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -181,6 +200,30 @@ CREATE TABLE context.request (
 
 ALTER TABLE context.request OWNER TO contextgraph_owner;
 
+CREATE TABLE context.tenant_limit (
+    tenant_id uuid NOT NULL,
+    blob_bytes_max bigint,
+    content_bytes_max bigint,
+    bytes_max bigint,
+    records_max bigint,
+    CONSTRAINT tenant_limit_blob_bytes_max_check CHECK ((blob_bytes_max > 0)),
+    CONSTRAINT tenant_limit_bytes_max_check CHECK ((bytes_max >= 0)),
+    CONSTRAINT tenant_limit_content_bytes_max_check CHECK ((content_bytes_max > 0)),
+    CONSTRAINT tenant_limit_records_max_check CHECK ((records_max >= 0))
+);
+
+ALTER TABLE context.tenant_limit OWNER TO contextgraph_owner;
+
+CREATE TABLE context.tenant_usage (
+    tenant_id uuid NOT NULL,
+    shard smallint NOT NULL,
+    records bigint NOT NULL,
+    size_bytes bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.tenant_usage OWNER TO contextgraph_owner;
+
 CREATE TABLE context.upload (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -323,6 +366,12 @@ ALTER TABLE ONLY context.outbox
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
+ALTER TABLE ONLY context.tenant_limit
+    ADD CONSTRAINT tenant_limit_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY context.tenant_usage
+    ADD CONSTRAINT tenant_usage_pkey PRIMARY KEY (tenant_id, shard);
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_pkey PRIMARY KEY (tenant_id, upload_id, offset_bytes);
 
@@ -372,6 +421,12 @@ CREATE INDEX wm_record_name_search ON context.wm_record USING gin (name_search) 
 
 CREATE INDEX wm_record_search ON context.wm_record USING gin (search) WITH (gin_pending_list_limit='512');
 
+CREATE TRIGGER count_change AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN ((old.size_bytes <> new.size_bytes)) EXECUTE FUNCTION context.count_usage('1');
+
+CREATE TRIGGER count_part AFTER INSERT OR DELETE ON context.upload_part FOR EACH ROW EXECUTE FUNCTION context.count_usage('0');
+
+CREATE TRIGGER count_record AFTER INSERT OR DELETE ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.count_usage('1');
+
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 
 ALTER TABLE ONLY context.upload_part
@@ -407,11 +462,19 @@ CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.tenant_limit USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.tenant_usage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE context.tenant_limit ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.tenant_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 
@@ -436,6 +499,10 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;
+
+GRANT SELECT ON TABLE context.tenant_limit TO contextgraph_service;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextgraph_service;
 

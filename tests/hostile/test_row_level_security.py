@@ -33,6 +33,7 @@ OPEN = {
 
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
+    "context.tenant_limit": ("blob_bytes_max", "1000000"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
 }
 

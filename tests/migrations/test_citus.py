@@ -89,7 +89,12 @@ def test_a_foreign_key_stays_within_a_tenant_or_leads_to_a_reference_table(urls:
 
 def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
     """With `citus.enable_unsafe_triggers` Citus runs those that touch colocated tables only."""
-    colocated = {("move_embedding", "context.wm_record")}  # writes context.embedding, of the same tenant
+    colocated = {  # all write rows of the same tenant
+        ("move_embedding", "context.wm_record"),  # of context.embedding
+        ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
+        ("count_change", "context.wm_record"),
+        ("count_part", "context.upload_part"),
+    }
     assert {(trigger.tgname, trigger.name) for trigger in ask(urls, _TRIGGERS)} == colocated
 
 

@@ -31,7 +31,8 @@ class WorkingMemoryStub:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     def __init__(self, channel):
@@ -148,7 +149,8 @@ class WorkingMemoryServicer:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     def InsertWMRecord(self, request, context):
@@ -288,7 +290,7 @@ class WorkingMemoryServicer:
         end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
         stream is the end of the file.
 
-        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE,
+        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
         RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), UNAVAILABLE (metadata
         `dependency`), STORAGE_FULL.
         """
@@ -317,7 +319,7 @@ class WorkingMemoryServicer:
         are sent at once one wins.
 
         Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata `offset_bytes` is where the next
-        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (size or number of parts), SIZE_MISMATCH
+        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH
         (more than StartUpload declared), BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -339,7 +341,7 @@ class WorkingMemoryServicer:
         has 60 s). In the record's log the upload's id stands as request id.
 
         Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH and CHECKSUM_MISMATCH (what is there is not what was declared; after the first, parts may
-        be added), RECORD_EXISTS, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
+        be added), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
         UNAVAILABLE, STORAGE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -513,7 +515,8 @@ class WorkingMemory:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     @staticmethod
