@@ -48,17 +48,14 @@ lint: install buf ## check style, import directions, protos, and that generated 
 	@$(RUN) deploy/generate.py --check
 	@$(RUN) clients/python/tools/make_sync.py --check
 
-types: install npm ## check the types, strictly
+types: install ## check the types, strictly
 	@$(RUN) -m mypy
-	@if command -v npm > /dev/null; then cd clients/typescript && ../../node_modules/.bin/tsc --noEmit; \
-	elif [ "$${CI:-}" = true ]; then echo "tsc: Node is missing, and CI=true"; exit 1; \
-	else echo "tsc: skipped, Node is not installed"; fi
 
 format: install ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff format .
 	@$(RUN) -m ruff check --fix .
 
-proto: install npm ## generate the stubs from the protos, in Python and TypeScript
+proto: install ## generate the Python stubs from the protos
 	@$(RUN) deploy/generate.py
 
 sync-client: install ## generate the synchronous client from the asynchronous one
@@ -70,7 +67,7 @@ schema: install ## write what the migrations add up to: schema.sql
 # What comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
 npm:
 	@if ! command -v npm > /dev/null; then exit 0; fi; \
-	test node_modules/.installed -nt package.json -a node_modules/.installed -nt clients/typescript/package.json \
+	test node_modules/.installed -nt package.json \
 		|| { npm install --silent --no-package-lock --no-fund --no-audit 2> /dev/null && touch node_modules/.installed; } \
 		|| { echo "npm could not install what package.json names"; exit 1; }
 
@@ -91,11 +88,11 @@ constraints: install ## pin what development and CI install to what is installed
 cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
 	@$(RUN) -m tests.conformance.cel_vectors
 
-soak: install ## kill everything at random for a while, and look for losses (MINUTES=30 SEED=1)
-	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1)
+soak: install ## kill everything at random for a while, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
+	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench $(if $(SAVE),--save)
 
 clean: ## remove what the build made; the data of `make run` stays
-	rm -rf .venv node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

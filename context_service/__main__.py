@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from context_service import app, storage_commands
+from context_service import app, storage_commands, tenant_commands
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
@@ -29,7 +29,7 @@ def main() -> None:
     commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
     add_check_config(commands)
     storage_commands.add_storage(commands)
-    add_keys(commands)
+    tenant_commands.add_limits(add_keys(commands))
     arguments = parser.parse_args()
     if arguments.command == "dev":
         stay_up()
@@ -40,6 +40,9 @@ def main() -> None:
     settings = load(Settings)
     logs.configure(settings.log_level)
     try:
+        if arguments.command == "tenants" and arguments.access_command == "limits":
+            tenant_commands.run_limits(settings.database_admin, arguments)
+            return
         if arguments.command in ("keys", "tenants"):
             run_keys(settings.database_admin, arguments)
             return

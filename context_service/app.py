@@ -11,7 +11,9 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.history.assembly import ContextAssembly
 from context_service.history.cel import ExpressionLimits
+from context_service.history.entity_events import EntityEvents
 from context_service.history.entity_graph import EntityGraph
+from context_service.history.entity_history import EntityHistory
 from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
@@ -26,12 +28,14 @@ from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
+from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
+from context_service.working_memory.search import Searches
 from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
@@ -135,6 +139,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tags_max=settings.tags_max,
             tag_chars_max=settings.tag_chars_max,
         )
+        tenant_limits = _tenant_limits(settings)
         memory = WorkingMemory(
             database,
             records=Records(),
@@ -142,6 +147,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             storage=storage,
             checks=checks,
             writer=writer,
+            limits=tenant_limits,
         )
         uploads = ResumableUploads(
             database,
@@ -150,6 +156,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             memory=memory,
             writer=writer,
             storage=storage,
+            limits=tenant_limits,
             part_bytes_max=settings.upload_part_bytes_max,
             lease_s=settings.upload_resume_s,
         )
@@ -157,6 +164,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),
+            searches=Searches(database, vectors_max=settings.search_vectors_max),
         )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
@@ -168,6 +176,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ContextAssembly(graph, registry, limits),
             ProvenanceReader(graph, registry, limits),
             MappingTrials(graph, registry, limits),
+            EntityHistory(EntityEvents(graph), ActionLog(), database),
             registry,
         )
         services = [
@@ -274,6 +283,17 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:
     return Mover(
         Records(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
+    )
+
+
+def _tenant_limits(settings: Settings) -> Limits:
+    return Limits(
+        TenantLimits(
+            blob_bytes_max=settings.blob_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            bytes_max=settings.tenant_bytes_max,
+            records_max=settings.tenant_records_max,
+        )
     )
 
 

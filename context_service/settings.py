@@ -84,6 +84,14 @@ class Settings(ServiceSettings):
     upload_lease_s: float = Field(
         3600.0, gt=0, description="seconds after its last sign of life in which an upload counts as abandoned"
     )
+    tenant_bytes_max: int | None = Field(
+        None,
+        ge=0,
+        description="bytes of all records and unfinished uploads of a tenant; unset: any number",
+    )
+    tenant_records_max: int | None = Field(
+        None, ge=0, description="records of a tenant, archived ones too; unset: any number"
+    )
     upload_part_bytes_max: int = Field(64 * MIB, ge=1, description="size of one part of a resumable upload")
     upload_resume_s: float = Field(
         24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
@@ -91,6 +99,7 @@ class Settings(ServiceSettings):
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
+    search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
     mapping_bytes_max: int = Field(256 * KIB, ge=1, description="all rules of a mapping, as JSON")
     mapping_rules_max: int = Field(32, ge=1, description="message rules of a mapping")
     app_mappings_max: int = Field(200, ge=1, description="mappings of an app")

@@ -75,7 +75,7 @@ FROM (
     SELECT
         e.*, count(*) OVER () AS found,
         sum(entity.document_bytes(e.data)) OVER (
-            ORDER BY e.created_at, e.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ORDER BY e.created_at ASC, e.id ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM (
         SELECT
@@ -94,14 +94,17 @@ FROM (
             AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
             AND (e.created_at, e.id) > (%(after_at)s::timestamptz, %(after_id)s::uuid)
             AND NOT (%(outward)s AND e.from_node_id = e.to_node_id)
-        ORDER BY created_at, id
+        ORDER BY created_at ASC, id ASC
         LIMIT %(rows)s
     ) e
 ) e
 WHERE coalesce(e.bytes_before, 0) < %(bytes_max)s
-ORDER BY e.created_at, e.id
+ORDER BY e.created_at ASC, e.id ASC
 """  # noqa: S608
+# The same page from the other end.
+_EDGES_DESCENDING = _EDGES.replace(" ASC", " DESC").replace("(e.created_at, e.id) > (", "(e.created_at, e.id) < (")
 _FIRST_KEY = ("-infinity", "00000000-0000-0000-0000-000000000000")
+_FIRST_KEY_DESCENDING = ("infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 
 
 def id_array(ids: Iterable[str | None]) -> str:
@@ -116,12 +119,13 @@ class EdgeQuery:
     node_id: str
     direction: Direction
     edge_types: Sequence[str]  # empty: all
+    descending: bool  # the newest first
     page_size: int
     page_token: str
 
 
 class EdgePage(NamedTuple):
-    """Some edges, oldest first."""
+    """Some edges, in the order of the query."""
 
     edges: list[Edge]
     next_page_token: str
@@ -187,7 +191,7 @@ class GraphStore:
         return Node._make(rows[0][:-1]), rows[0][-1]
 
     async def edges(self, principal: Principal, query: EdgeQuery) -> EdgePage:
-        """Return a page of a node's edges, oldest first.
+        """Return a page of a node's edges, by `created_at`, then id.
 
         Raises:
             NodeNotFound: the tenant has no such node.
@@ -196,7 +200,7 @@ class GraphStore:
         tenant = self._database.tenant(principal.tenant_id)
         after_at, after_id = _edge_key(tenant, query)
         rows = await tenant.query(
-            _EDGES,
+            _EDGES_DESCENDING if query.descending else _EDGES,
             {
                 "tenant_id": tenant.tenant_id,
                 "node_id": query.node_id,
@@ -233,7 +237,7 @@ def too_large(rpc: str) -> AnswerTooLarge:
 
 
 def _edge_binding(tenant: Tenant, query: EdgeQuery) -> tuple[object, ...]:
-    return "ListEdges", tenant.tenant_id, query.node_id, query.direction.value, query.edge_types
+    return "ListEdges", tenant.tenant_id, query.node_id, query.direction.value, query.edge_types, query.descending
 
 
 def _edge_key(tenant: Tenant, query: EdgeQuery) -> tuple[str, str]:
@@ -244,7 +248,7 @@ def _edge_key(tenant: Tenant, query: EdgeQuery) -> tuple[str, str]:
     """
     key: list[Any] | None = decode_token(_edge_binding(tenant, query), query.page_token, parts=2)
     if key is None:
-        return _FIRST_KEY
+        return _FIRST_KEY_DESCENDING if query.descending else _FIRST_KEY
     created_at, edge_id = key
     try:
         if type(created_at) is not int or not isinstance(edge_id, str):

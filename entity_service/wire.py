@@ -361,9 +361,9 @@ def external_id(message: pb.GetNodeByExternalIdRequest, limits: Limits) -> str:
     return check_external_id("external_id", message.external_id, limits)
 
 
-def graph_name(text: str, limits: Limits, *, field: str = "graph_name") -> str:
+def graph_name(text: str, limits: Limits) -> str:
     """Return the name of a graph; errors as of `_data_change`."""
-    return check_text(field, text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
+    return check_text("graph_name", text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
 
 
 def name(text: str, limits: Limits) -> str:
@@ -378,6 +378,7 @@ def edge_query(message: pb.ListEdgesRequest, limits: Limits) -> EdgeQuery:
         direction=direction(message.direction),
         edge_types=type_names("edge_types", message.edge_types, limits),
         page_size=page_size(message.page_size),
+        descending=message.descending,
         page_token=message.page_token,
     )
 

@@ -24,6 +24,8 @@ class Call:
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
     credential: str = ""  # forwarded as it came, to a service that checks it itself
+    request: object = None  # the first message, of a stream
+    response: object = None  # the last one; None: there was none, or it is one of a stream
 
 
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.

@@ -145,6 +145,7 @@ def _command(binaries: Path, data_folder: Path, port: int, *, durable: bool) -> 
         "unix_socket_directories": "",
         "max_connections": "200",
         "shared_buffers": "128MB",
+        "random_page_cost": "1.1",  # there is no disk that has to turn
         "logging_collector": "off",
         "log_min_messages": "warning",
     }

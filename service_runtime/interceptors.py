@@ -30,7 +30,7 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from contextgraph.status import DETAILS_KEY, details_of, message_of
-from service_runtime import tracing
+from service_runtime import audit, tracing
 from service_runtime.auth import Authenticator, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
@@ -81,7 +81,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return wrapped
 
     @asynccontextmanager
-    async def _around(self, method: str, context: Context, *, scope: str | None, unary: bool) -> AsyncIterator[None]:
+    async def _around(self, method: str, context: Context, *, scope: str | None, unary: bool) -> AsyncIterator[Call]:
         """Set the call up, let the handler run, turn what it raises into a status, and log it."""
         call = Call(call_id=secrets.token_hex(8), method=method)
         remaining_s = context.time_remaining()
@@ -110,7 +110,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             call.credential = credential(metadata)
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with asyncio.timeout(remaining_s if unary else None):
-                yield
+                yield call
         except (asyncio.CancelledError, GeneratorExit):
             error = Cancelled("the caller went away")
             raise  # grpc.aio expects it; nobody is left to read a status
@@ -128,6 +128,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
             )
             _log_call(call, error, duration_s=duration_s)
+            if scope is not None and scope != "read":
+                audit.log(call, scope, error, peer=context.peer())
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
@@ -174,34 +176,40 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
             raise InvalidArgument("the request is not a protobuf message of its type", field="request")
         return request
 
-    async def checked_stream(requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
+    async def checked_stream(call: Call, requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
         async for request in requests:
+            if call.request is None:
+                call.request = checked(request)
             yield checked(request)
         # A cancelled call's requests end like a complete one's, and the cancellation comes a moment later. Writing to
         # the caller waits for it, so that no handler takes a broken upload for a whole one.
         await context.send_initial_metadata(())
 
     async def unary_unary(request: object, context: Context) -> object:
-        async with around(context, unary=True):
-            return await handler.unary_unary(checked(request), context)
+        async with around(context, unary=True) as call:
+            call.request = checked(request)
+            call.response = await handler.unary_unary(call.request, context)
+            return call.response
 
     # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
     async def unary_stream(request: object, context: Context) -> None:
         async with (
-            around(context, unary=False),
+            around(context, unary=False) as call,
             aclosing(handler.unary_stream(checked(request), context)) as responses,
         ):
+            call.request = request
             async for response in responses:
                 await _send(context, response)
 
     async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
-        async with around(context, unary=False):
-            return await handler.stream_unary(checked_stream(requests, context), context)
+        async with around(context, unary=False) as call:
+            call.response = await handler.stream_unary(checked_stream(call, requests, context), context)
+            return call.response
 
     async def stream_stream(requests: AsyncIterator[object], context: Context) -> None:
         async with (
-            around(context, unary=False),
-            aclosing(handler.stream_stream(checked_stream(requests, context), context)) as responses,
+            around(context, unary=False) as call,
+            aclosing(handler.stream_stream(checked_stream(call, requests, context), context)) as responses,
         ):
             async for response in responses:
                 await _send(context, response)

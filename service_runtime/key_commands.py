@@ -18,8 +18,8 @@ from service_runtime.scopes import SCOPES
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-def add_keys(commands: Subparsers) -> None:
-    """Add `keys` and `tenants`."""
+def add_keys(commands: Subparsers) -> Subparsers:
+    """Add `keys` and `tenants`, and return where commands of `tenants` are added."""
     keys = commands.add_parser("keys", help="make, list and revoke API keys, as DATABASE_ADMIN_URL")
     of_keys = keys.add_subparsers(dest="access_command", required=True)
     create = of_keys.add_parser(
@@ -47,6 +47,7 @@ def add_keys(commands: Subparsers) -> None:
     of_tenants.add_parser("list", help="show them")
     for command in (*of_keys.choices.values(), *of_tenants.choices.values()):
         command.add_argument("--json", action="store_true", help="print JSON")
+    return of_tenants
 
 
 def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
@@ -71,7 +72,9 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
             print(json.dumps({"key": key}) if arguments.json else key)  # noqa: T201
             print("keep it now: it is not shown again", file=sys.stderr)  # noqa: T201
         case "keys", "list":
-            _show([dataclasses.asdict(key) for key in administration.keys(arguments.tenant)], as_json=arguments.json)
+            show_rows(
+                [dataclasses.asdict(key) for key in administration.keys(arguments.tenant)], as_json=arguments.json
+            )
         case "keys", "revoke":
             administration.revoke(arguments.prefix)
             _done("revoked", as_json=arguments.json)
@@ -79,7 +82,7 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
             administration.add_tenant(arguments.name)
             _done("created", as_json=arguments.json)
         case "tenants", "list":
-            _show([dataclasses.asdict(tenant) for tenant in administration.tenants()], as_json=arguments.json)
+            show_rows([dataclasses.asdict(tenant) for tenant in administration.tenants()], as_json=arguments.json)
 
 
 def _lifetime(text: str) -> timedelta:
@@ -93,7 +96,7 @@ def _done(what: str, *, as_json: bool) -> None:
     print(json.dumps({what: True}) if as_json else what)  # noqa: T201
 
 
-def _show(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+def show_rows(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
     """Print rows as JSON lines or as a table without empty columns."""
     if as_json:
         for row in rows:

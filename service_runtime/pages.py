@@ -21,6 +21,7 @@ PAGE_BYTES_MAX = 2 * 1024 * 1024
 
 _BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
 _TOKEN_CHARS_MAX = 4096
+_TIME_US_MIN, _TIME_US_MAX = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 
 
 def page_size(requested: int) -> int:
@@ -44,14 +45,13 @@ def encode_token(query: Sequence[object], key: Sequence[object]) -> str:
     return base64.urlsafe_b64encode(_binding(query) + orjson.dumps(list(key))).decode().rstrip("=")
 
 
-def decode_token(query: Sequence[object], token: str, *, parts: int, field: str = "page_token") -> list[Any] | None:
+def decode_token(query: Sequence[object], token: str, *, parts: int) -> list[Any] | None:
     """Return the key in `token`, or None for an empty token: the first page.
 
     Args:
         query: As in `encode_token`.
         token: As a caller sent it.
         parts: How many values a key of this query has.
-        field: What the token is called in its request.
 
     Raises:
         InvalidPageToken: it is malformed or belongs to another query.
@@ -68,8 +68,18 @@ def decode_token(query: Sequence[object], token: str, *, parts: int, field: str 
         if not isinstance(key, list) or len(key) != parts:
             raise ValueError("another key")
     except ValueError:
-        raise InvalidPageToken(f"{field} is malformed or belongs to another query", field=field) from None
+        raise InvalidPageToken("page_token is malformed or belongs to another query", field="page_token") from None
     return key
+
+
+def is_place(created_at_us: object, seq: object) -> bool:
+    """Say whether two values of a token can be a time, in microseconds since 1970, and a row's number."""
+    return (
+        type(created_at_us) is int
+        and type(seq) is int
+        and _TIME_US_MIN <= created_at_us <= _TIME_US_MAX
+        and abs(seq) < 2**63
+    )
 
 
 def _binding(query: Sequence[object]) -> bytes:

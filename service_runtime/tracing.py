@@ -27,6 +27,7 @@ class _Switch:
     """Whether this process makes spans: like the tracer provider that they go to, it has one."""
 
     is_on = False
+    tracer: Any = None  # made once: the SDK makes a new one whenever it is asked
 
 
 @contextmanager
@@ -68,6 +69,7 @@ def exporting(settings: ServiceSettings, *, service: str) -> Iterator[None]:
 @contextmanager
 def switched_on() -> Iterator[None]:
     """Make spans with the process's tracer provider for the block."""
+    _Switch.tracer = trace.get_tracer(_NAME)
     _Switch.is_on = True
     try:
         yield
@@ -82,11 +84,11 @@ def begin_call(method: str, metadata: Iterable[tuple[str, str | bytes]]) -> Any:
     """
     if not _Switch.is_on:
         return None
-    carrier = {name: value for name, value in metadata if isinstance(value, str) and name in _HEADERS}
+    carrier = {name: value for name, value in metadata if name in _HEADERS and isinstance(value, str)}
     service, _, name = method.removeprefix("/").rpartition("/")
-    span = trace.get_tracer(_NAME).start_span(
+    span = _Switch.tracer.start_span(
         f"{service}/{name}",
-        context=propagate.extract(carrier),
+        context=propagate.extract(carrier) if carrier else None,  # most calls bring nothing to be parsed
         kind=trace.SpanKind.SERVER,
         attributes={"rpc.system": "grpc", "rpc.service": service, "rpc.method": name},
     )
@@ -103,7 +105,7 @@ def end_call(call_span: Any, *, status: str, reason: str, attributes: Mapping[st
         reason: Of the error; empty without one.
         attributes: What else is known of the call by now.
     """
-    if call_span is None:
+    if call_span is None or not call_span.is_recording():
         return
     call_span.set_attributes({"rpc.grpc.status": status, **attributes})
     if reason:
@@ -121,7 +123,7 @@ def span(name: str, **attributes: str | int) -> AbstractContextManager[None]:
 
 @contextmanager
 def _below_the_call(name: str, attributes: Mapping[str, str | int]) -> Iterator[None]:
-    made = trace.get_tracer(_NAME).start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
+    made = _Switch.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
     try:
         yield
     except BaseException as error:

@@ -57,7 +57,7 @@ async def open_storage(settings: Settings) -> AsyncIterator[BlobStorage]:
                 absent[other] = error.message
                 _log.warning("older blobs cannot be read", extra={"provider": other, "error": str(error)})
         _log.info("blob storage", extra={"provider": provider, "decided_by": decided_by, "readable": sorted(backends)})
-        yield BlobStorage(backends, provider=provider, size_bytes_max=settings.blob_bytes_max, absent=absent)
+        yield BlobStorage(backends, provider=provider, absent=absent)
 
 
 def chosen_provider(settings: Settings) -> tuple[str, str]:

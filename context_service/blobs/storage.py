@@ -176,7 +176,6 @@ class BlobStorage:
     Args:
         backends: By provider name.
         provider: Where new blobs go.
-        size_bytes_max: Of one blob.
         absent: Why other providers are not among the backends, by their names.
     """
 
@@ -185,17 +184,15 @@ class BlobStorage:
         backends: Mapping[str, BlobBackend],
         *,
         provider: str,
-        size_bytes_max: int,
         absent: Mapping[str, str] | None = None,
     ) -> None:
         self._backends = backends
         self._absent = absent or {}
-        self._size_bytes_max = size_bytes_max
         self.provider = provider
 
     def towards(self, provider: str) -> BlobStorage:
-        """Return the same backends with another one for new blobs, of any size: for what is stored already."""
-        return BlobStorage(self._backends, provider=provider, size_bytes_max=sys.maxsize, absent=self._absent)
+        """Return the same backends with another one for new blobs."""
+        return BlobStorage(self._backends, provider=provider, absent=self._absent)
 
     def providers(self) -> list[str]:
         """Return the providers that can be read here."""
@@ -207,22 +204,16 @@ class BlobStorage:
         # Two letters in between keep folders small where folders are real.
         return f"{tenant_id.hex}/{name[:2]}/{name}"
 
-    def check_declared(self, declared: Declared) -> None:
-        """Refuse an upload that says itself that it will be too large.
-
-        Raises:
-            BlobTooLarge: it is.
-        """
-        if declared.size_bytes is not None and declared.size_bytes > self._size_bytes_max:
-            raise self._too_large(declared.size_bytes)
-
-    async def write(self, key: str, chunks: AsyncIterable[bytes], *, declared: Declared) -> Digest:
+    async def write(
+        self, key: str, chunks: AsyncIterable[bytes], *, declared: Declared, size_bytes_max: int = sys.maxsize
+    ) -> Digest:
         """Store the chunks as a blob of the current provider, and return what they were.
 
         Args:
             key: From `new_key`.
             chunks: Of any size.
             declared: What they must add up to.
+            size_bytes_max: As many bytes are taken.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch: nothing is stored.
@@ -232,7 +223,7 @@ class BlobStorage:
         started = time.monotonic()
         tally = _Tally()
         with tracing.span("blob write", provider=self.provider):
-            async with aclosing(self._verified(chunks, tally, declared)) as blocks:
+            async with aclosing(self._verified(chunks, tally, declared, size_bytes_max)) as blocks:
                 await self._backend(self.provider).write(key, blocks)
         digest = tally.digest()
         _log.debug(
@@ -347,14 +338,13 @@ class BlobStorage:
             ) from None
 
     async def _verified(
-        self, chunks: AsyncIterable[bytes], tally: _Tally, declared: Declared
+        self, chunks: AsyncIterable[bytes], tally: _Tally, declared: Declared, size_bytes_max: int
     ) -> AsyncGenerator[bytes, None]:
         """Yield the blocks of an upload; raise behind the last one if they are not what was declared."""
         async with aclosing(in_blocks(chunks)) as blocks:
             async for block in blocks:
                 tally.add(block)
-                if tally.size_bytes > self._size_bytes_max:
-                    raise self._too_large(tally.size_bytes)
+                check_blob_size(tally.size_bytes, size_bytes_max=size_bytes_max)
                 if declared.size_bytes is not None and tally.size_bytes > declared.size_bytes:
                     break
                 yield block
@@ -368,16 +358,6 @@ class BlobStorage:
         sha256 = tally.digest().sha256
         if declared.sha256 not in (None, sha256):
             raise ChecksumMismatch("the sha256 of the upload is not the declared one", sha256=sha256.hex())
-
-    def _too_large(self, size_bytes: int) -> BlobTooLarge:
-        return BlobTooLarge(
-            f"the blob exceeds the limit of {self._size_bytes_max} bytes",
-            size_bytes=size_bytes,
-            size_bytes_max=self._size_bytes_max,
-            limit="blob",
-            limit_max=self._size_bytes_max,
-            value=size_bytes,
-        )
 
 
 class _Tally:
@@ -395,6 +375,23 @@ class _Tally:
 
     def digest(self) -> Digest:
         return Digest(size_bytes=self.size_bytes, sha256=self._sha256.digest(), crc32c=bytes(self._crc32c))
+
+
+def check_blob_size(size_bytes: int, *, size_bytes_max: int) -> None:
+    """Refuse a blob that is too large, or says itself that it will be.
+
+    Raises:
+        BlobTooLarge: it is.
+    """
+    if size_bytes > size_bytes_max:
+        raise BlobTooLarge(
+            f"the blob exceeds the limit of {size_bytes_max} bytes",
+            size_bytes=size_bytes,
+            size_bytes_max=size_bytes_max,
+            limit="blob",
+            limit_max=size_bytes_max,
+            value=size_bytes,
+        )
 
 
 def check_key(key: str) -> None:

@@ -1,7 +1,7 @@
 """The border to the Entity Service: walks come back as what expressions see.
 
-The only module of the history that touches protobuf. It calls through the published client, with the caller's own
-credential, and never reads the entity tables.
+It calls through the published client, with the caller's own credential, and never reads the entity tables. Of the
+history only this module and `entity_events` touch protobuf.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.history.rules import Direction
@@ -102,17 +103,11 @@ class EntityGraph:
         Raises:
             NodeNotFound: there is none, or it is not the caller's.
         """
-        client = self._as_caller()
-        with _dependency():
-            response: pb.GetNodeResponse = await client.call(
-                "GetNode", pb.GetNodeRequest(node_id=node_id), timeout_s=_timeout_s()
-            )
-            entity = _entity(response.node, with_times=True)
-            if with_io:
-                io: pb.GetNodeIOResponse = await client.call(
-                    "GetNodeIO", pb.GetNodeIORequest(node_id=node_id), timeout_s=_timeout_s()
-                )
-                entity["io"] = _io(io)
+        response: pb.GetNodeResponse = await self.call("GetNode", pb.GetNodeRequest(node_id=node_id))
+        entity = _entity(response.node, with_times=True)
+        if with_io:
+            io: pb.GetNodeIOResponse = await self.call("GetNodeIO", pb.GetNodeIORequest(node_id=node_id))
+            entity["io"] = _io(io)
         return entity
 
     async def walk(
@@ -182,6 +177,15 @@ class EntityGraph:
                 nodes = [_tree_node(reached) async for response in pages for reached in response.nodes]
         nodes.sort(key=lambda node: node.depth > 0)
         return nodes
+
+    async def call(self, rpc: str, request: Message) -> Any:
+        """Make a unary call as the caller and return its answer.
+
+        Raises:
+            Unavailable: the Entity Service does not answer; and the call's own errors.
+        """
+        with _dependency():
+            return await self._as_caller().call(rpc, request, timeout_s=_timeout_s())
 
     def _as_caller(self) -> AsyncEntityClient:
         call = calls.current_call.get()

@@ -22,7 +22,7 @@ from context_service.history.rules import path_steps
 from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 PATHS_MAX = 32
 _NOTHING = object()
@@ -267,15 +267,7 @@ def _decoded(principal: Principal, question: ProvenanceQuestion) -> _Start | Non
     if key is None:
         return None
     created_at_us, seq, index, left = key
-    if (
-        not all(type(number) is int for number in key)
-        or not _MICROS_MIN <= created_at_us <= _MICROS_MAX
-        or not 0 <= seq < 2**63
-        or index < 0
-        or left < -1
-    ):
+    counts = type(index) is int and index >= 0 and type(left) is int and left >= -1
+    if not counts or not is_place(created_at_us, seq):
         raise InvalidPageToken("page_token is malformed", field="page_token")
     return _Start(created_at_us, seq, index, left)
-
-
-_MICROS_MIN, _MICROS_MAX = -62_135_596_800_000_000, 253_402_300_800_000_000 - 1  # the years 1 to 9999

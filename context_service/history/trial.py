@@ -27,7 +27,7 @@ from context_service.history.rules import Rules
 from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text, parse_json, parse_object
-from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, page_size
+from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 SAMPLES_MAX = 1000
 VALUE_BYTES_MAX = 16 * 1024  # of one value in the answer
@@ -35,7 +35,6 @@ EVALUATIONS_BYTES_MAX = 256 * 1024  # of all evaluations of a node in the answer
 _NODE_BYTES = 100
 _EVALUATION_BYTES = 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROS_MIN, _MICROS_MAX = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +133,7 @@ class MappingTrials:
         size = page_size(trial.page_size)
         query = _query(principal, trial)
         key = decode_token(query, trial.page_token, parts=2)
-        if key is not None and not (_is_place(key) if trial.node_id else _is_index(key)):
+        if key is not None and not (is_place(*key) if trial.node_id else _is_index(key)):
             raise InvalidPageToken("page_token is malformed", field="page_token")
         mapping = await self._mappings.compiled(trial.rules)
         with within_budget():
@@ -289,11 +288,6 @@ def _query(principal: Principal, trial: Trial) -> tuple[object, ...]:
     asked = replace(trial, page_size=0, page_token="")
     digest = sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).hexdigest()
     return ("TestMapping", principal.tenant_id, digest)
-
-
-def _is_place(key: Sequence[Any]) -> bool:
-    created_at_us, seq = key
-    return type(created_at_us) is int is type(seq) and _MICROS_MIN <= created_at_us <= _MICROS_MAX and 0 <= seq < 2**63
 
 
 def _is_index(key: Sequence[Any]) -> bool:

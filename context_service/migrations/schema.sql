@@ -4,6 +4,58 @@ CREATE SCHEMA context;
 
 ALTER SCHEMA context OWNER TO contextgraph_owner;
 
+CREATE FUNCTION context.beginning_of_texts(content json, chars_max integer) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT "left"(string_agg((found.value #>> '{}'::text[]), ' '::text), beginning_of_texts.chars_max) AS "left" FROM jsonb_path_query((beginning_of_texts.content)::jsonb, 'strict $.**?(@.type() == "string" || @.type() == "number")'::jsonpath) found(value));
+
+ALTER FUNCTION context.beginning_of_texts(content json, chars_max integer) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.count_usage() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes)
+    VALUES (
+        coalesce(NEW.tenant_id, OLD.tenant_id),
+        pg_backend_pid() % 64,
+        TG_ARGV[0]::integer * ((TG_OP = 'INSERT')::integer - (TG_OP = 'DELETE')::integer),
+        coalesce(NEW.size_bytes, 0) - coalesce(OLD.size_bytes, 0)
+    )
+    ON CONFLICT (tenant_id, shard) DO UPDATE
+        SET records = u.records + excluded.records, size_bytes = u.size_bytes + excluded.size_bytes;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION context.count_usage() OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.move_embedding() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE context.embedding
+    SET entity_node_id = NEW.entity_node_id, hidden_at = least(NEW.archived_at, NEW.expires_at),
+        memory_type = NEW.memory_type, graph_name = NEW.graph_name, agent_bundle_id = NEW.agent_bundle_id,
+        app_id = NEW.app_id
+    WHERE tenant_id = NEW.tenant_id AND owner_kind = 'record' AND owner_id = NEW.id;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION context.move_embedding() OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.name_search_of(tenant_id uuid, name text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || to_tsvector('simple'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)));
+
+ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.search_of(tenant_id uuid, name text, description text, content json) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || setweight(to_tsvector('english'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)), 'A'::"char")) || setweight(to_tsvector('english'::regconfig, description), 'B'::"char")) || CASE WHEN (content IS NULL) THEN ''::tsvector WHEN (octet_length((content)::text) <= 50000) THEN json_to_tsvector('english'::regconfig, content, '["string", "numeric"]'::jsonb) ELSE to_tsvector('english'::regconfig, COALESCE(context.beginning_of_texts(content, 50000), ''::text)) END);
+
+ALTER FUNCTION context.search_of(tenant_id uuid, name text, description text, content json) OWNER TO contextgraph_owner;
+
 CREATE TABLE context.action (
     tenant_id uuid NOT NULL,
     record_id uuid NOT NULL,
@@ -13,6 +65,7 @@ CREATE TABLE context.action (
     kind text NOT NULL,
     principal text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    entity_node_id uuid,
     CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
 );
 
@@ -57,6 +110,12 @@ CREATE TABLE context.embedding (
     model text DEFAULT ''::text NOT NULL,
     text_sha256 bytea,
     vector public.halfvec NOT NULL,
+    entity_node_id uuid,
+    hidden_at timestamp with time zone,
+    memory_type text DEFAULT ''::text NOT NULL,
+    graph_name text DEFAULT 'default'::text NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    app_id text DEFAULT ''::text NOT NULL,
     CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind = 'record'::text))
 );
 ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
@@ -73,7 +132,13 @@ CREATE VIEW context.embedding_of_tenant AS
     dimension,
     model,
     text_sha256,
-    vector
+    vector,
+    entity_node_id,
+    hidden_at,
+    memory_type,
+    graph_name,
+    agent_bundle_id,
+    app_id
    FROM context.embedding
   WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
 
@@ -135,6 +200,30 @@ CREATE TABLE context.request (
 
 ALTER TABLE context.request OWNER TO contextgraph_owner;
 
+CREATE TABLE context.tenant_limit (
+    tenant_id uuid NOT NULL,
+    blob_bytes_max bigint,
+    content_bytes_max bigint,
+    bytes_max bigint,
+    records_max bigint,
+    CONSTRAINT tenant_limit_blob_bytes_max_check CHECK ((blob_bytes_max > 0)),
+    CONSTRAINT tenant_limit_bytes_max_check CHECK ((bytes_max >= 0)),
+    CONSTRAINT tenant_limit_content_bytes_max_check CHECK ((content_bytes_max > 0)),
+    CONSTRAINT tenant_limit_records_max_check CHECK ((records_max >= 0))
+);
+
+ALTER TABLE context.tenant_limit OWNER TO contextgraph_owner;
+
+CREATE TABLE context.tenant_usage (
+    tenant_id uuid NOT NULL,
+    shard smallint NOT NULL,
+    records bigint NOT NULL,
+    size_bytes bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.tenant_usage OWNER TO contextgraph_owner;
+
 CREATE TABLE context.upload (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -194,6 +283,8 @@ CREATE TABLE context.wm_record (
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     content json,
+    search tsvector GENERATED ALWAYS AS (context.search_of(tenant_id, name, description, content)) STORED,
+    name_search tsvector GENERATED ALWAYS AS (context.name_search_of(tenant_id, name)) STORED,
     CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
     CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
     CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
@@ -234,7 +325,9 @@ CREATE VIEW context.wm_record_of_tenant AS
     index_error,
     tags,
     metadata,
-    content
+    content,
+    search,
+    name_search
    FROM context.wm_record
   WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
 
@@ -273,6 +366,12 @@ ALTER TABLE ONLY context.outbox
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
+ALTER TABLE ONLY context.tenant_limit
+    ADD CONSTRAINT tenant_limit_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY context.tenant_usage
+    ADD CONSTRAINT tenant_usage_pkey PRIMARY KEY (tenant_id, shard);
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_pkey PRIMARY KEY (tenant_id, upload_id, offset_bytes);
 
@@ -282,11 +381,23 @@ ALTER TABLE ONLY context.upload
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
+CREATE INDEX action_entity ON context.action USING btree (tenant_id, entity_node_id, created_at, seq) WHERE (entity_node_id IS NOT NULL);
+
 CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE ((state = 'live'::text) AND (damaged_at IS NULL));
 
 CREATE INDEX blob_due ON context.blob USING btree (tenant_id, due_at) WHERE (state <> 'live'::text);
 
 CREATE UNIQUE INDEX blob_key ON context.blob USING btree (tenant_id, provider, key);
+
+CREATE INDEX embedding_agent_bundle ON context.embedding USING btree (tenant_id, agent_bundle_id);
+
+CREATE INDEX embedding_app ON context.embedding USING btree (tenant_id, app_id);
+
+CREATE INDEX embedding_entity ON context.embedding USING btree (tenant_id, entity_node_id);
+
+CREATE INDEX embedding_graph ON context.embedding USING btree (tenant_id, graph_name);
+
+CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, memory_type);
 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
@@ -305,6 +416,18 @@ CREATE UNIQUE INDEX wm_record_blob_key ON context.wm_record USING btree (tenant_
 CREATE INDEX wm_record_entity ON context.wm_record USING btree (tenant_id, entity_node_id, created_at DESC, seq DESC);
 
 CREATE INDEX wm_record_metadata ON context.wm_record USING gin (metadata jsonb_path_ops);
+
+CREATE INDEX wm_record_name_search ON context.wm_record USING gin (name_search) WITH (gin_pending_list_limit='512');
+
+CREATE INDEX wm_record_search ON context.wm_record USING gin (search) WITH (gin_pending_list_limit='512');
+
+CREATE TRIGGER count_change AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN ((old.size_bytes <> new.size_bytes)) EXECUTE FUNCTION context.count_usage('1');
+
+CREATE TRIGGER count_part AFTER INSERT OR DELETE ON context.upload_part FOR EACH ROW EXECUTE FUNCTION context.count_usage('0');
+
+CREATE TRIGGER count_record AFTER INSERT OR DELETE ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.count_usage('1');
+
+CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
@@ -339,11 +462,19 @@ CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.tenant_limit USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.tenant_usage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+ALTER TABLE context.tenant_limit ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.tenant_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 
@@ -368,6 +499,10 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;
+
+GRANT SELECT ON TABLE context.tenant_limit TO contextgraph_service;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextgraph_service;
 

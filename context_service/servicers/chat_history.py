@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from context_service.history.assembly import ContextAssembly, Question
+from context_service.history.entity_history import EntityHistory, EntityQuestion
 from context_service.history.node_mapper import Skipped
 from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
-from context_service.servicers import assembled, mappings, messages, trials
+from context_service.servicers import assembled, events, mappings, messages, trials
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1 import chat_history_pb2_grpc
 from contextgraph.errors import AnswerTooLarge
@@ -29,11 +30,13 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         assembly: ContextAssembly,
         provenance: ProvenanceReader,
         trials: MappingTrials,
+        entities: EntityHistory,
         registry: MappingRegistry,
     ) -> None:
         self._assembly = assembly
         self._provenance = provenance
         self._trials = trials
+        self._entities = entities
         self._registry = registry
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
@@ -110,6 +113,22 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         if response.ByteSize() > ANSWER_BYTES_MAX:
             raise AnswerTooLarge("a node does not fit one answer with its messages", use="StreamChatHistory")
         return response
+
+    async def FetchEntityHistory(
+        self, request: pb.FetchEntityHistoryRequest, context: object
+    ) -> pb.FetchEntityHistoryResponse:
+        """Answer a page of what happened to an entity."""
+        question = EntityQuestion(
+            node_id=str(parse_id("node_id", request.node_id)),
+            descending=request.descending,
+            page_size=request.page_size,
+            page_token=request.page_token,
+        )
+        page = await self._entities.page(calls.principal(), question)
+        return pb.FetchEntityHistoryResponse(
+            events=[events.event(question.node_id, event) for event in page.events],
+            next_page_token=page.next_page_token,
+        )
 
     async def RegisterMapping(self, request: pb.RegisterMappingRequest, context: object) -> pb.RegisterMappingResponse:
         """Register rules under a name."""

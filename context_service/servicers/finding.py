@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from context_service.servicers.records_wire import record_message
-from context_service.working_memory.fields import RecordFilter
+from context_service.working_memory.fields import Embedding, RecordFilter
 from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.query import Order, Question, RecordQueries
+from context_service.working_memory.search import Searches, SearchHit, SearchMode, SearchQuestion
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1 import working_memory_pb2_grpc
+from contextgraph.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.ids import parse_id
+
+_MODES: dict[int, SearchMode] = {
+    pb.SEARCH_MODE_UNSPECIFIED: SearchMode.GIVEN,
+    pb.SEARCH_MODE_TEXT: SearchMode.TEXT,
+    pb.SEARCH_MODE_VECTOR: SearchMode.VECTOR,
+    pb.SEARCH_MODE_FUSED: SearchMode.FUSED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +29,7 @@ class Finders:
 
     manifests: Manifests
     queries: RecordQueries
+    searches: Searches
 
 
 class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
@@ -51,6 +61,29 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
         )
         entities, next_page_token = await self._finders.manifests.page(question, principal=calls.principal())
         return pb.FetchWMManifestResponse(entities=map(_entity, entities), next_page_token=next_page_token)
+
+    async def SearchWMRecords(self, request: pb.SearchWMRecordsRequest, context: object) -> pb.SearchWMRecordsResponse:
+        """Find records by words, by a vector, or by both."""
+        question = SearchQuestion(
+            text=request.text,
+            embedding=Embedding(values=tuple(request.embedding.values), model=request.embedding.model)
+            if request.HasField("embedding")
+            else None,
+            mode=_mode(request.mode),
+            entity_node_ids=[
+                parse_id(f"entity_node_ids[{place}]", text) for place, text in enumerate(request.entity_node_ids)
+            ],
+            memory_types=tuple(request.memory_types),
+            graph_name=request.graph_name,
+            agent_bundle_id=request.agent_bundle_id,
+            app_id=request.app_id,
+            where_json=request.where_json,
+            include_archived=request.include_archived,
+            limit=request.limit,
+            with_content=request.with_content,
+        )
+        hits = await self._finders.searches.search(question, principal=calls.principal())
+        return pb.SearchWMRecordsResponse(hits=map(_hit, hits))
 
     async def QueryWMRecords(self, request: pb.QueryWMRecordsRequest, context: object) -> pb.QueryWMRecordsResponse:
         """Answer a question about records."""
@@ -85,4 +118,22 @@ def _entity(entity: ManifestEntity) -> pb.ManifestEntity:
             )
             for group in entity.groups
         ],
+    )
+
+
+def _mode(number: int) -> SearchMode:
+    try:
+        return _MODES[number]
+    except KeyError:  # of a newer client
+        raise InvalidArgument(f"there is no mode {number}", field="mode") from None
+
+
+def _hit(hit: SearchHit) -> pb.SearchHit:
+    return pb.SearchHit(
+        record=record_message(hit.record),
+        score=hit.found.score,
+        text_place=hit.found.text_place,
+        text_score=hit.found.text_score,
+        vector_place=hit.found.vector_place,
+        similarity=hit.found.similarity,
     )

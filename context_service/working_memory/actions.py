@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from service_runtime.postgres import Tenant
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _LIST_ACTIONS = """
 SELECT seq, created_at, request_id, kind, principal, details::text AS details_json
@@ -20,6 +23,32 @@ WHERE tenant_id = %s AND record_id = %s AND seq > %s
 ORDER BY seq
 LIMIT %s
 """
+
+# What happened to the records of an entity, those that are gone too; with a few words of those that are there.
+_OF_ENTITY = """
+SELECT a.created_at_us, a.seq, a.record_id, a.request_id, a.kind, a.principal,
+    (coalesce(r.said, '{}') || a.details)::text AS document_json
+FROM (
+    SELECT (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_us, seq, record_id, request_id, kind,
+        principal, details
+    FROM context.action
+    WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(entity_node_id)s
+        AND (created_at, seq) > (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
+    ORDER BY created_at ASC, seq ASC
+    LIMIT %(count_max)s
+) a
+LEFT JOIN LATERAL (
+    SELECT jsonb_build_object(
+        'name', name, 'memory_type', memory_type, 'content_type', content_type, 'size_bytes', size_bytes
+    ) AS said
+    FROM context.wm_record
+    WHERE tenant_id = %(tenant_id)s AND id = a.record_id
+    OFFSET 0
+) r ON true
+ORDER BY a.created_at_us ASC, a.seq ASC
+"""
+# The same page from the other end.
+_OF_ENTITY_DESCENDING = _OF_ENTITY.replace(" ASC", " DESC").replace("(created_at, seq) > (", "(created_at, seq) < (")
 
 _LAST_KIND = "SELECT kind FROM context.action WHERE tenant_id = %s AND record_id = %s ORDER BY seq DESC LIMIT 1"
 
@@ -34,6 +63,24 @@ class Action:
     kind: str  # "created", "updated", "archived", "restored", "moved" or "purged"
     principal: str
     details_json: str
+
+
+class ActionPlace(NamedTuple):
+    """A place in the order of the entries of an entity."""
+
+    created_at_us: int  # microseconds since 1970, UTC
+    seq: int
+
+
+class EntityAction(NamedTuple):
+    """An entry of the log of one of an entity's records."""
+
+    place: ActionPlace
+    record_id: UUID
+    request_id: UUID | None
+    kind: str  # as of `Action`
+    principal: str
+    document_json: str  # the entry's details, and a few words of the record while it is there
 
 
 class ActionLog:
@@ -52,6 +99,24 @@ class ActionLog:
             )
             for row in await tenant.query(_LIST_ACTIONS, (tenant.tenant_id, record_id, behind_seq, count_max))
         ]
+
+    async def of_entity(
+        self, tenant: Tenant, entity_node_id: UUID, *, behind: ActionPlace | None, descending: bool, count_max: int
+    ) -> list[EntityAction]:
+        """Return up to `count_max` entries of the logs of all records of an entity, by time."""
+        behind_at, behind_seq = ("infinity" if descending else "-infinity"), 0
+        if behind is not None:
+            behind_at = (_EPOCH + timedelta(microseconds=behind.created_at_us)).isoformat()
+            behind_seq = behind.seq
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "entity_node_id": entity_node_id,
+            "behind_at": behind_at,
+            "behind_seq": behind_seq,
+            "count_max": count_max,
+        }
+        rows = await tenant.query(_OF_ENTITY_DESCENDING if descending else _OF_ENTITY, parameters, named=False)
+        return [EntityAction(ActionPlace(row[0], row[1]), *row[2:]) for row in rows]
 
     async def was_purged(self, tenant: Tenant, record_id: UUID) -> bool:
         """Tell whether a purge is the last that happened to a record."""

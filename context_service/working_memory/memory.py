@@ -19,6 +19,7 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Download, StoredBlob
 from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
+from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.records import (
     INLINE_PROVIDER,
     Record,
@@ -33,6 +34,7 @@ from contextgraph.errors import (
     ContextGraphError,
     InvalidArgument,
     InvalidPageToken,
+    LimitExceeded,
     RecordArchived,
     RecordExists,
     RecordHasBlob,
@@ -95,6 +97,7 @@ class WorkingMemory:
         storage: Where the blobs are.
         checks: Of what callers say.
         writer: Writes new ones.
+        limits: Of the tenants.
     """
 
     def __init__(
@@ -106,6 +109,7 @@ class WorkingMemory:
         storage: BlobStorage,
         checks: FieldChecks,
         writer: BlobWriter,
+        limits: Limits,
     ) -> None:
         self._database = database
         self._records = records
@@ -113,6 +117,7 @@ class WorkingMemory:
         self._storage = storage
         self._checks = checks
         self._writer = writer
+        self._limits = limits
 
     async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
         """Insert a record with inline content, or with none.
@@ -125,10 +130,17 @@ class WorkingMemory:
         record = _with_content(_new_record(said, principal), said.content_json)
 
         tenant = self._tenant(principal)
+        limits = await self._limits.of(tenant)
+        limits.check_content("record.content_json", said.content_json)
         try:
+            await limits.check_room(tenant, records=1, size_bytes=record.size_bytes)
             stored = await self._records.insert(tenant, record, embedding=said.embedding, request=request)
         except RecordOrRequestExists:
             stored = await self._made_before(tenant, request, record.id)
+        except LimitExceeded:
+            if not (made := await self.answered(tenant, request)):
+                raise
+            stored = made  # it is what filled the room
         return dataclasses.replace(stored, content_json=said.content_json or None)
 
     async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
@@ -168,6 +180,10 @@ class WorkingMemory:
         _check_names(names)
         self._checks.check(said, path="record", names=names)
         content_changes = "content_json" in names
+        tenant = self._tenant(principal)
+        limits = await self._limits.of(tenant)
+        if content_changes:
+            limits.check_content("record.content_json", said.content_json)
 
         async def work(transaction: Transaction) -> Record:
             if request and (answer := await self._requests.claim(transaction, request)):
@@ -183,9 +199,9 @@ class WorkingMemory:
                 )
             if content_changes and record.blob_key:
                 raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
-            updated = await self._records.update(
-                transaction, _changed(record, said, names), content_changes=content_changes
-            )
+            changed = _changed(record, said, names)
+            await limits.check_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
+            updated = await self._records.update(transaction, changed, content_changes=content_changes)
             if "embedding" in names:
                 await self._records.put_embedding(transaction, record_id, said.embedding)
             await self._records.append_action(
@@ -200,7 +216,7 @@ class WorkingMemory:
                 await self._requests.answer(transaction, request, _answer_of(updated))
             return updated
 
-        stored = await self._tenant(principal).transaction(work)
+        stored = await tenant.transaction(work)
         return dataclasses.replace(stored, content_json=said.content_json or None) if content_changes else stored
 
     async def list_records(
@@ -260,13 +276,14 @@ class WorkingMemory:
         """
         self.check_header(said, path="header.record")
         tenant = self._tenant(principal)
-        if request and (record := await self.answered(tenant, request)):
+        if record := await self.answered(tenant, request):
             return record
-        await self.check_room(tenant, said, declared)
+        limits = await self.check_room(tenant, said, declared)
         return await self._writer.write(
             tenant,
             chunks,
             declared=declared,
+            size_bytes_max=limits.blob_bytes_max,
             commit=lambda written: self.publish(tenant, written, said, principal=principal, request=request),
         )
 
@@ -284,24 +301,28 @@ class WorkingMemory:
         if said.content_json:
             raise InvalidArgument("an upload has no inline content", field=f"{path}.content_json")
 
-    async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> None:
-        """Refuse an upload before its bytes come that would be refused behind them.
+    async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> TenantLimits:
+        """Refuse an upload before its bytes come that would be refused behind them; return its tenant's limits.
 
         Raises:
             BlobTooLarge: it says so itself.
+            LimitExceeded: the tenant has no room for it.
             RecordExists: its id is taken.
         """
-        self._storage.check_declared(declared)
+        limits = await self._limits.of(tenant)
+        limits.check_blob(declared.size_bytes or 0)
+        await limits.check_room(tenant, records=1, size_bytes=declared.size_bytes or 0)
         if said.id and await self._records.exists(tenant, said.id):
             raise _taken(said.id)
+        return limits
 
-    async def answered(self, tenant: Tenant, request: Request) -> Record | None:
+    async def answered(self, tenant: Tenant, request: Request | None) -> Record | None:
         """Return the record that a request made when it came first; None if it did not yet.
 
         Raises:
             RequestIdReused: the id was used for something else.
         """
-        answer = await self._requests.answered(tenant, request)
+        answer = await self._requests.answered(tenant, request) if request else None
         return _record_of(answer) if answer else None
 
     async def publish(
@@ -338,9 +359,12 @@ class WorkingMemory:
             sha256=written.digest.sha256,
         )
 
+        limits = await self._limits.of(tenant)
+
         async def work(transaction: Transaction) -> Record:
             if first is not None:
                 await first(transaction)
+            await limits.check_room(transaction, records=1, size_bytes=record.size_bytes)
             live_id = await self._records.publish_blob(
                 transaction, written.id, provider=written.provider, digest=written.digest
             )
@@ -356,6 +380,10 @@ class WorkingMemory:
             return await _again_for_same_content(lambda: tenant.transaction(work))
         except RecordOrRequestExists:
             stored = await self._made_before(tenant, request, record.id)
+        except LimitExceeded:
+            if not (made := await self.answered(tenant, request)):
+                raise
+            stored = made  # it is what filled the room
         await self._records.give_up_blob(tenant, written.id)  # a twin of this call was faster
         return stored
 
@@ -463,7 +491,7 @@ class WorkingMemory:
             RecordExists: it is the first time; so it was the id that was taken.
             RequestIdReused: see the contract.
         """
-        if request and (record := await self.answered(tenant, request)):
+        if record := await self.answered(tenant, request):
             return record
         raise _taken(record_id)
 

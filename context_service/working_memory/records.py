@@ -103,13 +103,17 @@ WITH new_record AS (
         coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version,
         index_state, seq
 ), new_vector AS (
-    INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
-    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec
+    INSERT INTO context.embedding (
+        tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
+        agent_bundle_id, app_id
+    )
+    SELECT %(tenant_id)s, 'record', id, %(dimension)s, %(model)s, %(vector)s::public.halfvec, entity_node_id,
+        expires_at, memory_type, graph_name, agent_bundle_id, app_id
     FROM new_record
     WHERE %(vector)s::public.halfvec IS NOT NULL
 ), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, request_id, kind, principal)
-    SELECT %(tenant_id)s, id, %(request_id)s, 'created', %(created_by)s FROM new_record
+    INSERT INTO context.action (tenant_id, record_id, entity_node_id, request_id, kind, principal)
+    SELECT %(tenant_id)s, id, entity_node_id, %(request_id)s, 'created', %(created_by)s FROM new_record
 ), answered AS (
     INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
     SELECT %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s, to_jsonb(new_record)
@@ -178,8 +182,8 @@ WITH archived AS (
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id, true AS is_archived, expires_at, created_at,
         updated_at, version, index_state, seq
 ), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal)
-    SELECT %(tenant_id)s, id, clock_timestamp(), 'archived', %(principal)s FROM archived
+    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
+    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'archived', %(principal)s FROM archived
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
@@ -198,8 +202,8 @@ WITH restored AS (
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id, false AS is_archived, expires_at, created_at,
         updated_at, version, index_state, seq
 ), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal)
-    SELECT %(tenant_id)s, id, clock_timestamp(), 'restored', %(principal)s FROM restored
+    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
+    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'restored', %(principal)s FROM restored
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
@@ -253,13 +257,23 @@ _RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id =
 
 # With the time of the clock: a transaction may have waited, since it began, for another one that is in the log now.
 _APPEND_ACTION = """
-INSERT INTO context.action (tenant_id, record_id, created_at, request_id, kind, principal, details)
-VALUES (%s, %s, clock_timestamp(), %s, %s, %s, %s)
+INSERT INTO context.action (
+    tenant_id, record_id, entity_node_id, created_at, request_id, kind, principal, details
+)
+SELECT tenant_id, id, entity_node_id, clock_timestamp(), %(request_id)s, %(kind)s, %(principal)s, %(details)s
+FROM context.wm_record
+WHERE tenant_id = %(tenant_id)s AND id = %(record_id)s
 """
 
 _PUT_EMBEDDING = """
-INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, dimension, model, vector)
-VALUES (%(tenant_id)s, 'record', %(owner_id)s, %(dimension)s, %(model)s, %(vector)s)
+INSERT INTO context.embedding (
+    tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
+    agent_bundle_id, app_id
+)
+SELECT %(tenant_id)s, 'record', r.id, %(dimension)s, %(model)s, %(vector)s, r.entity_node_id,
+    least(r.archived_at, r.expires_at), r.memory_type, r.graph_name, r.agent_bundle_id, r.app_id
+FROM context.wm_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.id = %(owner_id)s
 ON CONFLICT (tenant_id, owner_kind, owner_id, name) DO UPDATE
     SET dimension = excluded.dimension, model = excluded.model, vector = excluded.vector, text_sha256 = NULL,
         created_at = now()
@@ -504,9 +518,15 @@ class Records:
         details: dict[str, Any] | None = None,
     ) -> None:
         """Append to a record's log."""
-        await transaction.query(
-            _APPEND_ACTION, (transaction.tenant_id, record_id, request_id, kind, principal, Jsonb(details or {}))
-        )
+        parameters = {
+            "tenant_id": transaction.tenant_id,
+            "record_id": record_id,
+            "request_id": request_id,
+            "kind": kind,
+            "principal": principal,
+            "details": Jsonb(details or {}),
+        }
+        await transaction.query(_APPEND_ACTION, parameters)
 
     async def put_embedding(self, transaction: Transaction, record_id: UUID, embedding: Embedding | None) -> None:
         """Store the vector of a record instead of the one it has, or take it away."""

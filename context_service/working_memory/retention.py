@@ -56,13 +56,13 @@ LIMIT %(count_max)s
 _PURGE_RECORDS = """
 WITH purged AS (
     DELETE FROM context.wm_record WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
-    RETURNING id, blob_id, memory_type, size_bytes
+    RETURNING id, entity_node_id, blob_id, memory_type, size_bytes
 ), vectors AS (
     DELETE FROM context.embedding
     WHERE tenant_id = %(tenant_id)s AND owner_kind = 'record' AND owner_id = ANY (%(ids)s)
 ), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal, details)
-    SELECT %(tenant_id)s, id, clock_timestamp(), 'purged', %(principal)s,
+    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal, details)
+    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'purged', %(principal)s,
         jsonb_build_object('why', %(why)s::text, 'memory_type', memory_type, 'size_bytes', size_bytes)
     FROM purged
 )

@@ -70,10 +70,10 @@ _MOVE_RECORDS = """
 WITH moved AS (
     UPDATE context.wm_record SET blob_id = %(to_id)s, provider = %(provider)s
     WHERE tenant_id = %(tenant_id)s AND blob_id = %(from_id)s
-    RETURNING id
+    RETURNING id, entity_node_id
 ), logged AS (
-    INSERT INTO context.action (tenant_id, record_id, created_at, kind, principal, details)
-    SELECT %(tenant_id)s, id, clock_timestamp(), 'moved', %(principal)s, %(details)s FROM moved
+    INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal, details)
+    SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'moved', %(principal)s, %(details)s FROM moved
 )
 SELECT count(*) AS records FROM moved
 """

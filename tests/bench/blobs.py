@@ -38,8 +38,8 @@ def main() -> int:
         f"{'':20}{'MiB/s':>8}{'floor':>8}{'ratio':>7}{'target':>9}"
         f"{'CPU s/GiB':>12}{'floor':>8}{'ratio':>7}{'client':>9}"
     )
-    with tempfile.TemporaryDirectory() as folder, _service(Path(folder)) as server:
-        _client(MIB)  # imports, connections and buffers are there after it
+    with tempfile.TemporaryDirectory() as folder, service(Path(folder)) as server:
+        transfer(MIB)  # imports, connections and buffers are there after it
         idle_kib = _memory_kib(server.pid, "VmRSS")
         for size_mib in sizes:
             Path(f"/proc/{server.pid}/clear_refs").write_text("5")  # forget the peak
@@ -62,9 +62,9 @@ def _measure(folder: Path, server: subprocess.Popen[bytes], size_mib: int) -> bo
         floor["download"].append(floors.file_to_tcp(path))
         path.unlink()
         for name, results in ours.items():
-            before = _cpu_s(server.pid)
-            result = _client(size_mib * MIB, name)
-            results.append({**result, "server_cpu_s": _cpu_s(server.pid) - before})
+            before = cpu_s_of(server.pid)
+            result = transfer(size_mib * MIB, name)
+            results.append({**result, "server_cpu_s": cpu_s_of(server.pid) - before})
         for blob in (folder / "blobs").glob("*/*/*"):
             blob.unlink()  # the page cache of the next round is not to be full of this one
     met = True
@@ -86,7 +86,8 @@ def _measure(folder: Path, server: subprocess.Popen[bytes], size_mib: int) -> bo
 
 
 @contextmanager
-def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def service(folder: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a Context Service on a folder, or where the variables say, for the block."""
     with embedded_postgres.running(folder / "postgres", keep=False) as postgres:
         environment = {
             **os.environ,
@@ -95,6 +96,7 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             "CONTEXT_SERVICE_PORT": str(PORT),
             "WORKING_MEMORY_STORAGE_PATH": str(folder / "blobs"),
             "LOG_LEVEL": "WARNING",
+            **variables,
         }
         server = subprocess.Popen([sys.executable, "-m", "context_service", "serve", "--migrate"], env=environment)
         try:
@@ -104,7 +106,7 @@ def _service(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             server.wait(30)
 
 
-def _client(size_bytes: int, name: str = "both") -> dict[str, Any]:
+def transfer(size_bytes: int, name: str = "both") -> dict[str, Any]:
     """Run one transfer in a process of its own: its CPU is not ours."""
     command = [sys.executable, "-m", "tests.bench.blobs", "client", name, str(size_bytes)]
     result: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -144,7 +146,8 @@ def client(name: str, size_bytes: int) -> None:
         print(json.dumps({"seconds": time.perf_counter() - started, "client_cpu_s": time.process_time() - cpu}))
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s_of(pid: int) -> float:
+    """Return the CPU seconds that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

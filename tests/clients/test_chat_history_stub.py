@@ -69,6 +69,16 @@ def test_TestMapping_says_what_rules_would_do(grpc_stub, session_id):
     assert answer.nodes[0].evaluations[0].value_json == '"q0"'
 
 
+def test_FetchEntityHistory_tells_what_happened(grpc_stub, session_id):
+    request = pb.FetchEntityHistoryRequest(node_id=session_id)
+    answer = grpc_stub.FetchEntityHistory(request, metadata=METADATA)
+    assert [pb.HistoryEventKind.Name(event.kind) for event in answer.events] == [
+        "HISTORY_EVENT_KIND_NODE_CREATED",
+        "HISTORY_EVENT_KIND_EDGE_CREATED",
+        "HISTORY_EVENT_KIND_EDGE_CREATED",
+    ]
+
+
 def test_RegisterMapping_again_changes_nothing(grpc_stub, mapping):
     request = pb.RegisterMappingRequest(mapping_name=mapping.mapping_name, rules=mapping.rules)
     answer = grpc_stub.RegisterMapping(request, metadata=METADATA)

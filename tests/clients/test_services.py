@@ -417,6 +417,28 @@ async def test_rules_are_tried_before_they_are_registered(world, graph, context)
         await world.run(context.test_mapping, rules, nodes=[SampleNode(io={"inptu": 1})])
 
 
+async def test_the_history_of_an_entity(world, graph, context):
+    node = await world.run(graph.create_node, "Task", data={"n": 1})
+    await world.run(graph.update_node_status, node.id, "Running")
+    await world.run(context.insert_wm_record, name="x", memory_type="file", entity_node_id=node.id)
+    edge = await world.run(graph.create_edge, node.id, (await world.run(graph.create_node, "Task")).id, "Calls")
+
+    events = await world.run(context.fetch_entity_history, node.id, page_size=2)
+
+    assert {event.kind for event in events} == {
+        "node_created",
+        "node_changed",
+        "status",
+        "record_created",
+        "edge_created",
+    }
+    assert (events[0].kind, events[0].time, events[0].document["name"]) == ("node_created", node.created_at, "")
+    assert events[-1].edge_id == edge.id
+    assert await world.run(context.fetch_entity_history, node.id, descending=True) == events[::-1]
+    newest_first = await world.run(graph.list_edges, node.id, descending=True)
+    assert [each.id for each in newest_first] == [edge.id]
+
+
 async def test_mappings(world, graph, context):
     rules = {"edge_types": ["Says"], "role_field": "role", "content_field": "text"}
     mapping = await world.run(context.register_mapping, "said", rules, app_id="shop")

@@ -145,6 +145,18 @@ def test_FetchWMManifest_groups_the_records_of_an_entity(grpc_stub, record):
     assert [one.working_memory_id for one in group.records] == [record.working_memory_id]
 
 
+def test_SearchWMRecords_finds_by_words_and_by_vector(grpc_stub, record):
+    said = pb.WMRecordInput(working_memory_id=record.working_memory_id, embedding=pb.Embedding(values=[1] * 1536))
+    update = pb.UpdateWMRecordRequest(record=said, update_mask=FieldMask(paths=["embedding"]))
+    grpc_stub.UpdateWMRecord(update, metadata=METADATA)
+    request = pb.SearchWMRecordsRequest(
+        text="plans", embedding=pb.Embedding(values=[2] * 1536), entity_node_ids=[record.entity_node_id]
+    )
+    (hit,) = grpc_stub.SearchWMRecords(request, metadata=METADATA).hits
+    assert hit.record.working_memory_id == record.working_memory_id
+    assert (hit.text_place, hit.vector_place, round(hit.similarity, 3)) == (1, 1, 1)
+
+
 def test_QueryWMRecords_answers_rows_of_json(grpc_stub, record):
     request = pb.QueryWMRecordsRequest(
         select=["name", "count(*)"],

@@ -232,7 +232,7 @@ def once(which: Callable[[Request], bool], fault: Fault) -> Callable[[Request], 
 
 
 def storage_of(backend: BlobBackend) -> BlobStorage:
-    return BlobStorage({"here": backend}, provider="here", size_bytes_max=1 << 40)
+    return BlobStorage({"here": backend}, provider="here")
 
 
 def stored(key: str, digest: Digest) -> StoredBlob:

@@ -30,6 +30,7 @@ class Caller:
 
     def __init__(self, address: str, channel: grpc.aio.Channel, key: str = KEY) -> None:
         self.address = address
+        self.channel = channel
         self.stub = WorkingMemoryStub(channel)
         self.metadata = (("authorization", f"Bearer {key}"),)
 

@@ -118,6 +118,10 @@ async def test_edges_are_listed_oldest_first_by_direction_and_type(graph: Graph)
             for page_size in (0, 1, 2, 5):
                 listed = await edges_of(graph, hub, direction=direction, edge_types=wanted, page_size=page_size)
                 assert [row.id for row in listed] == expected(rows, wanted)
+                listed = await edges_of(
+                    graph, hub, direction=direction, edge_types=wanted, page_size=page_size, descending=True
+                )
+                assert [row.id for row in listed] == expected(rows, wanted)[::-1]
 
 
 async def test_a_page_ends_at_two_mebibytes_and_has_one_row_at_least(graph: Graph):
@@ -174,14 +178,14 @@ async def test_a_token_fits_its_query_only(graph: Graph, others: Graph):
         await to.ListEdges(pb.ListEdgesRequest(node_id=hub, page_token=page_token, **fields))
 
     await use(graph, token)
-    for fields in ({"direction": pb.DIRECTION_IN}, {"edge_types": ["Calls"]}):
+    for fields in ({"direction": pb.DIRECTION_IN}, {"edge_types": ["Calls"]}, {"descending": True}):
         async with refused(InvalidPageToken):
             await use(graph, token, **fields)
     async with refused(InvalidPageToken):
         await use(others, token)
     async with refused(InvalidPageToken):
         await graph.Traverse(pb.TraverseRequest(start_node_ids=[hub], page_token=token)).read()
-    binding = ("ListEdges", DEFAULT_TENANT_ID, hub, "out", [])
+    binding = ("ListEdges", DEFAULT_TENANT_ID, hub, "out", [], False)
     forged = [
         encode_token(binding, key)
         for key in ([1], [1, "x"], ["1", hub], [2**63, hub], [1e70, hub], [None, None], [1, 2])

@@ -43,12 +43,14 @@ class Service:
         port: Where it listens.
         environment: Its settings, but the port.
         log: Where it writes.
+        runner: A module that runs it, such as `tests.bench.bare`; by default it runs itself.
     """
 
-    def __init__(self, module: str, port: int, *, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, module: str, port: int, *, environment: Mapping[str, str], log: Path, runner: str = "") -> None:
         self.module = module
         self.port = port
         self.log = log
+        self._command = [runner, module, "serve"] if runner else [module, "serve"]
         self._environment = {**environment, f"{module.upper()}_PORT": str(port)}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -63,7 +65,7 @@ class Service:
 
     async def start(self, *, until: str = "") -> None:
         """Start it, and wait until a health service name says that it serves; by default all of it."""
-        self._process = spawn(self.module, "serve", environment=self._environment, log=self.log)
+        self._process = spawn(*self._command, environment=self._environment, log=self.log)
         await self.until_serving(until)
 
     async def until_serving(self, name: str = "", *, timeout_s: float = START_TIMEOUT_S) -> None:

@@ -172,15 +172,17 @@ async def test_a_reader_that_stands_still_does_not_keep_a_process_alive(replicas
 async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
     """Balancers look elsewhere; a caller who does not gets UNAVAILABLE, which the clients retry."""
     context = replicas.contexts[0]
+    under_way = asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
         for _ in range(8):
             yield noise(MIB)
+            under_way.set()  # asked for more: the first was sent
             await asyncio.sleep(0.1)
 
     async with AsyncContextClient(context.address, retries=0) as client:
         uploading = asyncio.create_task(client.upload_blob(slow(), name="slow"))
-        await asyncio.sleep(0.2)
+        await under_way.wait()
         context.send(signal.SIGTERM)
         await asyncio.sleep(0.2)
         with pytest.raises(Unavailable):

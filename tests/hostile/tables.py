@@ -43,6 +43,16 @@ def rows_of(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, tuple[int, st
     return found
 
 
+def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:
+    """Return the columns of a table that a statement may write, with commas between them."""
+    rows = connection.execute(
+        "SELECT attname FROM pg_attribute"
+        " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
+        (table,),
+    )
+    return sql.SQL(", ").join(sql.Identifier(name) for (name,) in rows)
+
+
 @contextmanager
 def switched_off(admin_url: str, table: str) -> Iterator[None]:
     """Take row-level security off a table for the block."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from contextgraph.context.v1 import chat_history_pb2 as history
 from contextgraph.context.v1 import working_memory_pb2 as memory
@@ -17,6 +18,7 @@ from contextgraph.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
 from tests.conftest import Urls
 from tests.hostile.calling import Client, faults
+from tests.hostile.tables import columns_of
 from tests.hostile.things import RPCS
 
 MIB = 1024 * 1024
@@ -164,12 +166,12 @@ def test_a_list_of_records_with_long_texts(client: Client, key: uuid.UUID, share
         del record.tags[tags:]
         (inserted,) = answers(client, key, "InsertWMRecord", memory.InsertWMRecordRequest(record=record))
         with psycopg.connect(shared_urls.admin, autocommit=True) as connection:
-            connection.execute(
-                "INSERT INTO context.wm_record OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record("
-                "  r, jsonb_build_object('id', gen_random_uuid(), 'seq', 1000000 + i))).*"
-                " FROM context.wm_record r, generate_series(1, %s) i WHERE r.id = %s",
-                (RECORDS // 2 - 1, inserted.record.working_memory_id),
-            )
+            copies = sql.SQL(
+                "INSERT INTO context.wm_record ({columns}) OVERRIDING SYSTEM VALUE SELECT {columns} FROM ("
+                "  SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'seq', 1000000 + i))).*"
+                "  FROM context.wm_record r, generate_series(1, %s) i WHERE r.id = %s) copy"
+            ).format(columns=columns_of(connection, "context.wm_record"))
+            connection.execute(copies, (RECORDS // 2 - 1, inserted.record.working_memory_id))
     request = memory.FetchWMRecordsByEntityRequest(entity_node_id=entity_id, page_size=RECORDS)
     assert len(paged(client, key, "FetchWMRecordsByEntity", request, "records")) == RECORDS
 

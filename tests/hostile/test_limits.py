@@ -191,6 +191,14 @@ def similar_to(c: Caller, vectors: int) -> graph.SearchSimilarRequest:
     return graph.SearchSimilarRequest(vector=[1], name=name)
 
 
+def near_records(c: Caller, vectors: int) -> memory.SearchWMRecordsRequest:
+    """Return a search that compares with so many records' vectors."""
+    app_id, embedding = f"of {new_id()}", memory.Embedding(values=[1] * 1536)
+    for _ in range(vectors):
+        c.done("InsertWMRecord", record(app_id=app_id, embedding=embedding))
+    return memory.SearchWMRecordsRequest(embedding=embedding, app_id=app_id)
+
+
 LIMITS = [
     # Documents.
     Limit(
@@ -364,6 +372,10 @@ LIMITS = [
         what="vectors to compare with", setting="similar_vectors_max", default=100_000, lowered=3,
         rpc="SearchSimilar", request=similar_to, dear=True,
     ),
+    Limit(
+        what="vectors of records to compare with", setting="search_vectors_max", default=50_000, lowered=3,
+        rpc="SearchWMRecords", request=near_records, reason="SLICE_TOO_LARGE", dear=True,
+    ),
 ]  # fmt: skip
 
 # Limits that are no field of a request, and have tests of their own below.
@@ -405,7 +417,10 @@ def many(client: Client) -> Caller:
 
 def test_every_limit_is_tried_and_has_the_default_of_the_contract():
     fields = entity_service.settings.Settings.model_fields | context_service.settings.Settings.model_fields
-    settings = {name: field.default for name, field in fields.items() if name.endswith("_max")}
+    # Those of tenants have no default; test_tenant_limits.py tries them.
+    settings = {
+        name: field.default for name, field in fields.items() if name.endswith("_max") and field.default is not None
+    }
     assert settings == DEFAULTS, "a limit without a row in LIMITS, or with another default than the contract's"
     variables = (Path(__file__).parents[2] / "deploy" / "env.example").read_text()
     assert all(f"# {name.upper()}={default}" in variables for name, default in settings.items())

@@ -16,7 +16,7 @@ from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
 from tests.hostile.calling import AnyTenant, Client
-from tests.hostile.tables import SCHEMAS, relations, switched_off
+from tests.hostile.tables import SCHEMAS, columns_of, relations, switched_off
 from tests.hostile.things import seeded
 
 OURS, OTHERS = OTHER_PRINCIPAL.tenant_id, PRINCIPAL.tenant_id
@@ -33,6 +33,7 @@ OPEN = {
 
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
+    "context.tenant_limit": ("blob_bytes_max", "1000000"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
 }
 
@@ -149,8 +150,9 @@ def check(urls: Urls, table: str) -> None:
                 )
         if granted(connection, table, "INSERT"):
             insert = sql.SQL(
-                "INSERT INTO {} OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_record(NULL::{}, %s)"
-            ).format(name, name)
+                "INSERT INTO {name} ({columns}) OVERRIDING SYSTEM VALUE"
+                " SELECT {columns} FROM jsonb_populate_record(NULL::{name}, %s)"
+            ).format(name=name, columns=columns_of(connection, table))
             try:
                 connection.execute(insert, (others_row,))
             except psycopg.errors.InsufficientPrivilege as error:

@@ -9,10 +9,12 @@ import logging
 import sys
 import tempfile
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
+from tests.soak import clouds
 from tests.soak import stack as soaked
-from tests.soak.run import Report, Soak
+from tests.soak.run import CLOUD_VICTIMS, VICTIMS, Report, Soak
 
 _SHOWN_EVERY_S = 5.0
 
@@ -22,11 +24,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make soak", description="Kill everything at random, and look for losses.")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1, help="decides what is written, and what is killed when")
+    parser.add_argument("--cloud", choices=["azure"], help="keep blobs on an emulator, and break the way to it")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--keep", type=Path, help="a new folder for logs and blobs, that stays")
     arguments = parser.parse_args()
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    report = asyncio.run(_soak(arguments.minutes * 60, arguments.seed, arguments.keep))
+    report = asyncio.run(_soak(arguments.minutes * 60, arguments.seed, arguments.keep, arguments.cloud))
     if arguments.json:
         print(json.dumps(report.as_dict(), indent=2))
     else:
@@ -36,7 +39,7 @@ def main() -> None:
     sys.exit(0 if report.ok else 1)
 
 
-async def _soak(seconds: float, seed: int, keep: Path | None) -> Report:
+async def _soak(seconds: float, seed: int, keep: Path | None, cloud_name: str | None) -> Report:
     shown_at = 0.0
 
     def show(report: Report) -> None:
@@ -48,8 +51,11 @@ async def _soak(seconds: float, seed: int, keep: Path | None) -> Report:
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=keep is None)
-        async with soaked.running(folder) as stack:
-            return await Soak(stack, seed=seed).run(seconds=seconds, on_round=show)
+        async with AsyncExitStack() as opened:
+            cloud = await opened.enter_async_context(clouds.azure(folder / "azurite")) if cloud_name else None
+            stack = await opened.enter_async_context(soaked.running(folder, cloud))
+            victims = CLOUD_VICTIMS if cloud else VICTIMS
+            return await Soak(stack, seed=seed, victims=victims).run(seconds=seconds, on_round=show)
 
 
 if __name__ == "__main__":

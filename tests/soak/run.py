@@ -34,6 +34,8 @@ VICTIMS: Sequence[Victims] = (
     ("sweep",),
     ("migration",),
 )
+# Of a run with a cloud: the way to it, and copies between it and a folder, break as well.
+CLOUD_VICTIMS: Sequence[Victims] = (*VICTIMS[:-1], ("cloud",), ("cloud", "context"), ("copy",), ("copy", "postgres"))
 
 
 @dataclass(slots=True)
@@ -147,6 +149,12 @@ class Soak:
         if "sweep" in victims:
             await self._stack.kill_a_sweep(self._random)
             self.report.kills["sweep"] += 1
+        if "cloud" in victims:
+            await self._stack.disturb_the_cloud(self._random)
+            self.report.kills["cloud"] += 1
+        if "copy" in victims:
+            await self._stack.kill_a_copy(self._random)
+            self.report.kills["copy"] += 1
         if "migration" in victims:
             self.report.faults += await self._stack.kill_a_migration(self._random)
             self.report.kills["migration"] += 1

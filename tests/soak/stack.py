@@ -24,6 +24,7 @@ from tests.faults import postgres as breakable
 from tests.faults.postgres import Postgres
 from tests.faults.processes import Service, spawn
 from tests.migrations.schema import FILES, dump
+from tests.soak.clouds import Cloud
 from tests.soak.operations import Clients
 
 # What must be true of the tables whenever nobody writes; each statement finds what is wrong.
@@ -54,12 +55,21 @@ INVARIANTS = {
 class Stack:
     """Everything, running; made by `running`."""
 
-    def __init__(self, folder: Path, postgres: Postgres, entity: Service, context: Service, clients: Clients) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        postgres: Postgres,
+        entity: Service,
+        context: Service,
+        clients: Clients,
+        cloud: Cloud | None = None,
+    ) -> None:
         self.postgres = postgres
+        self.cloud = cloud
         self.services = {"entity": entity, "context": context}
         self.clients = clients
         self._folder = folder
-        self._settings = settings_of(postgres, folder)
+        self._settings = settings_of(postgres, folder, cloud)
 
     async def kill(self, victim: str) -> None:
         """Kill one of "entity", "context" and "postgres"."""
@@ -100,6 +110,21 @@ class Stack:
         process.kill()
         process.wait()
 
+    async def disturb_the_cloud(self, random: Random) -> None:
+        """Break the way to the cloud for a while."""
+        assert self.cloud is not None
+        await self.cloud.disturb(random)
+
+    async def kill_a_copy(self, random: Random) -> None:
+        """Kill a copy between the cloud and the folder somewhere in its work."""
+        assert self.cloud is not None
+        environment = {
+            "DATABASE_URL": self.postgres.url,
+            "WORKING_MEMORY_STORAGE_PATH": str(self._blobs),
+            "UPLOAD_LEASE_S": "20",
+        }
+        await self.cloud.kill_a_copy(random, environment, self._folder / "copy.log")
+
     def errors_logged(self) -> list[str]:
         """Return what the services logged as errors: faults that no caller may have seen."""
         logs = [service.log for service in self.services.values()]
@@ -127,6 +152,11 @@ class Stack:
             for what, statement in INVARIANTS.items():
                 broken = await (await connection.execute(statement.encode())).fetchall()
                 found += [f"{what}: {row[0]}" for row in broken]
+        if self.cloud is not None:
+            report = await context_service.app.fsck(
+                self._settings, quick=False, repair=False, on_progress=lambda report: None
+            )
+            return found + [f"fsck: {problem}" for problem in report.problems]
         keys = {key for _, key in rows}
         files = {str(path.relative_to(self._blobs)) for path in self._blobs.rglob("*") if path.is_file()}
         found += [f"a file without a row: {name}" for name in files - keys]
@@ -181,19 +211,21 @@ EVERYTHING = list(
 )
 
 
-def settings_of(postgres: Postgres, folder: Path) -> Settings:
+def settings_of(postgres: Postgres, folder: Path, cloud: Cloud | None = None) -> Settings:
     """Return what a sweep of ours is told."""
+    variables = {name.lower(): value for name, value in cloud.variables.items()} if cloud else {}
     return Settings(
         database_url=postgres.url,
         working_memory_storage_path=folder / "blobs",
         blob_delete_grace_s=0,
         log_level="ERROR",
+        **variables,
     )
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[Stack]:
-    """Run everything for the block, on a Postgres that syncs what it commits."""
+async def running(folder: Path, cloud: Cloud | None = None) -> AsyncIterator[Stack]:
+    """Run everything for the block, on a Postgres that syncs what it commits; blobs in a folder, or in a cloud."""
     async with AsyncExitStack() as opened:
         postgres = await opened.enter_async_context(breakable.running(folder / "postgres"))
         entity_port, context_port = free_port(), free_port()
@@ -210,6 +242,7 @@ async def running(folder: Path) -> AsyncIterator[Stack]:
                 "BLOB_DELETE_GRACE_S": "0",
                 "SWEEP_INTERVAL_S": "0.3",
                 "UPLOAD_LEASE_S": "20",
+                **(cloud.variables if cloud else {}),
             },
             log=folder / "context.log",
         )
@@ -220,4 +253,4 @@ async def running(folder: Path) -> AsyncIterator[Stack]:
         for service in (entity, context):
             opened.push_async_callback(service.kill)
         await asyncio.gather(entity.start(), context.start())
-        yield Stack(folder, postgres, entity, context, clients)
+        yield Stack(folder, postgres, entity, context, clients, cloud)

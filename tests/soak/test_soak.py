@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.soak import stack
+from tests.emulators import azurite
+from tests.soak import clouds, stack
 from tests.soak.run import Soak
 
 VICTIMS = (  # three at a time: a start costs more than a kill
@@ -24,3 +26,24 @@ async def test_twenty_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
     assert sum(report.kills.values()) >= 20
     assert report.acknowledged > 100
+
+
+CLOUD_VICTIMS = (
+    ("cloud",),
+    ("copy", "cloud"),
+    ("copy", "context", "sweep"),
+)
+
+
+@pytest.mark.timeout(300)
+async def test_a_cloud_that_breaks_off_loses_nothing_and_leaves_nothing(tmp_path: Path):
+    """Cut, silent and busy, with kills of what uses it, and of copies to and from it; afterwards fsck is clean."""
+    if reason := azurite.missing():
+        assert os.environ.get("CI") != "true", reason
+        pytest.skip(reason)
+    async with clouds.azure(tmp_path / "azurite") as cloud, stack.running(tmp_path / "stack", cloud) as everything:
+        report = await Soak(everything, seed=1, victims=CLOUD_VICTIMS).run(seconds=120, kills_max=10)
+
+    assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
+    assert report.kills["cloud"] + report.kills["copy"] > 2
+    assert report.acknowledged > 30

@@ -323,6 +323,12 @@ class AnswerTooLarge(ResourceExhausted):
     reason = "ANSWER_TOO_LARGE"
 
 
+class SliceTooLarge(ResourceExhausted):
+    """There are too many vectors to compare with: `filters` in the metadata names what to add."""
+
+    reason = "SLICE_TOO_LARGE"
+
+
 class NodeBudgetExceeded(ResourceExhausted):
     """The walk would visit more nodes than `node_budget`."""
 

@@ -292,59 +292,6 @@ class EdgeTypeCount(NamedTuple):
     edges: int
 
 
-class RowCount(NamedTuple):
-    """What became of the rows of a kind."""
-
-    written: int = 0
-    existed: int = 0  # were there before and are as they were
-
-    def plus(self, count: graph_pb.RowCount) -> RowCount:
-        """Return the sum with that of a message."""
-        return RowCount(self.written + count.written, self.existed + count.existed)
-
-
-class ImportedGraph(NamedTuple):
-    """What `import_graph` came to."""
-
-    graph_name: str = ""
-    lines: int = 0
-    nodes: RowCount = RowCount()
-    edges: RowCount = RowCount()
-    embeddings: RowCount = RowCount()
-    envelopes: RowCount = RowCount()
-
-    def plus(self, answer: graph_pb.ImportGraphResponse) -> ImportedGraph:
-        """Return the sum with what one call came to."""
-        return ImportedGraph(
-            graph_name=answer.graph_name,
-            lines=answer.lines,
-            nodes=self.nodes.plus(answer.nodes),
-            edges=self.edges.plus(answer.edges),
-            embeddings=self.embeddings.plus(answer.embeddings),
-            envelopes=self.envelopes.plus(answer.envelopes),
-        )
-
-
-class ExportedGraph(NamedTuple):
-    """What `export_graph` wrote."""
-
-    size_bytes: int = 0
-    nodes: int = 0
-    edges: int = 0
-    embeddings: int = 0
-    envelopes: int = 0
-
-    def plus(self, page: graph_pb.ExportGraphResponse) -> ExportedGraph:
-        """Return the sum with what one message brought."""
-        return ExportedGraph(
-            size_bytes=self.size_bytes + len(page.lines),
-            nodes=self.nodes + page.nodes,
-            edges=self.edges + page.edges,
-            embeddings=self.embeddings + page.embeddings,
-            envelopes=self.envelopes + page.envelopes,
-        )
-
-
 class AppendedEnvelope(NamedTuple):
     """What `append_progress` wrote."""
 
@@ -623,6 +570,33 @@ class DownloadUrl(_Value):
     def from_proto(cls, response: memory_pb.CreateDownloadUrlResponse) -> DownloadUrl:
         """Return the value of a message."""
         return cls(url=response.url, expires_at=_time(response.expires_at), record=Record.from_proto(response.record))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchHit(_Value):
+    """A record that was found, and why."""
+
+    record: Record
+    score: float  # what the hits are ordered by: a rank, a cosine, or a sum of reciprocal ranks
+    text_place: int = 0  # among what was found by text, from 1; 0: not found by it
+    text_score: float = 0.0
+    vector_place: int = 0
+    similarity: float = 0.0  # cosine, -1 to 1
+
+    def __str__(self) -> str:
+        return f"{self.score:.3f} {self.record}"
+
+    @classmethod
+    def from_proto(cls, hit: memory_pb.SearchHit) -> SearchHit:
+        """Return the value of a message."""
+        return cls(
+            record=Record.from_proto(hit.record),
+            score=hit.score,
+            text_place=hit.text_place,
+            text_score=hit.text_score,
+            vector_place=hit.vector_place,
+            similarity=hit.similarity,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -1024,6 +998,43 @@ class NodeTrial:
             evaluations=tuple(map(Evaluation.from_proto, trial.evaluations)),
             evaluations_left_out=trial.evaluations_left_out,
             duration_us=trial.duration_us,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistoryEvent(_Value):
+    """Something that happened to an entity."""
+
+    kind: str  # "node_created", "status", "record_purged", ...: the proto has all of them, with their documents
+    time: datetime
+    node_id: str  # the entity
+    principal: str = ""  # whom the key of the call stood for, where that is kept
+    edge_id: str = ""
+    working_memory_id: str = ""
+    request_id: str = ""
+    document_json: str = "{}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return what is known of it."""
+        document: dict[str, Any] = _parsed(self.document_json) or {}
+        return document
+
+    def __str__(self) -> str:
+        return f"{self.time.isoformat()} {self.kind}"
+
+    @classmethod
+    def from_proto(cls, event: history_pb.HistoryEvent) -> HistoryEvent:
+        """Return the value of a message."""
+        return cls(
+            kind=history_pb.HistoryEventKind.Name(event.kind).removeprefix("HISTORY_EVENT_KIND_").lower(),
+            time=_time(event.time),
+            node_id=event.node_id,
+            principal=event.principal,
+            edge_id=event.edge_id,
+            working_memory_id=event.working_memory_id,
+            request_id=event.request_id,
+            document_json=event.document_json,
         )
 
 

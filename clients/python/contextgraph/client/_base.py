@@ -35,6 +35,9 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     # A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # Of a name with several addresses (replicas behind a headless service) each gets its share of the calls, and a
+    # replica that stops none. By default grpc stays with the first.
+    ("grpc.lb_policy_name", "round_robin"),
     # While a channel waits to connect again, calls fail at once. The default of 1 s would outlast our retries.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 5_000),

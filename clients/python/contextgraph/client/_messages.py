@@ -26,6 +26,7 @@ from contextgraph.values import BlobEntry, Node, Record
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
 OnExisting = Literal["fail", "skip"]
+SearchMode = Literal["", "text", "vector", "fused"]
 
 # Names a blob: by a record, by a record's id, or by the blob's key.
 BlobName = Id | Record | BlobEntry
@@ -38,6 +39,12 @@ DIRECTIONS: dict[str, graph_pb.Direction] = {
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {
     "fail": graph_pb.ON_EXISTING_FAIL,
     "skip": graph_pb.ON_EXISTING_SKIP,
+}
+SEARCH_MODES: dict[str, memory_pb.SearchMode] = {
+    "": memory_pb.SEARCH_MODE_UNSPECIFIED,
+    "text": memory_pb.SEARCH_MODE_TEXT,
+    "vector": memory_pb.SEARCH_MODE_VECTOR,
+    "fused": memory_pb.SEARCH_MODE_FUSED,
 }
 
 ENVELOPE_TYPES: dict[str, graph_pb.EnvelopeType] = {

@@ -29,6 +29,7 @@ from contextgraph.client._messages import (
     OnExisting,
     RecordChanges,
     RecordFields,
+    SearchMode,
 )
 from contextgraph.client._tracing import ClientSpan
 from contextgraph.client._transfer import (
@@ -38,7 +39,6 @@ from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
     Parts,
-    Segments,
     Source,
     Tally,
     check_download,
@@ -70,9 +70,8 @@ from contextgraph.values import (
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
-    ExportedGraph,
     GraphCount,
-    ImportedGraph,
+    HistoryEvent,
     ManifestEntity,
     NamedNode,
     Node,
@@ -82,6 +81,7 @@ from contextgraph.values import (
     QueryAnswer,
     Record,
     RecordAction,
+    SearchHit,
     SimilarNode,
     TraversedNode,
     Upload,
@@ -938,105 +938,6 @@ class AsyncEntityClient(_AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def import_graph(
-        self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
-    ) -> ImportedGraph:
-        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
-
-        What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
-        segments of some MiB; one that failed with `Unavailable` is sent again by itself.
-
-        Args:
-            source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
-            graph_name: Where the rows go. Empty: the graph that the first line names, else "default".
-            on_progress: Called with the bytes that are written and, where known, all bytes.
-
-        Raises:
-            InvalidArgument: a line is malformed: the violation names it.
-            NodeNotFound: a line names a node that no line before it wrote.
-            OSError: the source cannot be read.
-        """
-        opened = await io.source_of(source)
-        done, sent_bytes = ImportedGraph(graph_name=graph_name), 0
-        segments = _segments(opened)
-        async with aclosing(segments):
-            async for segment in segments:
-                done = done.plus(await self._import_segment(done, segment))
-                sent_bytes += sum(map(len, segment))
-                if on_progress is not None:
-                    on_progress(sent_bytes, opened.size_bytes)
-        return done
-
-    async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
-        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
-
-        async def attempt() -> graph_pb.ImportGraphResponse:
-            outgoing = _import_messages(header, segment)
-            async with aclosing(outgoing):
-                with ClientSpan("ImportGraph", self._metadata) as span:
-                    answer: graph_pb.ImportGraphResponse = await self._connection.upload(
-                        "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
-                    )
-            return answer
-
-        return await self._repeated(self._attempts(None), attempt)
-
-    async def export_graph(
-        self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
-    ) -> ExportedGraph:
-        """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
-
-        The file appears under its name when it is complete. An export that broke off goes on where it was.
-
-        Args:
-            path: Where to; what is there is replaced.
-            graph_name: Empty: "default".
-            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
-        done = ExportedGraph()
-        async with io.Target(path) as target:
-            pages = self.export_graph_pages(graph_name)
-            async with aclosing(pages):
-                async for page in pages:
-                    await target.write(page.lines)
-                    done = done.plus(page)
-                    if on_progress is not None:
-                        on_progress(done.size_bytes, None)
-            await target.commit()
-        return done
-
-    async def export_graph_pages(
-        self, graph_name: str = "", *, resume_token: str = ""
-    ) -> AsyncGenerator[graph_pb.ExportGraphResponse, None]:
-        """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
-
-        A stream that breaks is opened again behind the last message. `resume_token`, of such a message, goes on with
-        an export that somebody else began.
-
-        Raises:
-            InvalidPageToken: the token is malformed or of another graph.
-        """
-        request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
-        attempts = self._attempts(None)
-        while True:
-            pages = self.stream("ExportGraph", request, may_repeat=False)
-            try:
-                async with aclosing(pages):
-                    async for page in pages:
-                        request.resume_token = page.resume_token
-                        attempts = self._attempts(None)
-                        yield page
-            except Unavailable as error:
-                delay_s = attempts.delay_s(error)
-                if delay_s is None:
-                    raise
-            else:
-                return
-            await io.sleep(delay_s)
-
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Return one edge.
 
@@ -1126,6 +1027,7 @@ class AsyncEntityClient(_AsyncClient):
         *,
         direction: Direction = "out",
         edge_types: Iterable[str] = (),
+        descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
     ) -> AsyncGenerator[Edge, None]:
@@ -1135,6 +1037,7 @@ class AsyncEntityClient(_AsyncClient):
             node_id: Which.
             direction: Seen from the node.
             edge_types: Empty: all.
+            descending: The newest first.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
 
@@ -1145,6 +1048,7 @@ class AsyncEntityClient(_AsyncClient):
             node_id=messages.to_id(node_id),
             direction=messages.choice("direction", direction, messages.DIRECTIONS),
             edge_types=messages.texts("edge_types", edge_types),
+            descending=descending,
             page_size=page_size,
         )
         while True:
@@ -1517,6 +1421,64 @@ class AsyncContextClient(_AsyncClient):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def search_wm_records(
+        self,
+        text: str = "",
+        *,
+        embedding: Sequence[float] | None = None,
+        embedding_model: str = "",
+        mode: SearchMode = "",
+        entity_node_ids: Iterable[Id] = (),
+        memory_types: Iterable[str] = (),
+        graph_name: str = "",
+        agent_bundle_id: str = "",
+        app_id: str = "",
+        where: Mapping[str, Any] | None = None,
+        include_archived: bool = False,
+        limit: int = 0,
+        with_content: bool = False,
+        timeout_s: float | None = None,
+    ) -> list[SearchHit]:
+        """Find records of all entities by their words, by a vector, or by both; the best first.
+
+        Args:
+            text: Words in name, description and inline content, all of which a record must have; "or", quotes and
+                minus as in a web search. Names are also found by the beginnings of their words.
+            embedding: 1,536 values, of the same model as the records'.
+            embedding_model: Compare only with embeddings of this model. Empty: with all.
+            mode: "text", "vector" or "fused". Empty: by what is given.
+            entity_node_ids: Records of one of these.
+            memory_types: One of these.
+            graph_name: Empty: all; so are the next two. Unlike in other methods, the client's `app_id` filters nothing.
+            agent_bundle_id: Of this bundle.
+            app_id: Of this app.
+            where: A condition tree, as of `query_wm_records`.
+            include_archived: Archived and expired records too.
+            limit: Records; 0: 10, at most 100.
+            with_content: Return inline contents too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: the vector has another dimension, or the condition is none.
+            SliceTooLarge: there are more than 50,000 vectors to compare with; add a filter.
+        """
+        request = memory_pb.SearchWMRecordsRequest(
+            text=text,
+            embedding=None if embedding is None else memory_pb.Embedding(values=embedding, model=embedding_model),
+            mode=messages.choice("mode", mode, messages.SEARCH_MODES),
+            entity_node_ids=messages.ids("entity_node_ids", entity_node_ids),
+            memory_types=messages.texts("memory_types", memory_types),
+            graph_name=graph_name,
+            agent_bundle_id=agent_bundle_id,
+            app_id=app_id,
+            where_json=messages.to_object("where_json", where),
+            include_archived=include_archived,
+            limit=limit,
+            with_content=with_content,
+        )
+        response: memory_pb.SearchWMRecordsResponse = await self.call("SearchWMRecords", request, timeout_s=timeout_s)
+        return [SearchHit.from_proto(hit) for hit in response.hits]
 
     async def query_wm_records(
         self,
@@ -2155,6 +2117,35 @@ class AsyncContextClient(_AsyncClient):
                 return
             request.page_token = page.next_page_token
 
+    async def fetch_entity_history(
+        self, node_id: Id, *, descending: bool = False, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[HistoryEvent, None]:
+        """Yield all that happened to an entity, by time, following the pages.
+
+        Its node, its timeline, its edges, and the logs of its records, those of purged ones too.
+
+        Args:
+            node_id: The entity.
+            descending: The newest first.
+            page_size: Events of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such node, and never was a record of it.
+        """
+        request = history_pb.FetchEntityHistoryRequest(
+            node_id=messages.to_id(node_id), descending=descending, page_size=page_size
+        )
+        while True:
+            page: history_pb.FetchEntityHistoryResponse = await self.call(
+                "FetchEntityHistory", request, timeout_s=timeout_s
+            )
+            for event in page.events:
+                yield HistoryEvent.from_proto(event)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
     async def register_mapping(
         self,
         mapping_name: str,
@@ -2390,31 +2381,6 @@ async def _checked(
             tally.add(answer.chunk)
             yield answer.chunk
     check_download(record, tally, expected_bytes=size_bytes)
-
-
-async def _segments(source: Source) -> AsyncGenerator[list[bytes], None]:
-    """Yield what an import sends in one call: whole lines, one segment at least."""
-    segments = Segments()
-    pieces = source.open()
-    sent = False
-    async with aclosing(pieces):
-        async for piece in pieces:
-            for segment in segments.feed(piece):
-                sent = True
-                yield segment
-    for segment in segments.rest():
-        sent = True
-        yield segment
-    if not sent:
-        yield []
-
-
-async def _import_messages(
-    header: graph_pb.ImportHeader, segment: list[bytes]
-) -> AsyncGenerator[graph_pb.ImportGraphRequest, None]:
-    yield graph_pb.ImportGraphRequest(header=header)
-    for chunk in segment:
-        yield graph_pb.ImportGraphRequest(lines=chunk)
 
 
 async def _upload_messages(

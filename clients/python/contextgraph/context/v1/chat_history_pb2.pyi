@@ -19,12 +19,41 @@ class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SKIP_REASON_EMPTY: _ClassVar[SkipReason]
     SKIP_REASON_ROLE_UNKNOWN: _ClassVar[SkipReason]
     SKIP_REASON_FAILED: _ClassVar[SkipReason]
+
+class HistoryEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    HISTORY_EVENT_KIND_UNSPECIFIED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_NODE_CREATED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_NODE_CHANGED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_IO_SET: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_STATUS: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_PROGRESS: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_EDGE_CREATED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_CREATED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_UPDATED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_ARCHIVED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_RESTORED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_MOVED: _ClassVar[HistoryEventKind]
+    HISTORY_EVENT_KIND_RECORD_PURGED: _ClassVar[HistoryEventKind]
 SKIP_REASON_UNSPECIFIED: SkipReason
 SKIP_REASON_FILTERED: SkipReason
 SKIP_REASON_UNMATCHED: SkipReason
 SKIP_REASON_EMPTY: SkipReason
 SKIP_REASON_ROLE_UNKNOWN: SkipReason
 SKIP_REASON_FAILED: SkipReason
+HISTORY_EVENT_KIND_UNSPECIFIED: HistoryEventKind
+HISTORY_EVENT_KIND_NODE_CREATED: HistoryEventKind
+HISTORY_EVENT_KIND_NODE_CHANGED: HistoryEventKind
+HISTORY_EVENT_KIND_IO_SET: HistoryEventKind
+HISTORY_EVENT_KIND_STATUS: HistoryEventKind
+HISTORY_EVENT_KIND_PROGRESS: HistoryEventKind
+HISTORY_EVENT_KIND_EDGE_CREATED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_CREATED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_UPDATED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_ARCHIVED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_RESTORED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_MOVED: HistoryEventKind
+HISTORY_EVENT_KIND_RECORD_PURGED: HistoryEventKind
 
 class GetChatHistoryRequest(_message.Message):
     __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict")
@@ -392,3 +421,43 @@ class Evaluation(_message.Message):
     error: str
     duration_us: int
     def __init__(self, rule: _Optional[str] = ..., element: _Optional[int] = ..., value_json: _Optional[str] = ..., value_left_out: _Optional[bool] = ..., error: _Optional[str] = ..., duration_us: _Optional[int] = ...) -> None: ...
+
+class FetchEntityHistoryRequest(_message.Message):
+    __slots__ = ("node_id", "descending", "page_size", "page_token")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    DESCENDING_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    descending: bool
+    page_size: int
+    page_token: str
+    def __init__(self, node_id: _Optional[str] = ..., descending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class FetchEntityHistoryResponse(_message.Message):
+    __slots__ = ("events", "next_page_token")
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    events: _containers.RepeatedCompositeFieldContainer[HistoryEvent]
+    next_page_token: str
+    def __init__(self, events: _Optional[_Iterable[_Union[HistoryEvent, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class HistoryEvent(_message.Message):
+    __slots__ = ("kind", "time", "principal", "node_id", "edge_id", "working_memory_id", "request_id", "document_json")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENT_JSON_FIELD_NUMBER: _ClassVar[int]
+    kind: HistoryEventKind
+    time: _timestamp_pb2.Timestamp
+    principal: str
+    node_id: str
+    edge_id: str
+    working_memory_id: str
+    request_id: str
+    document_json: str
+    def __init__(self, kind: _Optional[_Union[HistoryEventKind, str]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., principal: _Optional[str] = ..., node_id: _Optional[str] = ..., edge_id: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., request_id: _Optional[str] = ..., document_json: _Optional[str] = ...) -> None: ...

@@ -50,6 +50,11 @@ class ChatHistoryStub:
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.FromString,
                 _registered_method=True)
+        self.FetchEntityHistory = channel.unary_unary(
+                '/contextgraph.context.v1.ChatHistory/FetchEntityHistory',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryResponse.FromString,
+                _registered_method=True)
         self.RegisterMapping = channel.unary_unary(
                 '/contextgraph.context.v1.ChatHistory/RegisterMapping',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.RegisterMappingRequest.SerializeToString,
@@ -111,6 +116,20 @@ class ChatHistoryServicer:
 
         Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND, MAPPING_BROKEN, INVALID_PAGE_TOKEN, LIMIT_EXCEEDED (`data_paths`),
         ANSWER_TOO_LARGE (one node, with its messages or its values), COST_EXCEEDED, NODE_BUDGET_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FetchEntityHistory(self, request, context):
+        """Answers all that happened to an entity, by time: its node, its status and the rest of its timeline, its edges in both
+        directions, and the logs of its working memory records, those of purged records too.
+
+        Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted
+        is gone from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there
+        ever was a record of it.
+
+        Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -187,6 +206,11 @@ def add_ChatHistoryServicer_to_server(servicer, server):
                     servicer.AssembleContext,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.SerializeToString,
+            ),
+            'FetchEntityHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.FetchEntityHistory,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryResponse.SerializeToString,
             ),
             'RegisterMapping': grpc.unary_unary_rpc_method_handler(
                     servicer.RegisterMapping,
@@ -296,6 +320,33 @@ class ChatHistory:
             '/contextgraph.context.v1.ChatHistory/AssembleContext',
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_chat__history__pb2.AssembleContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FetchEntityHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.ChatHistory/FetchEntityHistory',
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_chat__history__pb2.FetchEntityHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

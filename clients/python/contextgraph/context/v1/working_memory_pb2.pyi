@@ -25,6 +25,13 @@ class IndexState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     INDEX_STATE_INDEXED: _ClassVar[IndexState]
     INDEX_STATE_FAILED: _ClassVar[IndexState]
 
+class SearchMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_MODE_UNSPECIFIED: _ClassVar[SearchMode]
+    SEARCH_MODE_TEXT: _ClassVar[SearchMode]
+    SEARCH_MODE_VECTOR: _ClassVar[SearchMode]
+    SEARCH_MODE_FUSED: _ClassVar[SearchMode]
+
 class RecordActionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     RECORD_ACTION_KIND_UNSPECIFIED: _ClassVar[RecordActionKind]
@@ -42,6 +49,10 @@ INDEX_STATE_NONE: IndexState
 INDEX_STATE_PENDING: IndexState
 INDEX_STATE_INDEXED: IndexState
 INDEX_STATE_FAILED: IndexState
+SEARCH_MODE_UNSPECIFIED: SearchMode
+SEARCH_MODE_TEXT: SearchMode
+SEARCH_MODE_VECTOR: SearchMode
+SEARCH_MODE_FUSED: SearchMode
 RECORD_ACTION_KIND_UNSPECIFIED: RecordActionKind
 RECORD_ACTION_KIND_CREATED: RecordActionKind
 RECORD_ACTION_KIND_UPDATED: RecordActionKind
@@ -313,6 +324,56 @@ class ManifestGroup(_message.Message):
     size_bytes: int
     records: _containers.RepeatedCompositeFieldContainer[WMRecord]
     def __init__(self, memory_type: _Optional[str] = ..., record_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ...) -> None: ...
+
+class SearchWMRecordsRequest(_message.Message):
+    __slots__ = ("text", "embedding", "mode", "entity_node_ids", "memory_types", "graph_name", "agent_bundle_id", "app_id", "where_json", "include_archived", "limit", "with_content")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_TYPES_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    WHERE_JSON_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    WITH_CONTENT_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    embedding: Embedding
+    mode: SearchMode
+    entity_node_ids: _containers.RepeatedScalarFieldContainer[str]
+    memory_types: _containers.RepeatedScalarFieldContainer[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    where_json: str
+    include_archived: bool
+    limit: int
+    with_content: bool
+    def __init__(self, text: _Optional[str] = ..., embedding: _Optional[_Union[Embedding, _Mapping]] = ..., mode: _Optional[_Union[SearchMode, str]] = ..., entity_node_ids: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., graph_name: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., app_id: _Optional[str] = ..., where_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., limit: _Optional[int] = ..., with_content: _Optional[bool] = ...) -> None: ...
+
+class SearchWMRecordsResponse(_message.Message):
+    __slots__ = ("hits",)
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[SearchHit]
+    def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ...) -> None: ...
+
+class SearchHit(_message.Message):
+    __slots__ = ("record", "score", "text_place", "text_score", "vector_place", "similarity")
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_PLACE_FIELD_NUMBER: _ClassVar[int]
+    TEXT_SCORE_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_PLACE_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    record: WMRecord
+    score: float
+    text_place: int
+    text_score: float
+    vector_place: int
+    similarity: float
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., score: _Optional[float] = ..., text_place: _Optional[int] = ..., text_score: _Optional[float] = ..., vector_place: _Optional[int] = ..., similarity: _Optional[float] = ...) -> None: ...
 
 class QueryWMRecordsRequest(_message.Message):
     __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived")

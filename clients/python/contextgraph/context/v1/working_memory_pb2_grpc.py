@@ -31,7 +31,8 @@ class WorkingMemoryStub:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     def __init__(self, channel):
@@ -64,6 +65,11 @@ class WorkingMemoryStub:
                 '/contextgraph.context.v1.WorkingMemory/FetchWMManifest',
                 request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
+                _registered_method=True)
+        self.SearchWMRecords = channel.unary_unary(
+                '/contextgraph.context.v1.WorkingMemory/SearchWMRecords',
+                request_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.FromString,
                 _registered_method=True)
         self.QueryWMRecords = channel.unary_unary(
                 '/contextgraph.context.v1.WorkingMemory/QueryWMRecords',
@@ -143,7 +149,8 @@ class WorkingMemoryServicer:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     def InsertWMRecord(self, request, context):
@@ -193,6 +200,28 @@ class WorkingMemoryServicer:
 
         Reasons: INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
         has records of more than 1,000 memory types), UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchWMRecords(self, request, context):
+        """Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
+
+        TEXT looks into name, description and inline content (its texts and numbers; of more than 50,000 characters the first 50,000). A record
+        must have all words of `text`, in any form of English; "or" between words, "quotes" around a phrase and -minus before a word mean what
+        they mean in a web search. Names are also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a
+        name. Of more than 5,000 records that match, the newest 5,000 are ranked. What was written is found at once.
+
+        VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
+        50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help.
+
+        FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
+
+        An answer ends at `limit` records or 2 MiB.
+
+        Reasons: INVALID_ARGUMENT (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `where_json`
+        the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -261,7 +290,7 @@ class WorkingMemoryServicer:
         end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
         stream is the end of the file.
 
-        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE,
+        Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
         RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), UNAVAILABLE (metadata
         `dependency`), STORAGE_FULL.
         """
@@ -290,7 +319,7 @@ class WorkingMemoryServicer:
         are sent at once one wins.
 
         Reasons: UPLOAD_NOT_FOUND, UPLOAD_PART_EXISTS (ALREADY_EXISTS: the upload is past this offset; metadata `offset_bytes` is where the next
-        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (size or number of parts), SIZE_MISMATCH
+        part begins), UPLOAD_GAP (OUT_OF_RANGE: it is not there yet; the same metadata), LIMIT_EXCEEDED (also size or number of parts), SIZE_MISMATCH
         (more than StartUpload declared), BLOB_TOO_LARGE, UPLOAD_EXPIRED, UNAVAILABLE, STORAGE_FULL. None of them ends the upload.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -312,7 +341,7 @@ class WorkingMemoryServicer:
         has 60 s). In the record's log the upload's id stands as request id.
 
         Reasons: UPLOAD_NOT_FOUND, SIZE_MISMATCH and CHECKSUM_MISMATCH (what is there is not what was declared; after the first, parts may
-        be added), RECORD_EXISTS, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
+        be added), RECORD_EXISTS, LIMIT_EXCEEDED, ABORTED (a part was added meanwhile), BLOB_CORRUPTED (a part), UPLOAD_EXPIRED, PROVIDER_NOT_CONFIGURED,
         UNAVAILABLE, STORAGE_FULL.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -396,6 +425,11 @@ def add_WorkingMemoryServicer_to_server(servicer, server):
                     servicer.FetchWMManifest,
                     request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.FromString,
                     response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.SerializeToString,
+            ),
+            'SearchWMRecords': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchWMRecords,
+                    request_deserializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.FromString,
+                    response_serializer=contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.SerializeToString,
             ),
             'QueryWMRecords': grpc.unary_unary_rpc_method_handler(
                     servicer.QueryWMRecords,
@@ -481,7 +515,8 @@ class WorkingMemory:
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
     NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
-    time. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
+    `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
     """
 
     @staticmethod
@@ -609,6 +644,33 @@ class WorkingMemory:
             '/contextgraph.context.v1.WorkingMemory/FetchWMManifest',
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestRequest.SerializeToString,
             contextgraph_dot_context_dot_v1_dot_working__memory__pb2.FetchWMManifestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchWMRecords(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextgraph.context.v1.WorkingMemory/SearchWMRecords',
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsRequest.SerializeToString,
+            contextgraph_dot_context_dot_v1_dot_working__memory__pb2.SearchWMRecordsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,180 @@
+"""How much a tenant may store: the settings for all, values of its own for some.
+
+What a tenant has is counted in the transaction that changes it (triggers, over several rows a tenant), so a look at it
+costs the same however much it is, and makes nobody wait. The look comes before the write, so what is written at the
+same moment may pass a limit together: by one record, or one upload, of each of those calls.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import namedtuple_row
+
+from context_service.blobs.storage import check_blob_size
+from contextgraph.errors import LimitExceeded
+from service_runtime.documents import check_size
+from service_runtime.postgres import Tenant, Transaction
+
+CACHED_S = 5.0  # how long a process goes on with the limits of a tenant that it has read
+_CACHED_MAX = 10_000
+
+_OWN_LIMITS = """
+SELECT blob_bytes_max, content_bytes_max, bytes_max, records_max FROM context.tenant_limit WHERE tenant_id = %s
+"""
+
+_USAGE = """
+SELECT coalesce(sum(records), 0)::bigint AS records, coalesce(sum(size_bytes), 0)::bigint AS size_bytes
+FROM context.tenant_usage WHERE tenant_id = %s
+"""
+
+# `changed` says which of the values are new ones; the others stay.
+_SET_LIMITS = """
+INSERT INTO context.tenant_limit AS l (tenant_id, blob_bytes_max, content_bytes_max, bytes_max, records_max)
+SELECT id, %(blob_bytes_max)s, %(content_bytes_max)s, %(bytes_max)s, %(records_max)s
+FROM access.tenant WHERE name = %(name)s
+ON CONFLICT (tenant_id) DO UPDATE SET
+    blob_bytes_max = CASE WHEN 'blob_bytes_max' = ANY (%(changed)s) THEN excluded.blob_bytes_max
+        ELSE l.blob_bytes_max END,
+    content_bytes_max = CASE WHEN 'content_bytes_max' = ANY (%(changed)s) THEN excluded.content_bytes_max
+        ELSE l.content_bytes_max END,
+    bytes_max = CASE WHEN 'bytes_max' = ANY (%(changed)s) THEN excluded.bytes_max ELSE l.bytes_max END,
+    records_max = CASE WHEN 'records_max' = ANY (%(changed)s) THEN excluded.records_max ELSE l.records_max END
+"""
+
+_LIST_LIMITS = """
+SELECT t.name AS tenant, l.records_max, coalesce(u.records, 0) AS records, l.bytes_max,
+    coalesce(u.size_bytes, 0) AS size_bytes, l.blob_bytes_max, l.content_bytes_max
+FROM access.tenant t
+LEFT JOIN context.tenant_limit l ON l.tenant_id = t.id
+LEFT JOIN (
+    SELECT tenant_id, sum(records)::bigint AS records, sum(size_bytes)::bigint AS size_bytes
+    FROM context.tenant_usage GROUP BY tenant_id
+) u ON u.tenant_id = t.id
+WHERE %(name)s::text IS NULL OR t.name = %(name)s
+ORDER BY t.id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantLimits:
+    """What one tenant may store."""
+
+    blob_bytes_max: int  # of one blob
+    content_bytes_max: int  # of one inline content
+    bytes_max: int | None  # of all contents and unfinished uploads; None: any number
+    records_max: int | None  # archived ones too; None: any number
+
+    def check_content(self, field: str, content_json: str) -> None:
+        """Refuse an inline content that is too large.
+
+        Raises:
+            LimitExceeded: it is.
+        """
+        check_size(field, content_json, size_bytes_max=self.content_bytes_max)
+
+    def check_blob(self, size_bytes: int) -> None:
+        """Refuse a blob that is too large, or will be.
+
+        Raises:
+            BlobTooLarge: it is.
+        """
+        check_blob_size(size_bytes, size_bytes_max=self.blob_bytes_max)
+
+    async def check_room(self, door: Tenant | Transaction, *, records: int, size_bytes: int) -> None:
+        """Refuse what the tenant has no room for.
+
+        Args:
+            door: The tenant's; in a transaction, what it did so far counts.
+            records: That are to come.
+            size_bytes: That are to come.
+
+        Raises:
+            LimitExceeded: it has not that much left.
+        """
+        if self.records_max is None and self.bytes_max is None:
+            return
+        (used,) = await door.query(_USAGE, (door.tenant_id,))
+        for limit, limit_max, has, more in (
+            ("tenant_records", self.records_max, used.records, records),
+            ("tenant_bytes", self.bytes_max, used.size_bytes, size_bytes),
+        ):
+            if limit_max is not None and more > 0 and has + more > limit_max:
+                what = limit.removeprefix("tenant_")
+                raise LimitExceeded(
+                    f"the tenant has {has} {what} and may have {limit_max}; purge some, or ask for more",
+                    limit=limit,
+                    limit_max=limit_max,
+                    value=has + more,
+                )
+
+
+class Limits:
+    """The limits of all tenants.
+
+    Args:
+        defaults: Of a tenant that has none of its own.
+    """
+
+    def __init__(self, defaults: TenantLimits) -> None:
+        self._defaults = defaults
+        self._cached: dict[UUID, tuple[float, TenantLimits]] = {}
+
+    async def of(self, tenant: Tenant) -> TenantLimits:
+        """Return the limits of a tenant, as they were up to `CACHED_S` ago."""
+        until, limits = self._cached.get(tenant.tenant_id, (0.0, self._defaults))
+        now = time.monotonic()
+        if now < until:
+            return limits
+        own = {}
+        for row in await tenant.query(_OWN_LIMITS, (tenant.tenant_id,)):
+            own = {name: value for name, value in row._asdict().items() if value is not None}
+        limits = dataclasses.replace(self._defaults, **own)
+        # Other parts are made for contents of the setting's size.
+        content_bytes_max = min(limits.content_bytes_max, self._defaults.content_bytes_max)
+        limits = dataclasses.replace(limits, content_bytes_max=content_bytes_max)
+        if len(self._cached) >= _CACHED_MAX:
+            self._cached.clear()
+        self._cached[tenant.tenant_id] = (now + CACHED_S, limits)
+        return limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedLimits:
+    """What a tenant may and does store, as an operator sees it. None: what the settings say."""
+
+    tenant: str
+    records_max: int | None
+    records: int
+    bytes_max: int | None
+    size_bytes: int
+    blob_bytes_max: int | None
+    content_bytes_max: int | None
+
+
+class LimitAdministration:
+    """What an operator does with limits, as the owner of the tables.
+
+    Args:
+        admin_url: URL of that role.
+    """
+
+    def __init__(self, admin_url: str) -> None:
+        self._admin_url = admin_url
+
+    def change(self, tenant: str, values: Mapping[str, int | None]) -> None:
+        """Set limits of a tenant by their names; None gives it the setting's again, and those not named stay."""
+        names = ("blob_bytes_max", "content_bytes_max", "bytes_max", "records_max")
+        parameters = {**dict.fromkeys(names), **values, "name": tenant, "changed": list(values)}
+        with psycopg.connect(self._admin_url) as connection:
+            connection.execute(_SET_LIMITS, parameters)
+
+    def show(self, tenant: str | None) -> list[ListedLimits]:
+        """Return limits and usage of a tenant, or of all."""
+        with psycopg.connect(self._admin_url, row_factory=namedtuple_row) as connection:
+            return [ListedLimits(**row._asdict()) for row in connection.execute(_LIST_LIMITS, {"name": tenant})]

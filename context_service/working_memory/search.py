@@ -1,0 +1,366 @@
+"""Search: records by their words, by the direction of a vector, or by both.
+
+Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice: exact, and refused
+where the slice is too large. Both answer ids in order; two orders are fused by reciprocal ranks; the records are read
+last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding
+from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
+from context_service.working_memory.records import Record, record_of
+from contextgraph.errors import InvalidArgument, LimitExceeded, SliceTooLarge
+from service_runtime.auth import Principal
+from service_runtime.conditions import Bindings, condition_sql
+from service_runtime.documents import check_text
+from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.postgres import Database, Tenant
+from service_runtime.vectors import check_vector
+
+LIMIT_DEFAULT = 10
+LIMIT_MAX = 100
+TEXT_CHARS_MAX = 1000
+ENTITIES_MAX = 1000
+RANKED_MAX = 5_000  # records that have the words
+CANDIDATES = 100  # of each order that is fused
+
+# Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
+# SIGIR 2009: the sum over the orders of 1 / (k + place), with k = 60.
+FUSION_K = 60
+
+SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app_id"
+
+_PREFIX_CHARS_MIN = 3  # a shorter beginning is that of too many words
+_PREFIX_WORDS_MAX = 10
+_WORD = re.compile(r"[^\W_]+")
+# Signs of a query that means more than its words.
+_OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
+
+_SCOPE = """(
+    (%(entity_node_ids)s::uuid[] = '{{}}' OR {row}.entity_node_id = ANY (%(entity_node_ids)s::uuid[]))
+    AND (%(memory_types)s::text[] = '{{}}' OR {row}.memory_type = ANY (%(memory_types)s::text[]))
+    AND (%(graph_name)s = '' OR {row}.graph_name = %(graph_name)s)
+    AND (%(agent_bundle_id)s = '' OR {row}.agent_bundle_id = %(agent_bundle_id)s)
+    AND (%(app_id)s = '' OR {row}.app_id = %(app_id)s)
+)"""
+
+# What is asked, known when the statement is planned. Null without a word that counts: joined with the tenant's, a query
+# without words would be all records.
+_WORDS = "nullif(websearch_to_tsquery('pg_catalog.english', %(text)s), ''::tsquery)"
+_NAMES = "nullif(to_tsquery('pg_catalog.simple', %(names)s), ''::tsquery)"
+_TENANT = "quote_literal('tenant ' || %(tenant_id)s::uuid)::tsquery"
+
+# The tenant is one of the words, so the index scan does not meet what other tenants have of them. Of too many matches
+# the newest are ranked, because a rank reads all the words of its record.
+_BY_TEXT = f"""
+WITH matched AS MATERIALIZED (
+    SELECT r.id, r.search, r.name_search
+    FROM context.wm_record_of_tenant r
+    WHERE r.tenant_id = %(tenant_id)s
+        AND (r.search @@ ({_TENANT} && {_WORDS}) OR r.name_search @@ ({_TENANT} && {_NAMES}))
+        AND (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
+    ORDER BY r.created_at DESC, r.seq DESC
+    LIMIT %(ranked_max)s
+)
+SELECT m.id,
+    coalesce(ts_rank(m.search, {_WORDS}, 1), 0) + CASE WHEN m.name_search @@ {_NAMES} THEN 1 ELSE 0 END AS score
+FROM matched m
+ORDER BY score DESC, m.id DESC
+LIMIT %(limit)s
+"""  # noqa: S608
+
+# All distances of a slice, and then the nearest: exact. MATERIALIZED, so that no planner takes an index that finds most
+# of them instead. One more than a slice may have says that it is too large.
+_BY_VECTOR = """
+WITH slice AS MATERIALIZED (
+    SELECT e.owner_id, e.vector OPERATOR(public.<=>) %(vector)s::public.halfvec AS distance
+    FROM context.embedding_of_tenant e {records}
+    WHERE e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = %(dimension)s
+        AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
+        AND (%(model)s = '' OR e.model = %(model)s)
+        AND {scope} AND {where}
+    LIMIT %(vectors_max)s + 1
+)
+SELECT s.owner_id AS id, 1 - s.distance AS score, (SELECT count(*) FROM slice) AS compared
+FROM slice s
+ORDER BY s.distance, s.owner_id
+LIMIT %(limit)s
+"""
+_RECORDS_OF_VECTORS = """
+    JOIN context.wm_record_of_tenant r ON r.tenant_id = e.tenant_id AND r.id = e.owner_id
+"""
+
+# Cut where the answer is full, behind one record at least.
+_RECORDS = """
+SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
+    content_type, metadata_json, content_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at,
+    version, index_state, seq
+FROM (
+    SELECT r.*, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
+    FROM (
+        SELECT found.place, r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
+            r.description, r.reasoning, r.content_type, r.metadata::text AS metadata_json,
+            CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
+            r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
+            r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
+            r.created_at, r.updated_at, r.version, r.index_state, r.seq,
+            %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
+                + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
+                + octet_length(r.app_id) + octet_length(array_to_string(r.tags, ''))
+                + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
+        FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
+        CROSS JOIN LATERAL (
+            SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
+                r.description, r.reasoning, r.content_type, r.metadata, r.content, r.blob_id, r.provider, r.blob_key,
+                r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by,
+                r.owner_user_id, r.agent_id, r.archived_at, r.expires_at, r.created_at, r.updated_at, r.version,
+                r.index_state, r.seq
+            FROM context.wm_record r
+            WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
+            OFFSET 0
+        ) r
+    ) r
+    WINDOW by_place AS (ORDER BY r.place ROWS UNBOUNDED PRECEDING)
+) r
+WHERE bytes_so_far <= %(bytes_max)s OR row_place = 1
+ORDER BY place
+"""
+_ROW_BYTES = 600
+
+
+class SearchMode(Enum):
+    """What a record is found by."""
+
+    GIVEN = "whatever is given"
+    TEXT = "text"
+    VECTOR = "vector"
+    FUSED = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuestion:
+    """What is looked for, and among which records; the names are those of the request."""
+
+    text: str
+    embedding: Embedding | None
+    mode: SearchMode
+    entity_node_ids: Sequence[UUID]
+    memory_types: Sequence[str]
+    graph_name: str
+    agent_bundle_id: str
+    app_id: str
+    where_json: str
+    include_archived: bool
+    limit: int
+    with_content: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A record by its id, and why it was found."""
+
+    id: UUID
+    score: float
+    text_place: int = 0  # 1: the best; 0: not found by it
+    text_score: float = 0.0
+    vector_place: int = 0
+    similarity: float = 0.0  # cosine, -1 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A record that was found."""
+
+    record: Record
+    found: Found
+
+
+class Searches:
+    """Searches; each for its principal.
+
+    Args:
+        database: Where the records are.
+        vectors_max: Vectors that one search may compare with.
+    """
+
+    def __init__(self, database: Database, *, vectors_max: int) -> None:
+        self._database = database
+        self._vectors_max = vectors_max
+
+    async def search(self, question: SearchQuestion, *, principal: Principal) -> list[SearchHit]:
+        """Return the best records, the best first.
+
+        Raises:
+            InvalidArgument, LimitExceeded: the question is malformed.
+            SliceTooLarge: there are too many vectors to compare with.
+        """
+        mode, limit = _checked(question)
+        tenant = self._database.tenant(principal.tenant_id)
+        places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
+        by_text: list[Found] = []
+        by_vector: list[Found] = []
+        if mode is SearchMode.FUSED:
+            async with asyncio.TaskGroup() as both:
+                text_task = both.create_task(self._by_text(tenant, question, places_max))
+                vector_task = both.create_task(self._by_vector(tenant, question, places_max))
+            by_text, by_vector = text_task.result(), vector_task.result()
+        elif mode is SearchMode.TEXT:
+            by_text = await self._by_text(tenant, question, places_max)
+        else:
+            by_vector = await self._by_vector(tenant, question, places_max)
+        found = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
+        records = await self._records(tenant, [one.id for one in found], with_content=question.with_content)
+        return [SearchHit(record=records[one.id], found=one) for one in found if one.id in records]
+
+    async def _by_text(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
+        bindings = Bindings()
+        where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
+        statement = _BY_TEXT.format(scope=_SCOPE.format(row="r"), where=where)
+        parameters = {
+            **bindings.values,
+            **_scope(tenant, question),
+            "text": question.text,
+            "names": name_query(question.text),
+            "ranked_max": RANKED_MAX,
+            "limit": limit,
+        }
+        rows = await tenant.query(statement, parameters, ad_hoc=True)
+        return [
+            Found(id=row.id, score=row.score, text_place=place, text_score=row.score)
+            for place, row in enumerate(rows, 1)
+        ]
+
+    async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
+        assert question.embedding is not None
+        bindings = Bindings()
+        where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
+        statement = _BY_VECTOR.format(
+            records="" if where == "TRUE" else _RECORDS_OF_VECTORS, scope=_SCOPE.format(row="e"), where=where
+        )
+        parameters = {
+            **bindings.values,
+            **_scope(tenant, question),
+            "vector": HalfVector(list(question.embedding.values)),
+            "dimension": EMBEDDING_DIMENSION,
+            "model": question.embedding.model,
+            "vectors_max": self._vectors_max,
+            "limit": limit,
+        }
+        rows = await tenant.query(statement, parameters, ad_hoc=True)
+        if rows and rows[0].compared > self._vectors_max:
+            raise SliceTooLarge(
+                f"more than {self._vectors_max} vectors to compare with: filter by {SLICE_FILTERS} or where_json",
+                limit="vectors",
+                limit_max=self._vectors_max,
+                value=rows[0].compared,
+                filters=f"{SLICE_FILTERS}, where_json",
+            )
+        return [
+            Found(id=row.id, score=row.score, vector_place=place, similarity=row.score)
+            for place, row in enumerate(rows, 1)
+        ]
+
+    async def _records(self, tenant: Tenant, ids: Sequence[UUID], *, with_content: bool) -> Mapping[UUID, Record]:
+        if not ids:
+            return {}
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "ids": list(ids),
+            "with_content": with_content,
+            "row_bytes": _ROW_BYTES,
+            "bytes_max": PAGE_BYTES_MAX,
+        }
+        rows = await tenant.query(_RECORDS, parameters)
+        return {row.id: record_of(row, content_json=row.content_json) for row in rows}
+
+
+def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
+    """Return what is in either order, by the sum of its reciprocal ranks; ties by text, then vector."""
+    texts = {one.id: one for one in by_text}
+    vectors = {one.id: one for one in by_vector}
+    nowhere = Found(id=UUID(int=0), score=0.0)
+    both = []
+    for record_id in {**texts, **vectors}:
+        text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
+        score = sum(1 / (FUSION_K + place) for place in (text.text_place, vector.vector_place) if place)
+        both.append(
+            Found(
+                id=record_id,
+                score=score,
+                text_place=text.text_place,
+                text_score=text.text_score,
+                vector_place=vector.vector_place,
+                similarity=vector.similarity,
+            )
+        )
+    return sorted(both, key=lambda one: -one.score)
+
+
+def name_query(text: str) -> str:
+    """Return the query for names of which a word begins with each word of `text`; empty for one that means more."""
+    if _OPERATOR.search(text):
+        return ""
+    words = _WORD.findall(text)[:_PREFIX_WORDS_MAX]
+    return " & ".join(f"'{word}':*" if len(word) >= _PREFIX_CHARS_MIN else f"'{word}'" for word in words)
+
+
+def _checked(question: SearchQuestion) -> tuple[SearchMode, int]:
+    """Return the mode and the limit of a question that can be asked."""
+    check_text("text", question.text, chars_max=TEXT_CHARS_MAX)
+    if question.embedding is not None:
+        check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
+        check_text("embedding.model", question.embedding.model, chars_max=128)
+    for field, values, count_max in (
+        ("entity_node_ids", question.entity_node_ids, ENTITIES_MAX),
+        ("memory_types", question.memory_types, FILTER_VALUES_MAX),
+    ):
+        if len(values) > count_max:
+            raise LimitExceeded(
+                f"{field} has {len(values)} values; the limit is {count_max}",
+                limit=field,
+                limit_max=count_max,
+                value=len(values),
+            )
+    for memory_type in question.memory_types:
+        check_text("memory_types", memory_type, chars_max=TEXT_CHARS_MAX)
+    for field in ("graph_name", "agent_bundle_id", "app_id"):
+        check_text(field, getattr(question, field), chars_max=TEXT_CHARS_MAX)
+    if question.limit < 0:
+        raise InvalidArgument("limit is negative", field="limit")
+    return _mode(question), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
+
+
+def _mode(question: SearchQuestion) -> SearchMode:
+    mode = question.mode
+    has_text, has_vector = bool(question.text.strip()), question.embedding is not None
+    if mode is SearchMode.GIVEN:
+        mode = SearchMode.FUSED if has_text and has_vector else SearchMode.VECTOR if has_vector else SearchMode.TEXT
+    if mode is not SearchMode.VECTOR and not has_text:
+        raise InvalidArgument("text is required", field="text")
+    if mode is not SearchMode.TEXT and not has_vector:
+        raise InvalidArgument("embedding is required", field="embedding")
+    return mode
+
+
+def _scope(tenant: Tenant, question: SearchQuestion) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant.tenant_id,
+        "entity_node_ids": list(question.entity_node_ids),
+        "memory_types": list(question.memory_types),
+        "graph_name": question.graph_name,
+        "agent_bundle_id": question.agent_bundle_id,
+        "app_id": question.app_id,
+        "include_archived": question.include_archived,
+    }

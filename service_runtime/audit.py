@@ -1,0 +1,66 @@
+"""The audit log: who changed, or tried to change, what.
+
+One line for every call whose RPC needs more than the scope `read`, by the logger `audit`, whatever `LOG_LEVEL` says:
+the principal, the caller's address, the outcome, and the ids of request and answer. No content, no key, no name that a
+user gave to something.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from contextgraph.errors import ContextGraphError
+from service_runtime.calls import Call
+
+IDS_MAX = 20  # of a request, and of an answer; a call may write thousands
+_DEPTH_MAX = 3
+_ID_CHARS_MAX = 200
+_NAMES = frozenset({"id", "blob_key", "mapping_name"})
+_ENDINGS = ("_id", "_ids")
+
+_log = logging.getLogger("audit")
+_log.setLevel(logging.INFO)
+
+
+def log(call: Call, scope: str, error: ContextGraphError | None, *, peer: str) -> None:
+    """Write the line of a call that is over."""
+    if call.principal is None:
+        return  # nobody: counted as a failed authentication
+    found = [*islice(_ids_of(call.request, "request"), IDS_MAX), *islice(_ids_of(call.response, "response"), IDS_MAX)]
+    ids: dict[str, list[str]] = {}
+    for path, value in dict.fromkeys(found):
+        ids.setdefault(path, []).append(value[:_ID_CHARS_MAX])
+    values: dict[str, object] = {
+        "call_id": call.call_id,
+        "method": call.method,
+        "scope": scope,
+        "status": error.code.name if error else "OK",
+        "tenant_id": str(call.principal.tenant_id),
+        "subject": call.principal.subject,
+        "user_id": call.principal.user_id,
+        "agent_id": call.principal.agent_id,
+        "peer": peer,
+        "ids": ids,
+    }
+    if error:
+        values["reason"] = error.reason
+    _log.info("write", extra=values)
+
+
+def _ids_of(message: object, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the path and the value of each id in a message, in the order of its fields."""
+    if not isinstance(message, Message) or depth > _DEPTH_MAX:
+        return
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_STRING:
+            if field.name in _NAMES or field.name.endswith(_ENDINGS):
+                for one in value if field.is_repeated else [value]:
+                    yield f"{path}.{field.name}", one
+        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            for inner in value if field.is_repeated else [value]:
+                yield from _ids_of(inner, f"{path}.{field.name}", depth + 1)

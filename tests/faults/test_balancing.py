@@ -1,0 +1,54 @@
+"""A name with two addresses: both replicas work, and no call notices when one of them stops."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from context_service.dev import free_port
+from contextgraph import AsyncEntityClient, NodeInput
+from contextgraph.address import Address
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.conftest import cloned
+from tests.faults.processes import Service
+
+
+async def test_calls_are_spread_over_the_addresses_of_a_name_and_go_on_with_those_that_are_left(
+    postgres: EmbeddedPostgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async with AsyncExitStack() as stack:
+        urls = stack.enter_context(cloned(postgres))
+        environment = {"DATABASE_URL": urls.service, "DRAIN_S": "1"}
+        replicas = [
+            Service("entity_service", free_port(), environment=environment, log=tmp_path / f"{number}.log")
+            for number in range(2)
+        ]
+        for replica in replicas:
+            stack.push_async_callback(replica.kill)
+            await replica.start()
+        # What a resolver makes of such a name, here without a name server.
+        found = "ipv4:" + ",".join(replica.address for replica in replicas)
+        monkeypatch.setattr(Address, "target", property(lambda self: found))
+        client = await stack.enter_async_context(AsyncEntityClient("replicas.internal:50052"))
+
+        shares: Counter[int] = Counter()
+        for _ in range(10):  # the second connection takes a moment
+            for _ in range(10):
+                await client.write_graph([NodeInput("Session")])
+            shares = Counter({number: writes(tmp_path / f"{number}.log") for number in range(2)})
+            if min(shares.values()) > 10:
+                break
+        assert min(shares.values()) > 10, shares
+
+        replicas[0].send(signal.SIGTERM)
+        for _ in range(20):
+            await client.write_graph([NodeInput("Session")])
+        assert await replicas[0].ended(timeout_s=5) == 0
+
+
+def writes(log: Path) -> int:
+    return sum('"calls"' in line and "WriteGraph" in line for line in log.read_text().splitlines())

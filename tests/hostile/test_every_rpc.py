@@ -1,0 +1,55 @@
+"""Every RPC that the services promise is there and answers."""
+
+from __future__ import annotations
+
+import uuid
+
+import grpc
+import pytest
+
+from tests.hostile.calling import Client
+from tests.hostile.things import RPCS
+from tests.rpcs import Rpc, all_rpcs
+
+# What was promised, by the names that callers have in their code: written down once more, so that none gets lost.
+PROMISED = {
+    "contextgraph.entity.v1.EntityGraph": """
+        CreateNode CreateEdge WriteGraph
+        GetNode BatchGetNodes GetNodeByExternalId GetNodeByName
+        GetEdge BatchGetEdges UpdateEdgeData DeleteEdge
+        UpdateNodeData UpdateNodeStatus ArchiveNode DeleteNode
+        ListEdges Traverse SearchNodes CountNodes ListEdgeTypes ListGraphs
+        SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress ResetNode
+        UpsertEmbedding DeleteEmbedding ListEmbeddings SearchSimilar
+    """,
+    "contextgraph.context.v1.WorkingMemory": """
+        InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
+        FetchWMManifest SearchWMRecords QueryWMRecords ListWMRecordActions
+        UploadBlob StartUpload AppendUpload GetUpload FinishUpload
+        GetBlob GetContent DeleteBlob ListBlobs CreateDownloadUrl
+    """,
+    "contextgraph.context.v1.ChatHistory": """
+        GetChatHistory StreamChatHistory AssembleContext
+        RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
+    """,
+}
+
+
+@pytest.mark.parametrize("service", PROMISED)
+def test_every_promised_rpc_is_in_the_proto_of_its_service(service: str):
+    there = {rpc.name for rpc in all_rpcs() if rpc.service == service}
+    assert set(PROMISED[service].split()) - there == set()
+
+
+@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+def test_every_rpc_of_the_protos_answers(rpc: Rpc, client: Client):
+    """To an empty request, with an answer or with what is wrong about it; a method that is missing says neither."""
+    request = rpc.request()
+    outcome = client.call(rpc, [request] if rpc.client_streaming else request, key=uuid.uuid4())
+    assert outcome.code not in (
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+    )

@@ -1,0 +1,117 @@
+"""Citus could hold the schema: every rule of a distributed table that can be read off the catalogue.
+
+A table is distributed by `tenant_id`. Then, says Citus's documentation ("Creating and Modifying Distributed Objects",
+"SQL Support and Workarounds"), whatever is unique must contain that column, and a foreign key must contain it on
+both sides, or lead to a reference table. What has no tenant is a reference table, and refers to no distributed one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.conftest import Urls
+
+REFERENCE_TABLES = {
+    "access.api_key",
+    "access.migration",
+    "access.tenant",
+    "context.mapping_revision",
+    "context.migration",
+    "entity.migration",
+}
+
+_COLUMNS = """
+SELECT c.oid::regclass::text AS name, c.relkind, c.relispartition,
+    array_agg(a.attname::text) FILTER (WHERE a.attname = 'tenant_id' AND a.attnotnull) AS tenant
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE n.nspname IN ('access', 'context', 'entity') AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+GROUP BY c.oid
+"""
+
+_UNIQUE = """
+SELECT i.indrelid::regclass::text AS name, i.indexrelid::regclass::text AS index, (
+    SELECT array_agg(a.attname::text) FROM pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+) AS columns
+FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname IN ('access', 'context', 'entity') AND (i.indisunique OR i.indisexclusion)
+"""
+
+_FOREIGN_KEYS = """
+SELECT k.conname, k.conrelid::regclass::text AS name, k.confrelid::regclass::text AS other,
+    k.confdeltype, k.confupdtype, (
+        SELECT array_agg(a.attname || '=' || b.attname)
+        FROM unnest(k.conkey, k.confkey) AS pair (ours, theirs)
+        JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = pair.ours
+        JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = pair.theirs
+    ) AS pairs
+FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace
+WHERE k.contype = 'f' AND n.nspname IN ('access', 'context', 'entity')
+"""
+
+_TRIGGERS = """
+SELECT t.tgname, t.tgrelid::regclass::text AS name
+FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname IN ('access', 'context', 'entity') AND NOT t.tgisinternal
+"""
+
+
+def ask(urls: Urls, sql: str) -> list[Any]:
+    with psycopg.connect(urls.superuser, row_factory=psycopg.rows.namedtuple_row) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_every_table_has_a_tenant_or_is_a_reference_table(urls: Urls):
+    tables = ask(urls, _COLUMNS)
+    assert {table.name for table in tables if not table.tenant} - REFERENCE_TABLES == set()
+    assert len(tables) > 15
+
+
+def test_whatever_is_unique_is_unique_within_a_tenant(urls: Urls):
+    distributed = [index for index in ask(urls, _UNIQUE) if index.name not in REFERENCE_TABLES]
+    assert len(distributed) > 15
+    assert [index.index for index in distributed if "tenant_id" not in index.columns] == []
+
+
+def test_a_foreign_key_stays_within_a_tenant_or_leads_to_a_reference_table(urls: Urls):
+    keys = ask(urls, _FOREIGN_KEYS)
+    assert keys
+    for key in keys:
+        if key.other in REFERENCE_TABLES:
+            continue
+        assert key.name not in REFERENCE_TABLES, f"{key.conname} leads from a reference table to a distributed one"
+        assert "tenant_id=tenant_id" in key.pairs, key.conname
+        # Citus has no SET NULL or SET DEFAULT for a key that contains the distribution column.
+        assert {key.confdeltype, key.confupdtype} <= {"a", "r", "c"}, key.conname
+
+
+def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
+    """With `citus.enable_unsafe_triggers` Citus runs those that touch colocated tables only."""
+    colocated = {  # all write rows of the same tenant
+        ("move_embedding", "context.wm_record"),  # of context.embedding
+        ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
+        ("count_change", "context.wm_record"),
+        ("count_part", "context.upload_part"),
+    }
+    assert {(trigger.tgname, trigger.name) for trigger in ask(urls, _TRIGGERS)} == colocated
+
+
+@pytest.mark.parametrize(
+    ("sql", "claim"),
+    [
+        ("CREATE TABLE entity.bad (id uuid PRIMARY KEY)", test_every_table_has_a_tenant_or_is_a_reference_table),
+        ("CREATE UNIQUE INDEX bad ON entity.node (id)", test_whatever_is_unique_is_unique_within_a_tenant),
+        (
+            "CREATE UNIQUE INDEX ids ON entity.node (id);"
+            "CREATE TABLE entity.bad (tenant_id uuid NOT NULL, node_id uuid REFERENCES entity.node (id))",
+            test_a_foreign_key_stays_within_a_tenant_or_leads_to_a_reference_table,
+        ),
+    ],
+)
+def test_what_breaks_a_rule_is_found(urls: Urls, sql: str, claim: Any):
+    with psycopg.connect(urls.superuser) as connection:
+        connection.execute(sql)
+    with pytest.raises(AssertionError):
+        claim(urls)
