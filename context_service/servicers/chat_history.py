@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from context_service.history.assembly import ContextAssembly, Question
 from context_service.history.entity_history import EntityHistory, EntityQuestion
+from context_service.history.formats import formatted
 from context_service.history.node_mapper import Skipped
 from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
@@ -41,13 +43,23 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
         """Answer a whole history."""
+        to = messages.message_format(request.format)
         history = await self._assembly.chat_history(calls.principal(), _question(request))
         response = pb.GetChatHistoryResponse(
             nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
-        for message in history.messages:
-            messages.fill(response.messages.add(), message)
+        if to is None:
+            for message in history.messages:
+                messages.fill(response.messages.add(), message)
+        else:
+            # Beside the loop: a long history takes too long for the other calls to wait.
+            done = await asyncio.to_thread(formatted, history.messages, to)
+            response.formatted_json = done.body_json
+            response.tool_results_left_out = done.results_left_out
+            response.tool_calls_unanswered = done.calls_unanswered
         if response.ByteSize() > ANSWER_BYTES_MAX:
+            if to is not None:
+                raise AnswerTooLarge("the history does not fit one answer; use max_messages", use="max_messages")
             raise AnswerTooLarge(
                 "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from context_service.history.formats import Format
 from context_service.history.messages import ChatMessage, Part
-from contextgraph.context.v1 import message_pb2
+from contextgraph.context.v1 import chat_history_pb2, message_pb2
+from contextgraph.errors import InvalidArgument
 
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
@@ -21,6 +23,22 @@ def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
         target.parts.extend(map(_part, message.parts))
     if message.metadata_json:
         target.metadata_json = message.metadata_json
+
+
+def message_format(value: int) -> Format | None:
+    """Return whose messages are wanted; None: ours.
+
+    Raises:
+        InvalidArgument: a newer client names a format that this server does not know.
+    """
+    match value:
+        case chat_history_pb2.MESSAGE_FORMAT_UNSPECIFIED:
+            return None
+        case chat_history_pb2.MESSAGE_FORMAT_OPENAI:
+            return Format.OPENAI
+        case chat_history_pb2.MESSAGE_FORMAT_ANTHROPIC:
+            return Format.ANTHROPIC
+    raise InvalidArgument(f"format {value} is unknown", field="format")
 
 
 def _part(part: Part) -> message_pb2.Part:

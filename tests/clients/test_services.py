@@ -417,6 +417,20 @@ async def test_rules_are_tried_before_they_are_registered(world, graph, context)
         await world.run(context.test_mapping, rules, nodes=[SampleNode(io={"inptu": 1})])
 
 
+async def test_a_chat_history_as_model_vendors_take_it(world, graph, context):
+    session, turn = NodeInput("Session"), NodeInput("Turn", data={"user_input": "q", "assistant_output": "a"})
+    await world.run(graph.write_graph, [session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+
+    openai = await world.run(context.formatted_chat_history, session.id, "openai")
+    anthropic = await world.run(context.formatted_chat_history, session.id, "anthropic", max_messages=1)
+
+    assert openai.body == {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}
+    assert (openai.nodes_failed, openai.tool_results_left_out, openai.tool_calls_unanswered) == (0, 0, 0)
+    assert anthropic.body == {"messages": [{"role": "assistant", "content": [{"type": "text", "text": "a"}]}]}
+    with pytest.raises(InvalidArgument, match="'gemini', not one of openai, anthropic"):
+        await world.run(context.formatted_chat_history, session.id, "gemini")
+
+
 async def test_the_history_of_an_entity(world, graph, context):
     node = await world.run(graph.create_node, "Task", data={"n": 1})
     await world.run(graph.update_node_status, node.id, "Running")

@@ -110,6 +110,26 @@ async def test_a_history_past_one_message_is_refused_whole_and_streamed_in_order
     assert max(sizes) < 2 * 1024 * 1024
 
 
+async def test_a_formatted_history_past_one_message_is_refused_and_fits_with_fewer_messages(stubs: Stubs):
+    session_id = await stubs.session([{"user_input": "x" * 2000} for _ in range(2500)])
+    request = pb.GetChatHistoryRequest(node_id=session_id, format=pb.MESSAGE_FORMAT_OPENAI)
+
+    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
+    request.max_messages = 1000
+    answer = await stubs.history.GetChatHistory(request, metadata=METADATA)
+
+    assert (error.reason, error.metadata["use"]) == ("ANSWER_TOO_LARGE", "max_messages")
+    assert len(answer.formatted_json) > 1000 * 2000
+
+
+async def test_a_format_of_a_newer_client_is_refused(stubs: Stubs):
+    request = pb.GetChatHistoryRequest(node_id=NEVER_WAS, format=9)
+
+    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
+
+    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", "format")
+
+
 async def test_the_newest_are_read_from_the_end_without_the_rest(stubs: Stubs):
     session_id = await stubs.session([{"user_input": str(number)} for number in range(3000)])
 

@@ -17,6 +17,7 @@ import yaml
 from google.protobuf.json_format import ParseDict
 
 from context_service.history.assembly import ContextAssembly, History, Question
+from context_service.history.formats import Format, formatted
 from context_service.history.mappings import Mapping, built_in, compile_mapping
 from context_service.history.provenance import AssembledNode, ProvenanceQuestion, ProvenanceReader
 from context_service.servicers import mappings as wire
@@ -113,6 +114,11 @@ def compare(case: dict[str, Any], graph: Graph, messages: list[Any], failed: int
     assert (failed, unknown) == (case.get("nodes_failed", 0), case.get("roles_unknown", 0))
 
 
+def as_expected(body_json: str, results_left_out: int, calls_unanswered: int) -> dict[str, Any]:
+    counts = {"results_left_out": results_left_out, "calls_unanswered": calls_unanswered}
+    return orjson.loads(body_json) | {name: count for name, count in counts.items() if count}
+
+
 def part_of(part: Any) -> dict[str, Any]:
     """A part of either world, as the fields that are set."""
     names = ["text", "data_json", "working_memory_id", "url", "media_type", "file_name", "metadata_json"]
@@ -145,6 +151,9 @@ async def test_the_rules_alone(case: dict[str, Any]):
         return
     history: History = await assembly.chat_history(PRINCIPAL, question)
     compare(case, graph, history.messages, history.skipped.nodes_failed, history.skipped.roles_unknown)
+    for name, expected in case.get("formats", {}).items():
+        done = formatted(history.messages, Format(name))
+        assert as_expected(done.body_json, done.results_left_out, done.calls_unanswered) == expected
     if question.strict:
         return
     reader = ProvenanceReader(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
@@ -199,6 +208,14 @@ async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
             return
         assert "error" not in case
         compare(case, graph, list(answer.messages), answer.nodes_failed, answer.roles_unknown)
+
+        for name, expected in case.get("formats", {}).items():
+            request.format = history_pb.MessageFormat.Value(f"MESSAGE_FORMAT_{name.upper()}")
+            done = await stub.GetChatHistory(request, metadata=METADATA)
+            assert not done.messages
+            answer_of = as_expected(done.formatted_json, done.tool_results_left_out, done.tool_calls_unanswered)
+            assert answer_of == expected
+        request.ClearField("format")
 
         streamed, last = [], None
         stream_request = history_pb.StreamChatHistoryRequest()

@@ -459,6 +459,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "ListBlobs": lambda t: [memory.ListBlobsRequest(entity_node_id=t.node_id)],
     "GetChatHistory": lambda t: [
         history.GetChatHistoryRequest(node_id=t.node_id),
+        history.GetChatHistoryRequest(node_id=t.node_id, format=history.MESSAGE_FORMAT_ANTHROPIC),
         history.GetChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
     ],
     "StreamChatHistory": lambda t: [

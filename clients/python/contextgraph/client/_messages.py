@@ -25,6 +25,7 @@ from contextgraph.values import BlobEntry, Node, Record
 
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
+MessageFormat = Literal["openai", "anthropic"]
 OnExisting = Literal["fail", "skip"]
 SearchMode = Literal["", "text", "vector", "fused"]
 
@@ -35,6 +36,10 @@ DIRECTIONS: dict[str, graph_pb.Direction] = {
     "out": graph_pb.DIRECTION_OUT,
     "in": graph_pb.DIRECTION_IN,
     "both": graph_pb.DIRECTION_BOTH,
+}
+FORMATS: dict[str, history_pb.MessageFormat] = {
+    "openai": history_pb.MESSAGE_FORMAT_OPENAI,
+    "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
 }
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {
     "fail": graph_pb.ON_EXISTING_FAIL,

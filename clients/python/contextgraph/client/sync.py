@@ -26,6 +26,7 @@ from contextgraph.client._messages import (
     BlobName,
     Direction,
     Id,
+    MessageFormat,
     NotGiven,
     OnExisting,
     RecordChanges,
@@ -71,6 +72,7 @@ from contextgraph.values import (
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
+    FormattedHistory,
     GraphCount,
     HistoryEvent,
     ManifestEntity,
@@ -2005,6 +2007,42 @@ class ContextClient(_Client):
             nodes_failed=response.nodes_failed,
             roles_unknown=response.roles_unknown,
         )
+
+    def formatted_chat_history(
+        self,
+        node_id: Id,
+        message_format: MessageFormat,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+    ) -> FormattedHistory:
+        """Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
+
+        Args:
+            node_id: The conversation's node.
+            message_format: Whose: of OpenAI's Chat Completions or of Anthropic's Messages.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            AnswerTooLarge: it is over 4 MiB.
+            ContextGraphError: those of `chat_history`.
+        """
+        request = history_pb.GetChatHistoryRequest(
+            node_id=messages.to_id(node_id),
+            mapping_name=mapping_name,
+            app_id=self._options.app_id if app_id is None else app_id,
+            max_messages=max_messages,
+            strict=strict,
+            format=messages.choice("message_format", message_format, messages.FORMATS),
+        )
+        return FormattedHistory.from_proto(self.call("GetChatHistory", request, timeout_s=timeout_s))
 
     def chat_history(
         self,

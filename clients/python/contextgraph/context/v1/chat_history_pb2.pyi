@@ -11,6 +11,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class MessageFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MESSAGE_FORMAT_UNSPECIFIED: _ClassVar[MessageFormat]
+    MESSAGE_FORMAT_OPENAI: _ClassVar[MessageFormat]
+    MESSAGE_FORMAT_ANTHROPIC: _ClassVar[MessageFormat]
+
 class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     SKIP_REASON_UNSPECIFIED: _ClassVar[SkipReason]
@@ -35,6 +41,9 @@ class HistoryEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     HISTORY_EVENT_KIND_RECORD_RESTORED: _ClassVar[HistoryEventKind]
     HISTORY_EVENT_KIND_RECORD_MOVED: _ClassVar[HistoryEventKind]
     HISTORY_EVENT_KIND_RECORD_PURGED: _ClassVar[HistoryEventKind]
+MESSAGE_FORMAT_UNSPECIFIED: MessageFormat
+MESSAGE_FORMAT_OPENAI: MessageFormat
+MESSAGE_FORMAT_ANTHROPIC: MessageFormat
 SKIP_REASON_UNSPECIFIED: SkipReason
 SKIP_REASON_FILTERED: SkipReason
 SKIP_REASON_UNMATCHED: SkipReason
@@ -56,28 +65,36 @@ HISTORY_EVENT_KIND_RECORD_MOVED: HistoryEventKind
 HISTORY_EVENT_KIND_RECORD_PURGED: HistoryEventKind
 
 class GetChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     STRICT_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
     max_messages: int
     strict: bool
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ...) -> None: ...
+    format: MessageFormat
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ...) -> None: ...
 
 class GetChatHistoryResponse(_message.Message):
-    __slots__ = ("messages", "nodes_failed", "roles_unknown")
+    __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
     ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    FORMATTED_JSON_FIELD_NUMBER: _ClassVar[int]
+    TOOL_RESULTS_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
+    TOOL_CALLS_UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     nodes_failed: int
     roles_unknown: int
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+    formatted_json: str
+    tool_results_left_out: int
+    tool_calls_unanswered: int
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ...) -> None: ...
 
 class StreamChatHistoryRequest(_message.Message):
     __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict")

@@ -89,10 +89,11 @@ class ChatHistoryServicer:
     def GetChatHistory(self, request, context):
         """Answers the messages of a conversation, oldest first; an existing node without messages gives an empty list.
 
-        A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call.
+        A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call. With a
+        `format` the answer is what a vendor's API takes, with tool calls beside their results.
 
         Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE (over
-        4 MiB: use StreamChatHistory), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
+        4 MiB: use StreamChatHistory; with a `format`, `max_messages`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
         `dependency`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -1,0 +1,128 @@
+"""Histories as model vendors take them: whatever the history is, the vendor's rules hold.
+
+Examples are in `cases/history/formats.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.history.formats import Format, formatted
+from context_service.history.messages import ChatMessage, Part, ToolCall, ToolResult
+
+_TEXTS = st.sampled_from(["", " ", "hello", "ä\n"])
+_IDS = st.sampled_from(["c1", "c2", "", "not an id", "x" * 50])
+_JSON = st.sampled_from(["null", '"text"', "{}", '{"a":1}', "[1]", '"{\\"b\\":2}"', "7", '"{"'])
+_MEDIA_TYPES = st.sampled_from(["", "image/png", "application/pdf"])
+_PARTS = st.one_of(
+    st.builds(Part, text=_TEXTS),
+    st.builds(Part, data_json=_JSON),
+    st.builds(
+        Part, url=st.just("https://example.com/x"), media_type=st.sampled_from(["", "image/png", "application/pdf"])
+    ),
+    st.builds(Part, tool_call=st.builds(ToolCall, id=_IDS, name=_TEXTS, arguments_json=_JSON)),
+    st.builds(Part, tool_result=st.builds(ToolResult, tool_call_id=_IDS, content_json=_JSON, is_error=st.booleans())),
+)
+_MESSAGES = st.builds(
+    ChatMessage,
+    role=st.sampled_from(["user", "assistant", "system", "tool"]),
+    content=_TEXTS,
+    node_id=st.just("n"),
+    created_at_us=st.just(0),
+    name=_TEXTS,
+    parts=st.lists(_PARTS, max_size=4).map(tuple),
+)
+_HISTORIES = st.lists(_MESSAGES, max_size=10)
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def calls_of(history: list[ChatMessage]) -> int:
+    return sum(part.tool_call is not None for message in history for part in message.parts)
+
+
+@given(_HISTORIES)
+def test_openai_finds_every_call_followed_by_its_results(history: list[ChatMessage]):
+    done = formatted(history, Format.OPENAI)
+    messages: list[dict[str, Any]] = orjson.loads(done.body_json)["messages"]
+    ids: list[str] = []
+    expected: list[str] = []  # results that have to come next
+    for message in messages:
+        if message["role"] == "tool":
+            # In the last turn some may be still to come.
+            while expected and expected[0] != message["tool_call_id"]:
+                assert message["tool_call_id"] in expected
+                expected.pop(0)
+            assert expected.pop(0) == message["tool_call_id"]
+            assert isinstance(message["content"], str)
+            continue
+        assert not expected
+        assert message["content"] or message["tool_calls"]
+        expected = [call["id"] for call in message.get("tool_calls", [])]
+        ids += expected
+        for call in message.get("tool_calls", []):
+            assert _ID.fullmatch(call["id"])
+            assert _NAME.fullmatch(call["function"]["name"])
+            assert isinstance(orjson.loads(call["function"]["arguments"]), dict)
+    assert len(set(ids)) == len(ids) == calls_of(history)
+
+
+@given(_HISTORIES)
+def test_anthropic_finds_roles_in_turns_and_results_first_in_the_next_message(history: list[ChatMessage]):
+    messages: list[dict[str, Any]] = orjson.loads(formatted(history, Format.ANTHROPIC).body_json)["messages"]
+    ids: list[str] = []
+    for before, message, after in zip([None, *messages], messages, [*messages[1:], None], strict=False):
+        assert message["role"] in ("user", "assistant")
+        assert before is None or before["role"] != message["role"]
+        assert message["content"]
+        kinds = [block["type"] for block in message["content"]]
+        called = [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+        answered = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
+        assert kinds[: len(answered)] == ["tool_result"] * len(answered)
+        asked = [block["id"] for block in before["content"] if block["type"] == "tool_use"] if before else []
+        assert set(answered) <= set(asked)
+        if after is not None and messages[-1] is not after:
+            assert set(called) <= {block.get("tool_use_id") for block in after["content"]}
+        assert all(block["text"].strip() for block in message["content"] if block["type"] == "text")
+        assert all(isinstance(block["input"], dict) for block in message["content"] if block["type"] == "tool_use")
+        ids += called
+    assert len(set(ids)) == len(ids) == calls_of(history)
+
+
+@given(_HISTORIES)
+def test_no_result_is_lost_uncounted(history: list[ChatMessage]):
+    results = 0
+    for message in history:
+        named = sum(part.tool_result is not None for part in message.parts)
+        says = message.content or any(
+            part.text != "" and not part.tool_call and not part.tool_result for part in message.parts
+        )
+        results += named or (message.role == "tool" and bool(says))
+
+    done = formatted(history, Format.OPENAI)
+
+    told = sum(message["role"] == "tool" for message in orjson.loads(done.body_json)["messages"])
+    assert told - done.calls_unanswered + done.results_left_out == results
+
+
+def test_an_id_that_is_used_again_means_the_last_turn_that_calls_with_it():
+    def call() -> ChatMessage:
+        return ChatMessage(
+            "assistant", "", "n", 0, parts=(Part(tool_call=ToolCall(id="1", name="f", arguments_json="{}")),)
+        )
+
+    def result(text: str) -> ChatMessage:
+        part = Part(tool_result=ToolResult(tool_call_id="1", content_json=orjson.dumps(text).decode()))
+        return ChatMessage("tool", "", "n", 0, parts=(part,))
+
+    history = [call(), result("first"), call(), ChatMessage("user", "wait", "n", 0), call(), result("third")]
+
+    messages = orjson.loads(formatted(history, Format.OPENAI).body_json)["messages"]
+
+    told = [message["content"] for message in messages if message["role"] == "tool"]
+    assert told == ["first", "No result is recorded.", "third"]
