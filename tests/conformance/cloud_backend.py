@@ -15,17 +15,17 @@ import pytest
 
 from context_service.blobs.retries import RETRIES_MAX
 from context_service.blobs.settling import SETTLE_S
-from context_service.blobs.storage import BLOCK_BYTES, BlobBackend, BlobStorage, Declared, Digest, StoredBlob
+from context_service.blobs.storage import BlobBackend, Declared, StoredBlob
 from contextgraph.errors import ProviderNotConfigured, Unavailable
-from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, noise, read
+from tests.conformance.blob_backend import blocks_of, noise, read
+from tests.conformance.large_blobs import MIB, LargeBlobConformance, storage_of, stored
 from tests.emulators.proxy import Answer, Cut, Fault, Proxy, Request, Stall
 
-MIB = 1024 * 1024
 CONTENT = noise(9 * MIB + 17)  # several parts of any cloud
 BUSY = Answer(status=503, headers={"x-ms-error-code": "ServerBusy"})
 
 
-class CloudBackendConformance(BlobBackendConformance):
+class CloudBackendConformance(LargeBlobConformance):
     """The suite of a cloud."""
 
     @pytest.fixture
@@ -50,24 +50,6 @@ class CloudBackendConformance(BlobBackendConformance):
     def completes(self, request: Request) -> bool:
         """Tell whether the request is the one that makes a large blob appear."""
         raise NotImplementedError
-
-    async def test_64_mib_come_back(self, backend: BlobBackend, key: str):
-        storage = storage_of(backend)
-        block = noise(BLOCK_BYTES)
-
-        async def blocks() -> AsyncIterator[bytes]:
-            for number in range(64):
-                yield number.to_bytes(4, "big") + block[4:]
-
-        digest = await storage.write(key, blocks(), declared=Declared(size_bytes=64 * MIB))
-
-        number = 0
-        async with aclosing(storage.read(stored(key, digest), start_bytes=0, end_bytes=64 * MIB)) as chunks:
-            async for chunk in chunks:
-                assert chunk == number.to_bytes(4, "big") + block[4:]
-                number += 1
-        assert number == 64
-        await backend.delete(key)
 
     @pytest.mark.parametrize("fault", [Cut(request_bytes=100_000), Cut(), BUSY], ids=["cut", "answer lost", "busy"])
     async def test_a_part_that_failed_is_sent_again(
@@ -229,11 +211,3 @@ def once(which: Callable[[Request], bool], fault: Fault) -> Callable[[Request], 
         return fault
 
     return plan
-
-
-def storage_of(backend: BlobBackend) -> BlobStorage:
-    return BlobStorage({"here": backend}, provider="here")
-
-
-def stored(key: str, digest: Digest) -> StoredBlob:
-    return StoredBlob(provider="here", key=key, size_bytes=digest.size_bytes, crc32c=digest.crc32c)

@@ -14,6 +14,7 @@ from context_service.blobs.azure import AzureBackend
 from context_service.settings import Settings
 from tests.conformance.blob_backend import BlobBackendConformance, keys
 from tests.conformance.cloud_backend import CloudBackendConformance
+from tests.conformance.large_blobs import LargeBlobConformance
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
 from tests.emulators.proxy import Proxy, Request, proxied
 
@@ -79,7 +80,7 @@ class TestAzureUnderAPrefix(BlobBackendConformance):
         return azure_backend
 
 
-class RealAzure(BlobBackendConformance):
+class RealAzure(LargeBlobConformance):
     """The suite on the account that the environment names, in a folder of its own."""
 
     prefix = f"conformance-{uuid.uuid4().hex}/"

@@ -15,6 +15,7 @@ from context_service.blobs.storage import BlobExists
 from context_service.settings import Settings
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, read
 from tests.conformance.cloud_backend import CONTENT, CloudBackendConformance
+from tests.conformance.large_blobs import LargeBlobConformance
 from tests.emulators.gcs import Gcs
 from tests.emulators.proxy import Answer, Proxy, Request, proxied
 
@@ -43,6 +44,7 @@ class TestGcs(CloudBackendConformance):
     # GCS can tell, and gives pages; the emulator does neither. See below.
     create_only = False
     pages = False
+    takes_1_gib = False
 
     @pytest.fixture
     async def backend(self, gcs_backend: GcsBackend) -> GcsBackend:
@@ -127,7 +129,7 @@ async def test_a_list_asks_for_pages_and_follows_them(gcs_emulator: Gcs):
         assert all("maxResults=7" in target and "prefix=a" in target for target in lists)
 
 
-class RealGcs(BlobBackendConformance):
+class RealGcs(LargeBlobConformance):
     """The suite on the bucket that the environment names, in a folder of its own."""
 
     prefix = f"conformance-{uuid.uuid4().hex}/"

@@ -15,6 +15,7 @@ from context_service.blobs.local import LocalBackend
 from context_service.blobs.storage import BLOCK_BYTES
 from contextgraph.errors import BlobNotFound, StorageFull, Unavailable
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, noise, read
+from tests.conformance.large_blobs import GIB, there_and_back
 from tests.fakes.blob_backend import FailingBackend
 
 
@@ -45,6 +46,10 @@ class TestFailingBackend(BlobBackendConformance):
     @pytest.fixture
     async def backend(self, local: LocalBackend) -> FailingBackend:
         return FailingBackend(local)
+
+
+async def test_1_gib_comes_back(local: LocalBackend):
+    await there_and_back(local, "t/large", size_bytes=GIB)
 
 
 async def test_a_blob_is_on_disk_before_its_name_is(local: LocalBackend, monkeypatch: pytest.MonkeyPatch):

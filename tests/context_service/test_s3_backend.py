@@ -15,6 +15,7 @@ from context_service.settings import Settings
 from contextgraph.errors import ProviderNotConfigured
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys
 from tests.conformance.cloud_backend import CONTENT, CloudBackendConformance
+from tests.conformance.large_blobs import LargeBlobConformance
 from tests.emulators.moto import Moto
 from tests.emulators.proxy import Answer, Proxy, Request, proxied
 
@@ -80,7 +81,7 @@ class TestS3UnderAPrefix(BlobBackendConformance):
         return s3_backend
 
 
-class RealS3(BlobBackendConformance):
+class RealS3(LargeBlobConformance):
     """The suite on the account that the environment names, in a folder of its own."""
 
     prefix = f"conformance-{uuid.uuid4().hex}/"
