@@ -279,6 +279,51 @@ class UploadSameContent(UploadBlob):
         return Item(f"shared {int(item.size * 3)}", 0).noise(100_000)
 
 
+class ReadBlob(UploadBlob):
+    """Reads while things are killed: what comes is what was written, or the read fails."""
+
+    name = "read_blob"
+
+    async def write(self, clients: Clients, item: Item) -> None:
+        content = item.noise(self._size_bytes(item))
+        await clients.context.upload_blob(content, name=item.name, working_memory_id=item.id())
+        read = b""
+        for _ in range(3):
+            async for chunk in await clients.context.get_blob(item.id()):
+                read += chunk
+                _same(beginning=(read, content[: len(read)]))
+            _same(content=(read, content))
+            read = b""
+
+
+class DeleteBlob(UploadBlob):
+    """It archives: the record is hidden, the bytes stay."""
+
+    name = "delete_blob"
+
+    async def write(self, clients: Clients, item: Item) -> None:
+        content = item.noise(self._size_bytes(item))
+        await clients.context.upload_blob(content, name=item.name, working_memory_id=item.id())
+        await clients.context.delete_blob(uuid.UUID(item.id()))
+
+    async def is_written(self, clients: Clients, item: Item) -> bool:
+        try:
+            record = await clients.context.fetch_wm_record(item.id(), include_archived=True)
+        except RecordNotFound:
+            return False
+        reader = await clients.context.get_blob(uuid.UUID(item.id()), include_archived=True)
+        content = b"".join([chunk async for chunk in reader])
+        actions = [one.kind async for one in clients.context.list_wm_record_actions(item.id())]
+        archived = record.status == "archived"
+        return (
+            _same(
+                content=(content, item.noise(self._size_bytes(item))),
+                actions=(actions, ["created", "archived"] if archived else ["created"]),
+            )
+            and archived
+        )
+
+
 class PurgeRecord(Operation):
     """The write is the removal: of the record, and of the bytes if no other record has them."""
 
@@ -330,6 +375,8 @@ OPERATIONS: tuple[Operation, ...] = (
     UploadBlob(),
     UploadInParts(),
     UploadSameContent(),
+    ReadBlob(),
+    DeleteBlob(),
     PurgeRecord(),
     RegisterMapping(),
 )
