@@ -12,6 +12,8 @@ from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
+from entity_service.graph_export import GraphExport
+from entity_service.graph_import import GraphImport
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
@@ -109,9 +111,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tls=tls.files_of(settings),
         )
         limits = limits_of(settings)
+        writes = GraphWrites(database)
         traversal = Traversal(database)
         servicer = EntityGraphServicer(
-            writes=GraphWrites(database),
+            writes=writes,
             changes=NodeChanges(database, document_bytes_max=limits.document_bytes_max),
             edges=EdgeStore(database, document_bytes_max=limits.document_bytes_max),
             removal=Removal(database),
@@ -119,6 +122,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             timelines=Timelines(database),
             embeddings=EmbeddingStore(database),
             search=Search(database, traversal),
+            graph_import=GraphImport(writes),
+            graph_export=GraphExport(database),
             counts=Counts(database),
             store=GraphStore(database),
             traversal=traversal,

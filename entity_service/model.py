@@ -127,9 +127,13 @@ class GraphWrite:
     edges: Sequence[NewEdge] = ()
     first_made_id: str | None = None  # see `made_id`; None: every row came with an id
     single: bool = False  # of CreateNode or CreateEdge
+    node_paths: Sequence[str] = ()  # of an import: where each row came from
+    edge_paths: Sequence[str] = ()
 
     def path(self, row: str, position: int) -> str:
         """Return the path of a row in its request; `row` is "node" or "edge"."""
+        if paths := self.node_paths if row == "node" else self.edge_paths:
+            return paths[position]
         return row if self.single else f"{row}s[{position}]"
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import embedding_wire, progress_wire, search_wire, wire
+from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, wire
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
+from entity_service.graph_export import GraphExport
+from entity_service.graph_import import GraphImport
 from entity_service.model import Limits
 from entity_service.node_io import NodeIOStore
 from entity_service.progress import Timelines
@@ -42,6 +44,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         timelines: Timelines,
         embeddings: EmbeddingStore,
         search: Search,
+        graph_import: GraphImport,
+        graph_export: GraphExport,
         counts: Counts,
         store: GraphStore,
         traversal: Traversal,
@@ -55,6 +59,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._timelines = timelines
         self._embeddings = embeddings
         self._search = search
+        self._import = graph_import
+        self._export = graph_export
         self._counts = counts
         self._store = store
         self._traversal = traversal
@@ -210,6 +216,25 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
             page_token=request.page_token,
         )
         return search_wire.edge_type_page(page)
+
+    async def ImportGraph(
+        self, requests: AsyncIterator[pb.ImportGraphRequest], context: Context
+    ) -> pb.ImportGraphResponse:
+        """Write a graph in."""
+        lines = transfer_wire.ImportLines(requests, self._limits)
+        await lines.open()
+        async with aclosing(lines.batches()) as batches:
+            done = await self._import.run(principal(), lines.graph_name, batches)
+        return transfer_wire.imported(lines.graph_name, done)
+
+    async def ExportGraph(
+        self, request: pb.ExportGraphRequest, context: Context
+    ) -> AsyncIterator[pb.ExportGraphResponse]:
+        """Read a graph out."""
+        query = transfer_wire.export_query(request, self._limits)
+        async with aclosing(self._export.pages(principal(), query)) as pages:
+            async for page in pages:
+                yield transfer_wire.exported(page)
 
     async def GetEdge(self, request: pb.GetEdgeRequest, context: Context) -> pb.GetEdgeResponse:
         """Read an edge."""

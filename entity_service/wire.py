@@ -361,9 +361,9 @@ def external_id(message: pb.GetNodeByExternalIdRequest, limits: Limits) -> str:
     return check_external_id("external_id", message.external_id, limits)
 
 
-def graph_name(text: str, limits: Limits) -> str:
+def graph_name(text: str, limits: Limits, *, field: str = "graph_name") -> str:
     """Return the name of a graph; errors as of `_data_change`."""
-    return check_text("graph_name", text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
+    return check_text(field, text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
 
 
 def name(text: str, limits: Limits) -> str:

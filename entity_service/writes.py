@@ -7,7 +7,7 @@ no check but the constraints, and a race can only ever cost a second look.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -57,8 +57,14 @@ WITH node_input AS (
 ), endpoint AS (
     SELECT id, created_at, seq, graph_name, context_id FROM new_node
     UNION ALL
-    SELECT id, created_at, seq, graph_name, context_id FROM entity.node
-    WHERE tenant_id = %(tenant_id)s AND id = ANY (%(old_ends)s::uuid[])
+    SELECT n.id, n.created_at, n.seq, n.graph_name, n.context_id
+    FROM unnest(%(old_ends)s::uuid[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.created_at, o.seq, o.graph_name, o.context_id
+        FROM entity.node o
+        WHERE o.tenant_id = %(tenant_id)s AND o.id = wanted.id
+        OFFSET 0
+    ) n
 ), edge_input AS (
     SELECT e.*
     FROM ROWS FROM (jsonb_to_recordset(%(edges)s::jsonb) AS (
@@ -98,12 +104,21 @@ WITH node_input AS (
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at, seqs FROM seqs
 """
 
-# The rows that stand in the way of a write, or that it repeats. `OFFSET 0` keeps the planner from turning look-ups
-# by key into a hash of all that a tenant has.
+# The rows that stand in the way of a write, or that it repeats. Each is looked up by its key: `OFFSET 0` keeps the
+# planner from turning that into a hash of all that a tenant has; for `id = ANY` it takes an index of all that a tenant
+# has while it knows nothing of a new table; and of an edge's ends only a comparison of rows can use just one index,
+# where for three equalities it would as soon read all edges of a parent.
 _STANDING_NODES = """
-SELECT id::text, graph_name, external_id, context_id::text, (extract(epoch FROM created_at) * 1000000)::bigint, seq
-FROM entity.node
-WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s::uuid[])
+SELECT
+    n.id::text, n.graph_name, n.external_id, n.context_id::text,
+    (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq
+FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT o.id, o.graph_name, o.external_id, o.context_id, o.created_at, o.seq
+    FROM entity.node o
+    WHERE o.tenant_id = %(tenant_id)s AND o.id = wanted.id
+    OFFSET 0
+) n
 UNION
 SELECT
     n.id::text, n.graph_name, n.external_id, n.context_id::text,
@@ -118,9 +133,16 @@ CROSS JOIN LATERAL (
 """
 
 _STANDING_EDGES = """
-SELECT id::text, from_node_id::text, to_node_id::text, edge_type, (extract(epoch FROM created_at) * 1000000)::bigint
-FROM entity.edge
-WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s::uuid[])
+SELECT
+    e.id::text, e.from_node_id::text, e.to_node_id::text, e.edge_type,
+    (extract(epoch FROM e.created_at) * 1000000)::bigint
+FROM unnest(%(ids)s::uuid[]) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT o.id, o.from_node_id, o.to_node_id, o.edge_type, o.created_at
+    FROM entity.edge o
+    WHERE o.tenant_id = %(tenant_id)s AND o.id = wanted.id
+    OFFSET 0
+) e
 UNION
 SELECT
     e.id::text, e.from_node_id::text, e.to_node_id::text, e.edge_type,
@@ -130,8 +152,9 @@ FROM unnest(%(from_ids)s::uuid[], %(to_ids)s::uuid[], %(edge_types)s::text[])
 CROSS JOIN LATERAL (
     SELECT o.id, o.from_node_id, o.to_node_id, o.edge_type, o.created_at
     FROM entity.edge o
-    WHERE o.tenant_id = %(tenant_id)s AND o.to_node_id = wanted.to_node_id AND o.edge_type = wanted.edge_type
-        AND o.from_node_id = wanted.from_node_id
+    WHERE o.tenant_id = %(tenant_id)s AND o.to_node_id = wanted.to_node_id
+        AND (o.edge_type, o.from_node_id) >= (wanted.edge_type, wanted.from_node_id)
+        AND (o.edge_type, o.from_node_id) <= (wanted.edge_type, wanted.from_node_id)
     OFFSET 0
 ) e
 """
@@ -257,6 +280,41 @@ class GraphWrites:
         for _ in range(_ATTEMPTS):
             with suppress(psycopg.IntegrityError):  # an end was deleted meanwhile: the next look names it
                 return await self._database.tenant(principal.tenant_id).transaction(work)
+        raise Aborted("other calls keep changing the rows that this one needs; try again")
+
+    async def add_missing(
+        self, principal: Principal, write: GraphWrite, then: Callable[[Transaction, Written], Awaitable[None]]
+    ) -> Written:
+        """Write the rows that are not there, as `write_missing`, and do something more in the same transaction.
+
+        It is tried first as if none was there, which is one statement.
+
+        Args:
+            principal: Who writes.
+            write: The rows.
+            then: Gets the transaction and what became of the rows. What it raises undoes all.
+
+        Raises:
+            NodeNotFound, InvalidArgument: as `write_missing`; and whatever `then` raises.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+
+        async def as_new(transaction: Transaction) -> Written:
+            (row,) = await transaction.query(_WRITE, _parameters(principal, write, None))
+            written = outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
+            await then(transaction, written)
+            return written
+
+        async def as_missing(transaction: Transaction) -> Written:
+            written = outcome(write, await _write_missing(transaction, principal, write))
+            await then(transaction, written)
+            return written
+
+        with suppress(psycopg.IntegrityError):
+            return await tenant.transaction(as_new)
+        for _ in range(_ATTEMPTS):
+            with suppress(psycopg.IntegrityError):
+                return await tenant.transaction(as_missing)
         raise Aborted("other calls keep changing the rows that this one needs; try again")
 
     async def create_node(self, principal: Principal, write: GraphWrite, request: Request | None) -> Node:

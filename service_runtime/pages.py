@@ -45,13 +45,14 @@ def encode_token(query: Sequence[object], key: Sequence[object]) -> str:
     return base64.urlsafe_b64encode(_binding(query) + orjson.dumps(list(key))).decode().rstrip("=")
 
 
-def decode_token(query: Sequence[object], token: str, *, parts: int) -> list[Any] | None:
+def decode_token(query: Sequence[object], token: str, *, parts: int, field: str = "page_token") -> list[Any] | None:
     """Return the key in `token`, or None for an empty token: the first page.
 
     Args:
         query: As in `encode_token`.
         token: As a caller sent it.
         parts: How many values a key of this query has.
+        field: What the token is called in its request.
 
     Raises:
         InvalidPageToken: it is malformed or belongs to another query.
@@ -68,7 +69,7 @@ def decode_token(query: Sequence[object], token: str, *, parts: int) -> list[Any
         if not isinstance(key, list) or len(key) != parts:
             raise ValueError("another key")
     except ValueError:
-        raise InvalidPageToken("page_token is malformed or belongs to another query", field="page_token") from None
+        raise InvalidPageToken(f"{field} is malformed or belongs to another query", field=field) from None
     return key
 
 

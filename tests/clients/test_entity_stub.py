@@ -174,6 +174,20 @@ def test_ListEdgeTypes_counts_the_edges_of_each(grpc_stub, child):
     assert [row.edges > 0 for row in types if row.edge_type == "Contains"] == [True]
 
 
+def test_ExportGraph_is_what_ImportGraph_takes(grpc_stub, node):
+    exported = grpc_stub.ExportGraph(pb.ExportGraphRequest(graph_name=node.graph_name), metadata=METADATA)
+    lines = b"".join(message.lines for message in exported)
+    assert node.id.encode() in lines
+
+
+def test_ImportGraph_writes_the_rows_of_its_lines(grpc_stub):
+    node_id = new_id()
+    line = b'{"node": {"id": "%s", "general_type_name": "Session"}}\n' % node_id.encode()
+    requests = [pb.ImportGraphRequest(header=pb.ImportHeader(graph_name="imported")), pb.ImportGraphRequest(lines=line)]
+    grpc_stub.ImportGraph(iter(requests), metadata=METADATA)
+    assert grpc_stub.GetNode(pb.GetNodeRequest(node_id=node_id), metadata=METADATA).node.graph_name == "imported"
+
+
 @pytest.fixture
 def embedding(grpc_stub, node) -> pb.Embedding:
     request = pb.UpsertEmbeddingRequest(node_id=node.id, name=new_id(), vector=[3, 4], metadata_json='{"a": 1}')

@@ -21,6 +21,7 @@ PROMISED = {
         ListEdges Traverse SearchNodes CountNodes ListEdgeTypes ListGraphs
         SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress ResetNode
         UpsertEmbedding DeleteEmbedding ListEmbeddings SearchSimilar
+        ImportGraph ExportGraph
     """,
     "contextgraph.context.v1.WorkingMemory": """
         InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
@@ -31,6 +32,7 @@ PROMISED = {
     "contextgraph.context.v1.ChatHistory": """
         GetChatHistory StreamChatHistory AssembleContext
         RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
+        FetchEntityHistory
     """,
 }
 

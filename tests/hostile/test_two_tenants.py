@@ -32,9 +32,11 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
-# What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, and times.
+# What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
+# tokens, which are bound to their tenant.
 MADE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
+    r"|(?<=resume_token: \")[\w-]+"
 )
 # A number that is 0 has no line.
 COUNTED = re.compile(r"^\s*(seq|duration_us): \d+\n", re.MULTILINE)

@@ -6,6 +6,7 @@ tenants make them in the name of somebody else. A new RPC needs a line here, and
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -206,6 +207,13 @@ def _part(upload_id: str, **fields: object) -> list[Message]:
     return [memory.AppendUploadRequest(header=header), memory.AppendUploadRequest(chunk=SECRET.encode())]
 
 
+def _import(*lines: dict[str, object], **header: object) -> list[Message]:
+    return [
+        graph.ImportGraphRequest(header=graph.ImportHeader(**header)),  # type: ignore[arg-type]
+        *[graph.ImportGraphRequest(lines=json.dumps(line).encode() + b"\n") for line in lines],
+    ]
+
+
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
 # that names something has a place in one of them.
 CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
@@ -331,6 +339,37 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "ListGraphs": lambda t: [graph.ListGraphsRequest()],
     "ListEdgeTypes": lambda t: [graph.ListEdgeTypesRequest()],
+    "ImportGraph": lambda t: [
+        _import(
+            {"edge": {"id": str(new_id()), "from_node_id": t.child_id, "to_node_id": t.node_id, "edge_type": "Calls"}},
+            {"output": {"node_id": t.child_id, "value": [1]}},
+            {"embedding": {"node_id": t.other_id, "name": t.embedding_name, "vector": [1, 0.25]}},
+            {"envelope": {"node_id": t.other_id, "type": "VALUE", "created_at": "2026-01-31T12:00:00Z", "value": None}},
+        ),
+        _import(
+            {"graph": {"version": 1}},
+            {
+                "node": {
+                    "id": t.node_id,
+                    "general_type_name": "Session",
+                    "external_id": t.external_id,
+                    "is_archived": True,
+                }
+            },
+            {"edge": {"id": t.edge_id, "from_node_id": t.node_id, "to_node_id": t.node_id, "edge_type": "Contains"}},
+        ),
+        _import({"node": {"id": str(new_id()), "general_type_name": "Session", "external_id": t.external_id}}),
+        _import({"node": {"id": t.child_id, "general_type_name": "Session"}}, graph_name="second", lines_before=7),
+        *[
+            _import({kind: {"node_id": t.node_id, **row}})
+            for kind, row in {
+                "input": {"value": None},
+                "embedding": {"name": t.embedding_name, "vector": [1, 2, 3]},
+                "envelope": {"type": "VALUE", "created_at": "2026-01-31T12:00:00Z"},
+            }.items()
+        ],
+    ],
+    "ExportGraph": lambda t: [graph.ExportGraphRequest(), graph.ExportGraphRequest(graph_name="second")],
     "GetEdge": lambda t: [graph.GetEdgeRequest(edge_id=t.edge_id)],
     "BatchGetEdges": lambda t: [graph.BatchGetEdgesRequest(edge_ids=[t.edge_id])],
     "UpdateEdgeData": lambda t: [

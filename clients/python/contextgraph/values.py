@@ -292,6 +292,59 @@ class EdgeTypeCount(NamedTuple):
     edges: int
 
 
+class RowCount(NamedTuple):
+    """What became of the rows of a kind."""
+
+    written: int = 0
+    existed: int = 0  # were there before and are as they were
+
+    def plus(self, count: graph_pb.RowCount) -> RowCount:
+        """Return the sum with that of a message."""
+        return RowCount(self.written + count.written, self.existed + count.existed)
+
+
+class ImportedGraph(NamedTuple):
+    """What `import_graph` came to."""
+
+    graph_name: str = ""
+    lines: int = 0
+    nodes: RowCount = RowCount()
+    edges: RowCount = RowCount()
+    embeddings: RowCount = RowCount()
+    envelopes: RowCount = RowCount()
+
+    def plus(self, answer: graph_pb.ImportGraphResponse) -> ImportedGraph:
+        """Return the sum with what one call came to."""
+        return ImportedGraph(
+            graph_name=answer.graph_name,
+            lines=answer.lines,
+            nodes=self.nodes.plus(answer.nodes),
+            edges=self.edges.plus(answer.edges),
+            embeddings=self.embeddings.plus(answer.embeddings),
+            envelopes=self.envelopes.plus(answer.envelopes),
+        )
+
+
+class ExportedGraph(NamedTuple):
+    """What `export_graph` wrote."""
+
+    size_bytes: int = 0
+    nodes: int = 0
+    edges: int = 0
+    embeddings: int = 0
+    envelopes: int = 0
+
+    def plus(self, page: graph_pb.ExportGraphResponse) -> ExportedGraph:
+        """Return the sum with what one message brought."""
+        return ExportedGraph(
+            size_bytes=self.size_bytes + len(page.lines),
+            nodes=self.nodes + page.nodes,
+            edges=self.edges + page.edges,
+            embeddings=self.embeddings + page.embeddings,
+            envelopes=self.envelopes + page.envelopes,
+        )
+
+
 class AppendedEnvelope(NamedTuple):
     """What `append_progress` wrote."""
 

@@ -12,6 +12,7 @@ from contextgraph.errors import BlobCorrupted, InvalidArgument
 from contextgraph.values import Record
 
 CHUNK_BYTES = 1024 * 1024  # the largest that a message may carry, and the fastest
+SEGMENT_BYTES = 8 * CHUNK_BYTES  # of an import: what is held for the case that it must be sent again
 PATIENCE_S = 120.0  # of a resumable upload while nothing gets through: longer than a restart of the service
 FINISH_TIMEOUT_S = 3600.0  # of its end, which reads and writes every byte once more
 PART_BYTES = 16 * 1024 * 1024  # of a resumable upload: what a broken connection costs at most
@@ -101,6 +102,45 @@ class Parts:
             self._held, self._held_bytes = [], 0
             yield part
             self.offset_bytes += size_bytes
+
+
+class Segments:
+    """Cuts the pieces of a text of lines into segments of whole lines, as lists of chunks."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def feed(self, piece: bytes | bytearray | memoryview) -> Iterator[list[bytes]]:
+        """Yield the segments that `piece` completes.
+
+        Raises:
+            InvalidArgument: it is not bytes.
+        """
+        if not isinstance(piece, bytes | bytearray | memoryview):
+            raise InvalidArgument(f"the source gave a {type(piece).__name__}, not bytes", field="lines")
+        view = memoryview(piece).cast("B")
+        for start in range(0, len(view), CHUNK_BYTES):
+            chunk = bytes(view[start : start + CHUNK_BYTES])
+            if self._held_bytes + len(chunk) < SEGMENT_BYTES:
+                self._hold(chunk)
+                continue
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                self._hold(chunk[:end])
+                yield from self.rest()
+            self._hold(chunk[end:])
+
+    def rest(self) -> Iterator[list[bytes]]:
+        """Yield the last segment, unless nothing is left."""
+        if self._held:
+            yield self._held
+        self._held, self._held_bytes = [], 0
+
+    def _hold(self, chunk: bytes) -> None:
+        if chunk:
+            self._held.append(chunk)
+            self._held_bytes += len(chunk)
 
 
 class Tally:

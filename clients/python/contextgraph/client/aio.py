@@ -40,6 +40,7 @@ from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
     Parts,
+    Segments,
     Source,
     Tally,
     check_download,
@@ -71,9 +72,11 @@ from contextgraph.values import (
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
+    ExportedGraph,
     FormattedHistory,
     GraphCount,
     HistoryEvent,
+    ImportedGraph,
     ManifestEntity,
     NamedNode,
     Node,
@@ -939,6 +942,105 @@ class AsyncEntityClient(_AsyncClient):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    async def import_graph(
+        self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ImportedGraph:
+        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
+
+        What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
+        segments of some MiB; one that failed with `Unavailable` is sent again by itself.
+
+        Args:
+            source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
+            graph_name: Where the rows go. Empty: the graph that the first line names, else "default".
+            on_progress: Called with the bytes that are written and, where known, all bytes.
+
+        Raises:
+            InvalidArgument: a line is malformed: the violation names it.
+            NodeNotFound: a line names a node that no line before it wrote.
+            OSError: the source cannot be read.
+        """
+        opened = await io.source_of(source)
+        done, sent_bytes = ImportedGraph(graph_name=graph_name), 0
+        segments = _segments(opened)
+        async with aclosing(segments):
+            async for segment in segments:
+                done = done.plus(await self._import_segment(done, segment))
+                sent_bytes += sum(map(len, segment))
+                if on_progress is not None:
+                    on_progress(sent_bytes, opened.size_bytes)
+        return done
+
+    async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
+
+        async def attempt() -> graph_pb.ImportGraphResponse:
+            outgoing = _import_messages(header, segment)
+            async with aclosing(outgoing):
+                with ClientSpan("ImportGraph", self._metadata) as span:
+                    answer: graph_pb.ImportGraphResponse = await self._connection.upload(
+                        "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
+            return answer
+
+        return await self._repeated(self._attempts(None), attempt)
+
+    async def export_graph(
+        self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ExportedGraph:
+        """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
+
+        The file appears under its name when it is complete. An export that broke off goes on where it was.
+
+        Args:
+            path: Where to; what is there is replaced.
+            graph_name: Empty: "default".
+            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        done = ExportedGraph()
+        async with io.Target(path) as target:
+            pages = self.export_graph_pages(graph_name)
+            async with aclosing(pages):
+                async for page in pages:
+                    await target.write(page.lines)
+                    done = done.plus(page)
+                    if on_progress is not None:
+                        on_progress(done.size_bytes, None)
+            await target.commit()
+        return done
+
+    async def export_graph_pages(
+        self, graph_name: str = "", *, resume_token: str = ""
+    ) -> AsyncGenerator[graph_pb.ExportGraphResponse, None]:
+        """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
+
+        A stream that breaks is opened again behind the last message. `resume_token`, of such a message, goes on with
+        an export that somebody else began.
+
+        Raises:
+            InvalidPageToken: the token is malformed or of another graph.
+        """
+        request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
+        attempts = self._attempts(None)
+        while True:
+            pages = self.stream("ExportGraph", request, may_repeat=False)
+            try:
+                async with aclosing(pages):
+                    async for page in pages:
+                        request.resume_token = page.resume_token
+                        attempts = self._attempts(None)
+                        yield page
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                return
+            await io.sleep(delay_s)
 
     async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Return one edge.
@@ -2419,6 +2521,31 @@ async def _checked(
             tally.add(answer.chunk)
             yield answer.chunk
     check_download(record, tally, expected_bytes=size_bytes)
+
+
+async def _segments(source: Source) -> AsyncGenerator[list[bytes], None]:
+    """Yield what an import sends in one call: whole lines, one segment at least."""
+    segments = Segments()
+    pieces = source.open()
+    sent = False
+    async with aclosing(pieces):
+        async for piece in pieces:
+            for segment in segments.feed(piece):
+                sent = True
+                yield segment
+    for segment in segments.rest():
+        sent = True
+        yield segment
+    if not sent:
+        yield []
+
+
+async def _import_messages(
+    header: graph_pb.ImportHeader, segment: list[bytes]
+) -> AsyncGenerator[graph_pb.ImportGraphRequest, None]:
+    yield graph_pb.ImportGraphRequest(header=header)
+    for chunk in segment:
+        yield graph_pb.ImportGraphRequest(lines=chunk)
 
 
 async def _upload_messages(

@@ -41,6 +41,7 @@ from contextgraph.client._transfer import (
     Chunks,
     OnProgress,
     Parts,
+    Segments,
     Source,
     Tally,
     check_download,
@@ -72,9 +73,11 @@ from contextgraph.values import (
     Envelope,
     EnvelopeStatus,
     EnvelopeType,
+    ExportedGraph,
     FormattedHistory,
     GraphCount,
     HistoryEvent,
+    ImportedGraph,
     ManifestEntity,
     NamedNode,
     Node,
@@ -930,6 +933,104 @@ class EntityClient(_Client):
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
+
+    def import_graph(
+        self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ImportedGraph:
+        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
+
+        What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
+        segments of some MiB; one that failed with `Unavailable` is sent again by itself.
+
+        Args:
+            source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
+            graph_name: Where the rows go. Empty: the graph that the first line names, else "default".
+            on_progress: Called with the bytes that are written and, where known, all bytes.
+
+        Raises:
+            InvalidArgument: a line is malformed: the violation names it.
+            NodeNotFound: a line names a node that no line before it wrote.
+            OSError: the source cannot be read.
+        """
+        opened = io.source_of(source)
+        done, sent_bytes = ImportedGraph(graph_name=graph_name), 0
+        segments = _segments(opened)
+        with closing(segments):
+            for segment in segments:
+                done = done.plus(self._import_segment(done, segment))
+                sent_bytes += sum(map(len, segment))
+                if on_progress is not None:
+                    on_progress(sent_bytes, opened.size_bytes)
+        return done
+
+    def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
+
+        def attempt() -> graph_pb.ImportGraphResponse:
+            outgoing = _import_messages(header, segment)
+            with closing(outgoing), ClientSpan("ImportGraph", self._metadata) as span:
+                answer: graph_pb.ImportGraphResponse = self._connection.upload(
+                    "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                )
+            return answer
+
+        return self._repeated(self._attempts(None), attempt)
+
+    def export_graph(
+        self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ExportedGraph:
+        """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
+
+        The file appears under its name when it is complete. An export that broke off goes on where it was.
+
+        Args:
+            path: Where to; what is there is replaced.
+            graph_name: Empty: "default".
+            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        done = ExportedGraph()
+        with io.Target(path) as target:
+            pages = self.export_graph_pages(graph_name)
+            with closing(pages):
+                for page in pages:
+                    target.write(page.lines)
+                    done = done.plus(page)
+                    if on_progress is not None:
+                        on_progress(done.size_bytes, None)
+            target.commit()
+        return done
+
+    def export_graph_pages(
+        self, graph_name: str = "", *, resume_token: str = ""
+    ) -> Generator[graph_pb.ExportGraphResponse, None, None]:
+        """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
+
+        A stream that breaks is opened again behind the last message. `resume_token`, of such a message, goes on with
+        an export that somebody else began.
+
+        Raises:
+            InvalidPageToken: the token is malformed or of another graph.
+        """
+        request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
+        attempts = self._attempts(None)
+        while True:
+            pages = self.stream("ExportGraph", request, may_repeat=False)
+            try:
+                with closing(pages):
+                    for page in pages:
+                        request.resume_token = page.resume_token
+                        attempts = self._attempts(None)
+                        yield page
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                return
+            io.sleep(delay_s)
 
     def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
         """Return one edge.
@@ -2399,6 +2500,31 @@ def _checked(
             tally.add(answer.chunk)
             yield answer.chunk
     check_download(record, tally, expected_bytes=size_bytes)
+
+
+def _segments(source: Source) -> Generator[list[bytes], None]:
+    """Yield what an import sends in one call: whole lines, one segment at least."""
+    segments = Segments()
+    pieces = source.open()
+    sent = False
+    with closing(pieces):
+        for piece in pieces:
+            for segment in segments.feed(piece):
+                sent = True
+                yield segment
+    for segment in segments.rest():
+        sent = True
+        yield segment
+    if not sent:
+        yield []
+
+
+def _import_messages(
+    header: graph_pb.ImportHeader, segment: list[bytes]
+) -> Generator[graph_pb.ImportGraphRequest, None, None]:
+    yield graph_pb.ImportGraphRequest(header=header)
+    for chunk in segment:
+        yield graph_pb.ImportGraphRequest(lines=chunk)
 
 
 def _upload_messages(

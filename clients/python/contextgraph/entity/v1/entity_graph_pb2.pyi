@@ -725,6 +725,70 @@ class EdgeTypeCount(_message.Message):
     edges: int
     def __init__(self, edge_type: _Optional[str] = ..., edges: _Optional[int] = ...) -> None: ...
 
+class ImportGraphRequest(_message.Message):
+    __slots__ = ("header", "lines")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    header: ImportHeader
+    lines: bytes
+    def __init__(self, header: _Optional[_Union[ImportHeader, _Mapping]] = ..., lines: _Optional[bytes] = ...) -> None: ...
+
+class ImportHeader(_message.Message):
+    __slots__ = ("graph_name", "lines_before")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    LINES_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    lines_before: int
+    def __init__(self, graph_name: _Optional[str] = ..., lines_before: _Optional[int] = ...) -> None: ...
+
+class ImportGraphResponse(_message.Message):
+    __slots__ = ("graph_name", "lines", "nodes", "edges", "embeddings", "envelopes")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    ENVELOPES_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    lines: int
+    nodes: RowCount
+    edges: RowCount
+    embeddings: RowCount
+    envelopes: RowCount
+    def __init__(self, graph_name: _Optional[str] = ..., lines: _Optional[int] = ..., nodes: _Optional[_Union[RowCount, _Mapping]] = ..., edges: _Optional[_Union[RowCount, _Mapping]] = ..., embeddings: _Optional[_Union[RowCount, _Mapping]] = ..., envelopes: _Optional[_Union[RowCount, _Mapping]] = ...) -> None: ...
+
+class RowCount(_message.Message):
+    __slots__ = ("written", "existed")
+    WRITTEN_FIELD_NUMBER: _ClassVar[int]
+    EXISTED_FIELD_NUMBER: _ClassVar[int]
+    written: int
+    existed: int
+    def __init__(self, written: _Optional[int] = ..., existed: _Optional[int] = ...) -> None: ...
+
+class ExportGraphRequest(_message.Message):
+    __slots__ = ("graph_name", "resume_token")
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    RESUME_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    graph_name: str
+    resume_token: str
+    def __init__(self, graph_name: _Optional[str] = ..., resume_token: _Optional[str] = ...) -> None: ...
+
+class ExportGraphResponse(_message.Message):
+    __slots__ = ("lines", "resume_token", "nodes", "edges", "embeddings", "envelopes")
+    LINES_FIELD_NUMBER: _ClassVar[int]
+    RESUME_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    ENVELOPES_FIELD_NUMBER: _ClassVar[int]
+    lines: bytes
+    resume_token: str
+    nodes: int
+    edges: int
+    embeddings: int
+    envelopes: int
+    def __init__(self, lines: _Optional[bytes] = ..., resume_token: _Optional[str] = ..., nodes: _Optional[int] = ..., edges: _Optional[int] = ..., embeddings: _Optional[int] = ..., envelopes: _Optional[int] = ...) -> None: ...
+
 class GetEdgeRequest(_message.Message):
     __slots__ = ("edge_id",)
     EDGE_ID_FIELD_NUMBER: _ClassVar[int]

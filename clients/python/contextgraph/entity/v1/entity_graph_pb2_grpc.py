@@ -164,6 +164,16 @@ class EntityGraphStub:
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.SerializeToString,
                 response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.FromString,
                 _registered_method=True)
+        self.ImportGraph = channel.stream_unary(
+                '/contextgraph.entity.v1.EntityGraph/ImportGraph',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphResponse.FromString,
+                _registered_method=True)
+        self.ExportGraph = channel.unary_stream(
+                '/contextgraph.entity.v1.EntityGraph/ExportGraph',
+                request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphRequest.SerializeToString,
+                response_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphResponse.FromString,
+                _registered_method=True)
         self.GetEdge = channel.unary_unary(
                 '/contextgraph.entity.v1.EntityGraph/GetEdge',
                 request_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.GetEdgeRequest.SerializeToString,
@@ -448,6 +458,38 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ImportGraph(self, request_iterator, context):
+        """Writes a graph from newline-delimited JSON, as ExportGraph reads it out: one message with a header, then any number
+        with bytes, cut anywhere, up to 1 MiB each. docs/graph.md has the format.
+
+        Rows are written in batches of about 1,000; each batch is written wholly or not at all. What is there already, by its
+        id, is skipped: so an import that broke off is simply begun again, and ends as if it had not. An error names the line
+        (`lines[4711].node.data_json`; lines count from 1) and says how many lines are written (metadata `lines_done`). A
+        timeline that is there is gone on with behind its last envelope; an input or output that is there stays.
+
+        Ids, times, statuses and archived nodes are kept; who wrote a row, its version and its `seq` are the import's.
+
+        Reasons: INVALID_ARGUMENT, LIMIT_EXCEEDED, NODE_NOT_FOUND (a line names a node that no line before it wrote),
+        EXTERNAL_ID_TAKEN, NODE_EXISTS (the id is a node's of another graph).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportGraph(self, request, context):
+        """Reads a whole graph out, as newline-delimited JSON: nodes with their input and output, in the order in which they were
+        made; embeddings; timelines; edges. Whole lines a message, about 1 MiB.
+
+        It is no snapshot: of rows that are written, changed or deleted meanwhile, some may be in it as they were and some as
+        they are; nodes that are made meanwhile are not, nor what hangs on them. Each message carries a `resume_token`: an
+        export that broke off goes on behind the last message that arrived. A graph that never was has one line.
+
+        Reasons: INVALID_PAGE_TOKEN (`resume_token`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetEdge(self, request, context):
         """Reads one edge. Reasons: EDGE_NOT_FOUND.
         """
@@ -636,6 +678,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.ListEdgeTypes,
                     request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.FromString,
                     response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.SerializeToString,
+            ),
+            'ImportGraph': grpc.stream_unary_rpc_method_handler(
+                    servicer.ImportGraph,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphResponse.SerializeToString,
+            ),
+            'ExportGraph': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportGraph,
+                    request_deserializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphRequest.FromString,
+                    response_serializer=contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphResponse.SerializeToString,
             ),
             'GetEdge': grpc.unary_unary_rpc_method_handler(
                     servicer.GetEdge,
@@ -1348,6 +1400,60 @@ class EntityGraph:
             '/contextgraph.entity.v1.EntityGraph/ListEdgeTypes',
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesRequest.SerializeToString,
             contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ListEdgeTypesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ImportGraph(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ImportGraph',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ImportGraphResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportGraph(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextgraph.entity.v1.EntityGraph/ExportGraph',
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphRequest.SerializeToString,
+            contextgraph_dot_entity_dot_v1_dot_entity__graph__pb2.ExportGraphResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,351 @@
+"""A whole graph read out, kind by kind, in pages.
+
+Nodes come in the order in which they were made, so that an import makes them in that order again; edges come last. A
+page is one statement: no connection and no snapshot waits for a slow reader. So that no edge is read whose node was
+written too late to be read, the export ends at the nodes that were there when it began; of rows that are written
+meanwhile, some may be in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from contextgraph.errors import InvalidPageToken
+from entity_service import graph_lines
+from entity_service.graph_lines import ExportedEdge, ExportedEmbedding, ExportedEnvelope, ExportedNode
+from entity_service.model import iso
+from service_runtime.auth import Principal
+from service_runtime.pages import decode_token, encode_token
+from service_runtime.postgres import Database, Tenant
+
+_PAGE_ROWS = 1000
+_PAGE_BYTES = 1024 * 1024
+_EMBEDDING_ROWS = 20  # up to 50 KB of text each
+_SCANNED_ROWS = 5000  # nodes that are looked at for envelopes in one statement
+_SETTLE_S = 5.0
+_SETTLE_POLL_S = 0.01
+
+# What was written before this statement, and which transactions had begun by then.
+_BEGIN = """
+SELECT
+    (
+        SELECT coalesce(max(n.seq), 0) FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = %(graph_name)s
+    ) AS seq_max,
+    pg_snapshot_xmax(pg_current_snapshot())::text AS transaction_id
+"""
+_SETTLED = "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %(transaction_id)s::text::xid8 AS settled"
+
+# Each kind: a page behind a key. What a page looks at is cut by rows first and then by the size of its documents.
+_NODES = """
+SELECT
+    n.looked_at, n.created_micros, n.seq,
+    n.id::text, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
+    n.is_archived, n.created_micros, n.data::text, n.input::text, n.output::text
+FROM (
+    SELECT
+        n.*, count(*) OVER () AS looked_at, (extract(epoch FROM n.created_at) * 1000000)::bigint AS created_micros,
+        sum(
+            entity.document_bytes(n.data) + coalesce(entity.document_bytes(n.input), 0)
+                + coalesce(entity.document_bytes(n.output), 0)
+        ) OVER (ORDER BY n.created_at, n.seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+    FROM (
+        SELECT
+            n.id, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
+            n.is_archived, n.created_at, n.seq, n.data, io.input, io.output
+        FROM (
+            SELECT
+                n.id, n.external_id, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name, n.status,
+                n.is_archived, n.created_at, n.seq, n.data
+            FROM entity.node n
+            WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = %(graph_name)s AND n.seq <= %(seq_max)s
+                AND (n.created_at, n.seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+            ORDER BY n.created_at, n.seq
+            LIMIT %(rows)s
+        ) n
+        LEFT JOIN LATERAL (
+            SELECT io.input, io.output FROM entity.node_io io
+            WHERE io.tenant_id = %(tenant_id)s AND io.node_id = n.id
+            OFFSET 0
+        ) io ON true
+    ) n
+) n
+WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
+ORDER BY n.created_at, n.seq
+"""
+
+_EMBEDDINGS = """
+SELECT
+    count(*) OVER (), e.owner_id::text, e.name,
+    e.owner_id::text, e.name, e.model, coalesce(encode(e.text_sha256, 'hex'), ''), e.metadata::text, e.vector::text
+FROM (
+    SELECT e.owner_id, e.name, e.model, e.text_sha256, e.metadata, e.vector
+    FROM entity.embedding e
+    CROSS JOIN LATERAL (
+        SELECT n.seq FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = e.owner_id OFFSET 0
+    ) n
+    WHERE e.tenant_id = %(tenant_id)s AND e.owner_kind = 'node' AND e.graph_name = %(graph_name)s
+        AND (e.owner_id, e.name) > (%(after_id)s::uuid, %(after_name)s::text) AND n.seq <= %(seq_max)s
+    ORDER BY e.owner_id, e.name
+    LIMIT %(rows)s
+) e
+ORDER BY e.owner_id, e.name
+"""
+
+# So many nodes, in their order, and of them so many envelopes. The last row tells how far it came.
+_ENVELOPES = """
+WITH looked_at AS (
+    SELECT n.id, n.created_at, n.seq
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = %(graph_name)s AND n.seq <= %(seq_max)s
+        AND (n.created_at, n.seq) >= (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+    ORDER BY n.created_at, n.seq
+    LIMIT %(scanned_rows)s
+), found AS (
+    SELECT
+        n.created_at AS node_created_at, n.seq AS node_seq, p.seq AS envelope_seq, n.id, p.type, p.status, p.sub_type,
+        p.message, p.created_at, p.error, p.value
+    FROM looked_at n
+    CROSS JOIN LATERAL (
+        SELECT p.seq, p.type, p.status, p.sub_type, p.message, p.created_at, p.error, p.value
+        FROM entity.progress p
+        WHERE p.tenant_id = %(tenant_id)s AND p.node_id = n.id
+            AND (n.seq <> %(after_seq)s::bigint OR p.seq > %(after_envelope)s::bigint)
+        ORDER BY p.seq
+        LIMIT %(rows)s
+    ) p
+    ORDER BY n.created_at, n.seq, p.seq
+    LIMIT %(rows)s
+), sized AS (
+    SELECT
+        f.*,
+        sum(
+            octet_length(f.message) + coalesce(entity.document_bytes(f.value), 0)
+                + coalesce(entity.document_bytes(f.error), 0)
+        ) OVER (
+            ORDER BY f.node_created_at, f.node_seq, f.envelope_seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM found f
+), page AS (
+    SELECT * FROM sized s WHERE coalesce(s.bytes_before, 0) < %(bytes_max)s
+)
+SELECT
+    false, (extract(epoch FROM p.node_created_at) * 1000000)::bigint, p.node_seq, p.envelope_seq,
+    p.id::text, p.type, p.status, p.sub_type, p.message, (extract(epoch FROM p.created_at) * 1000000)::bigint,
+    p.error::text, p.value::text
+FROM page p
+UNION ALL
+SELECT
+    true, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq, 9223372036854775807,
+    NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM (SELECT l.created_at, l.seq FROM looked_at l ORDER BY l.created_at DESC, l.seq DESC LIMIT 1) n
+WHERE (SELECT count(*) FROM page) = (SELECT count(*) FROM found) AND (SELECT count(*) FROM found) < %(rows)s
+ORDER BY 2, 3, 4
+"""
+
+# Planned for its values: where a tenant has many graphs, they are looked up by graph and sorted, and where it has one,
+# they are read in the order of their ids.
+_EDGES = """
+SELECT
+    count(*) OVER (), e.id::text, '',
+    e.id::text, e.from_node_id::text, e.to_node_id::text, e.edge_type,
+    (extract(epoch FROM e.created_at) * 1000000)::bigint, e.data::text
+FROM (
+    SELECT
+        e.*, sum(entity.document_bytes(e.data)) OVER (
+            ORDER BY e.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM (
+        SELECT e.id, e.from_node_id, e.to_node_id, e.edge_type, e.created_at, e.data
+        FROM entity.edge e
+        CROSS JOIN LATERAL (
+            SELECT n.seq FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = e.from_node_id OFFSET 0
+        ) n
+        WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = %(graph_name)s AND e.id > %(after_id)s::uuid
+            AND e.child_seq <= %(seq_max)s AND n.seq <= %(seq_max)s
+        ORDER BY e.id
+        LIMIT %(rows)s
+    ) e
+) e
+WHERE coalesce(e.bytes_before, 0) < %(bytes_max)s
+ORDER BY e.id
+"""
+_FIRST_ID = "00000000-0000-0000-0000-000000000000"
+_KINDS = ("node", "embedding", "envelope", "edge")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportQuery:
+    """What a caller wants to read out."""
+
+    graph_name: str
+    resume_token: str
+
+
+class ExportPage(NamedTuple):
+    """Some lines, whole ones, and how an export goes on behind them."""
+
+    lines: bytes
+    kind: str  # of the rows: "graph", "node", "embedding", "envelope", "edge"; empty: there are none
+    rows: int
+    resume_token: str
+
+
+class _Place(NamedTuple):
+    """How far an export is."""
+
+    seq_max: int
+    kind: int  # of `_KINDS`
+    key: tuple[Any, ...]  # of the last row of that kind; empty: none was read
+
+
+class GraphExport:
+    """Reads graphs out; every method sees the principal's."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def pages(self, principal: Principal, query: ExportQuery) -> AsyncGenerator[ExportPage, None]:
+        """Yield the pages of a graph, one at least.
+
+        Raises:
+            InvalidPageToken: the token is of another graph.
+        """
+        tenant = self._database.tenant(principal.tenant_id)
+        binding = ("ExportGraph", tenant.tenant_id, query.graph_name)
+        place = _decode(binding, query.resume_token)
+        if place is None:
+            place = _Place(await self._begin(tenant, query.graph_name), 0, ())
+            yield ExportPage(graph_lines.graph_line(query.graph_name), "graph", 0, _encode(binding, place))
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "graph_name": query.graph_name,
+            "seq_max": place.seq_max,
+            "rows": _PAGE_ROWS,
+            "scanned_rows": _SCANNED_ROWS,
+            "bytes_max": _PAGE_BYTES,
+        }
+        readers = (_node_page, _embedding_page, _envelope_page, _edge_page)
+        while place.kind < len(_KINDS):
+            lines, rows, key = await readers[place.kind](tenant, parameters, place.key)
+            name = _KINDS[place.kind]
+            place = place._replace(key=key) if key else _Place(place.seq_max, place.kind + 1, ())
+            if rows:
+                yield ExportPage(lines, name, rows, _encode(binding, place))
+
+    async def _begin(self, tenant: Tenant, graph_name: str) -> int:
+        """Return up to which `seq` the export goes: below it, nothing will appear that is not there yet.
+
+        A number is drawn before its row is committed, so writes that were under way are waited for; they take
+        milliseconds. Of one that takes longer than seconds, rows may be missed.
+        """
+        (row,) = await tenant.query(_BEGIN, {"tenant_id": tenant.tenant_id, "graph_name": graph_name})
+        give_up_at = time.monotonic() + _SETTLE_S
+        while time.monotonic() < give_up_at:
+            (answer,) = await tenant.query(_SETTLED, {"transaction_id": row.transaction_id})
+            if answer.settled:
+                break
+            await asyncio.sleep(_SETTLE_POLL_S)
+        seq_max: int = row.seq_max
+        return seq_max
+
+
+_Page = tuple[bytes, int, tuple[Any, ...]]  # lines, rows, the key of the last row; empty: that was the last page
+
+
+async def _node_page(tenant: Tenant, parameters: dict[str, Any], key: tuple[Any, ...]) -> _Page:
+    after_at, after_seq = (iso(key[0]), key[1]) if key else ("-infinity", 0)
+    rows = await tenant.query(_NODES, {**parameters, "after_at": after_at, "after_seq": after_seq}, named=False)
+    lines = b"".join([graph_lines.node_lines(ExportedNode._make(row[3:])) for row in rows])
+    return lines, len(rows), _key(rows, rows[0][0] if rows else 0)
+
+
+async def _embedding_page(tenant: Tenant, parameters: dict[str, Any], key: tuple[Any, ...]) -> _Page:
+    after_id, after_name = key or (_FIRST_ID, "")
+    rows = await tenant.query(
+        _EMBEDDINGS,
+        {**parameters, "rows": _EMBEDDING_ROWS, "after_id": after_id, "after_name": after_name},
+        named=False,
+        ad_hoc=True,
+    )
+    lines = b"".join([graph_lines.embedding_line(ExportedEmbedding._make(row[3:])) for row in rows])
+    return lines, len(rows), tuple(rows[-1][1:3]) if len(rows) == _EMBEDDING_ROWS else ()
+
+
+async def _envelope_page(tenant: Tenant, parameters: dict[str, Any], key: tuple[Any, ...]) -> _Page:
+    after_at, after_seq, after_envelope = (iso(key[0]), key[1], key[2]) if key else ("-infinity", 0, 0)
+    rows = await tenant.query(
+        _ENVELOPES,
+        {**parameters, "after_at": after_at, "after_seq": after_seq, "after_envelope": after_envelope},
+        named=False,
+    )
+    envelopes = [ExportedEnvelope._make(row[4:]) for row in rows if not row[0]]
+    lines = b"".join([graph_lines.envelope_line(envelope) for envelope in envelopes])
+    if not rows or tuple(rows[-1][1:4]) == key:
+        return lines, len(envelopes), ()
+    return lines, len(envelopes), tuple(rows[-1][1:4])
+
+
+async def _edge_page(tenant: Tenant, parameters: dict[str, Any], key: tuple[Any, ...]) -> _Page:
+    (after_id,) = key or (_FIRST_ID,)
+    rows = await tenant.query(_EDGES, {**parameters, "after_id": after_id}, named=False, ad_hoc=True)
+    lines = b"".join([graph_lines.edge_line(ExportedEdge._make(row[3:])) for row in rows])
+    return lines, len(rows), (rows[-1][1],) if rows else ()
+
+
+def _key(rows: list[Any], looked_at: int) -> tuple[Any, ...]:
+    """Return the key of the last row, or none if there is certainly nothing behind it."""
+    return tuple(rows[-1][1:3]) if rows and (looked_at == _PAGE_ROWS or len(rows) < looked_at) else ()
+
+
+def _encode(binding: tuple[object, ...], place: _Place) -> str:
+    return encode_token(binding, [place.seq_max, place.kind, list(place.key)])
+
+
+def _decode(binding: tuple[object, ...], token: str) -> _Place | None:
+    """Return where an export goes on, or None for its begin.
+
+    Raises:
+        InvalidPageToken: the token is malformed, or of another graph.
+    """
+    parts = decode_token(binding, token, parts=3, field="resume_token")
+    if parts is None:
+        return None
+    seq_max, kind, key = parts
+    try:
+        if not (_is_number(seq_max) and type(kind) is int and 0 <= kind <= len(_KINDS) and isinstance(key, list)):
+            raise ValueError("not a place")
+        if key:
+            _check_key(kind, key)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        raise InvalidPageToken("resume_token is malformed", field="resume_token") from None
+    return _Place(seq_max, kind, tuple(key))
+
+
+def _check_key(kind: int, key: list[Any]) -> None:
+    """Refuse a key that no export made.
+
+    Raises:
+        ValueError, IndexError, InvalidPageToken: it is malformed.
+    """
+    name = _KINDS[kind]
+    if name in ("node", "envelope"):
+        iso(key[0])
+        wanted = 2 if name == "node" else 3
+        if len(key) != wanted or not all(map(_is_number, key[1:])) or type(key[0]) is not int:
+            raise ValueError("not a time and a place")
+        return
+    wanted = 2 if name == "embedding" else 1
+    if len(key) != wanted or not all(isinstance(part, str) and "\0" not in part for part in key):
+        raise ValueError("not an id")
+    if str(UUID(key[0])) != key[0]:
+        raise ValueError("not an id as we spell it")
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63

@@ -1,0 +1,409 @@
+"""Imports and exports between messages and values: bytes to lines, lines to rows, rows to batches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextgraph.errors import ContextGraphError, FieldViolation, InvalidArgument, LimitExceeded
+from entity_service.embedding_wire import new_embedding
+from entity_service.embeddings import NewEmbedding
+from entity_service.graph_export import ExportPage, ExportQuery
+from entity_service.graph_import import Imported, RowCount
+from entity_service.graph_lines import VERSION, ImportBatch, NewSide
+from entity_service.model import GraphWrite, Limits, NewEdge, NewNode, micros
+from entity_service.progress import STATUSES, TYPES, NewEnvelope
+from entity_service.progress_wire import new_envelope
+from entity_service.wire import graph_name, id_of, new_edge, new_node
+from service_runtime.documents import parse_json
+
+LINE_BYTES_MAX = 4 * 1024 * 1024
+BATCH_ROWS = 1000
+BATCH_BYTES = 1024 * 1024
+_AT_ONCE = 100  # lines that are parsed before other callers have their turn
+
+_NODE = frozenset(
+    {
+        *("id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status"),
+        *("is_archived", "created_at", "data"),
+    }
+)
+_EDGE = frozenset(["id", "from_node_id", "to_node_id", "edge_type", "created_at", "data"])
+_SIDE = frozenset(["node_id", "value"])
+_EMBEDDING = frozenset(["node_id", "name", "model", "text_sha256", "metadata", "vector"])
+_ENVELOPE = frozenset(["node_id", "type", "status", "sub_type", "message", "created_at", "error", "value"])
+_KINDS = ("node", "edge", "input", "output", "embedding", "envelope")
+
+
+class ImportLines:
+    """The lines of one ImportGraph call.
+
+    Args:
+        requests: Its messages: a header, then bytes, cut anywhere.
+        limits: What a row may hold.
+    """
+
+    def __init__(self, requests: AsyncIterator[pb.ImportGraphRequest], limits: Limits) -> None:
+        self._requests = requests
+        self._limits = limits
+        self._lines: AsyncGenerator[bytes, None] = _lines(_chunks(requests))
+        self._first: bytes | None = None  # read to see whether it names the graph, and did not
+        self._number = 0
+        self.graph_name = ""
+
+    async def open(self) -> None:
+        """Read the header, and the first line if it names the graph.
+
+        Raises:
+            InvalidArgument: one of them is malformed.
+        """
+        message: pb.ImportGraphRequest | None = await anext(aiter(self._requests), None)
+        if message is None or message.WhichOneof("content") != "header":
+            raise InvalidArgument("the first message is not a header", field="header")
+        if message.header.lines_before < 0:
+            raise InvalidArgument("header.lines_before is negative", field="header.lines_before")
+        self._number = message.header.lines_before
+        said = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
+        self._first = await anext(self._lines, None)
+        named = self._named()
+        self.graph_name = said if message.header.graph_name or not named else named
+
+    async def batches(self) -> AsyncGenerator[ImportBatch, None]:
+        """Yield what the lines say, in batches, one at least.
+
+        Raises:
+            InvalidArgument, LimitExceeded: a line is malformed; the error names it.
+        """
+        batch = _Batch(self.graph_name, self._limits)
+        if self._first is not None:
+            self._add(batch, self._first)
+        async with aclosing(self._lines) as lines:
+            async for line in lines:
+                if batch.is_full:
+                    yield batch.made(self._number)
+                    batch = _Batch(self.graph_name, self._limits)
+                self._add(batch, line)
+                if self._number % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+        yield batch.made(self._number)
+
+    def _add(self, batch: _Batch, line: bytes) -> None:
+        self._number += 1
+        if line.strip():
+            batch.add(f"lines[{self._number}]", line)
+
+    def _named(self) -> str:
+        """Return the graph that the first line names; nothing, if it is a row."""
+        if self._first is None or not self._first.lstrip().startswith(b'{"graph"'):
+            return ""
+        self._number += 1
+        path = f"lines[{self._number}]"
+        _, row = _parsed(path, self._first, ("graph",), self._limits)
+        self._first = None
+        if row.get("version") != VERSION:
+            raise InvalidArgument(f"{path}.graph.version is not {VERSION}", field=f"{path}.graph.version")
+        named = row.get("graph_name", "")
+        if not isinstance(named, str):
+            raise InvalidArgument(f"{path}.graph.graph_name is no text", field=f"{path}.graph.graph_name")
+        return graph_name(named, self._limits, field=f"{path}.graph.graph_name")
+
+
+class _Batch:
+    """Rows, until they are enough."""
+
+    def __init__(self, named: str, limits: Limits) -> None:
+        self._graph_name = named
+        self._limits = limits
+        self._nodes: list[NewNode] = []
+        self._node_paths: list[str] = []
+        self._edges: list[NewEdge] = []
+        self._edge_paths: list[str] = []
+        self._archived_ids: set[str] = set()
+        self._sides: list[NewSide] = []
+        self._embeddings: list[tuple[str, NewEmbedding]] = []
+        self._envelopes: list[tuple[str, NewEnvelope, int]] = []
+        self._rows = 0
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it should be written before more comes."""
+        return self._rows >= BATCH_ROWS or self._bytes >= BATCH_BYTES
+
+    def made(self, lines: int) -> ImportBatch:
+        """Return the batch, at so many lines of the import."""
+        return ImportBatch(
+            write=GraphWrite(
+                nodes=self._nodes, edges=self._edges, node_paths=self._node_paths, edge_paths=self._edge_paths
+            ),
+            archived_ids=self._archived_ids,
+            sides=self._sides,
+            embeddings=self._embeddings,
+            envelopes=self._envelopes,
+            lines=lines,
+        )
+
+    def add(self, path: str, line: bytes) -> None:
+        """Take a line.
+
+        Raises:
+            InvalidArgument, LimitExceeded: it is malformed.
+        """
+        self._rows += 1
+        self._bytes += len(line)
+        kind, row = _parsed(path, line, _KINDS, self._limits)
+        path = f"{path}.{kind}"
+        if kind == "node":
+            self._add_node(path, line, row)
+        elif kind == "edge":
+            self._add_edge(path, line, row)
+        elif kind == "embedding":
+            self._add_embedding(path, line, row)
+        elif kind == "envelope":
+            self._add_envelope(path, line, row)
+        else:
+            _check_members(path, row, _SIDE, required=("node_id", "value"))
+            value_json = _document(line, kind, "value", row["value"])
+            _check_document(f"{path}.value", value_json, self._limits)
+            self._sides.append(NewSide(id_of(f"{path}.node_id", _text(path, row, "node_id")), kind, value_json, path))
+
+    def _add_node(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        _check_members(path, row, _NODE, required=("id", "general_type_name"))
+        is_archived = row.get("is_archived", False)
+        if not isinstance(is_archived, bool):
+            raise InvalidArgument(f"{path}.is_archived is neither true nor false", field=f"{path}.is_archived")
+        message = pb.NodeInput(
+            id=id_of(f"{path}.id", _text(path, row, "id")),
+            external_id=_text(path, row, "external_id"),
+            graph_name=self._graph_name,
+            agent_bundle_id=_text(path, row, "agent_bundle_id"),
+            general_type_name=_text(path, row, "general_type_name"),
+            specific_type_name=_text(path, row, "specific_type_name"),
+            name=_text(path, row, "name"),
+            status=_text(path, row, "status"),
+            data_json=_document(line, "node", "data", row["data"]) if "data" in row else "",
+        )
+        if "created_at" in row:
+            message.created_at.FromMicroseconds(_time(path, row))
+        node = new_node(path, message, self._limits, made_id="")
+        if is_archived:
+            self._archived_ids.add(node.id)
+        self._nodes.append(node)
+        self._node_paths.append(path)
+
+    def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        _check_members(path, row, _EDGE, required=("id", "from_node_id", "to_node_id", "edge_type"))
+        message = pb.EdgeInput(
+            id=id_of(f"{path}.id", _text(path, row, "id")),
+            graph_name=self._graph_name,
+            from_node_id=_text(path, row, "from_node_id"),
+            to_node_id=_text(path, row, "to_node_id"),
+            edge_type=_text(path, row, "edge_type"),
+            data_json=_document(line, "edge", "data", row["data"]) if "data" in row else "",
+        )
+        if "created_at" in row:
+            message.created_at.FromMicroseconds(_time(path, row))
+        self._edges.append(new_edge(path, message, self._limits, made_id=""))
+        self._edge_paths.append(path)
+
+    def _add_embedding(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        _check_members(path, row, _EMBEDDING, required=("node_id", "vector"))
+        vector = row["vector"]
+        if not isinstance(vector, list) or not all(type(value) in (int, float) for value in vector):
+            raise InvalidArgument(f"{path}.vector is no list of numbers", field=f"{path}.vector")
+        with _fields_of(path):
+            message = pb.UpsertEmbeddingRequest(
+                node_id=_text(path, row, "node_id"),
+                name=_text(path, row, "name"),
+                vector=vector,
+                model=_text(path, row, "model"),
+                text_sha256=_text(path, row, "text_sha256"),
+                metadata_json=_document(line, "embedding", "metadata", row["metadata"]) if "metadata" in row else "",
+            )
+            self._embeddings.append((path, new_embedding(message, self._limits)))
+
+    def _add_envelope(self, path: str, line: bytes, row: dict[str, Any]) -> None:
+        _check_members(path, row, _ENVELOPE, required=("node_id", "type", "created_at"))
+        kind, status = _text(path, row, "type"), _text(path, row, "status")
+        for member, name, known in (("type", kind, TYPES), ("status", status, STATUSES | {""})):
+            if name not in known:
+                raise InvalidArgument(f"{path}.{member} {name!r} is unknown", field=f"{path}.{member}")
+        documents = {
+            f"{member}_json": _document(line, "envelope", member, row[member])
+            for member in ("error", "value")
+            if member in row
+        }
+        with _fields_of(path):
+            message = pb.AppendProgressRequest(
+                node_id=_text(path, row, "node_id"),
+                type=f"ENVELOPE_TYPE_{kind}",
+                status=f"ENVELOPE_STATUS_{status or 'UNSPECIFIED'}",
+                sub_type=_text(path, row, "sub_type"),
+                message=_text(path, row, "message"),
+                **documents,
+            )
+            envelope = new_envelope(message, self._limits)
+        self._envelopes.append((path, envelope, _time(path, row)))
+
+
+def imported(graph: str, done: Imported) -> pb.ImportGraphResponse:
+    """Return the answer to ImportGraph."""
+
+    def counted(count: RowCount) -> pb.RowCount:
+        return pb.RowCount(written=count.written, existed=count.existed)
+
+    return pb.ImportGraphResponse(
+        graph_name=graph,
+        lines=done.lines,
+        nodes=counted(done.nodes),
+        edges=counted(done.edges),
+        embeddings=counted(done.embeddings),
+        envelopes=counted(done.envelopes),
+    )
+
+
+def export_query(message: pb.ExportGraphRequest, limits: Limits) -> ExportQuery:
+    """Return what a caller wants to read out.
+
+    Raises:
+        InvalidArgument, LimitExceeded: the name is malformed.
+    """
+    return ExportQuery(graph_name=graph_name(message.graph_name, limits), resume_token=message.resume_token)
+
+
+def exported(page: ExportPage) -> pb.ExportGraphResponse:
+    """Return a message of ExportGraph."""
+    response = pb.ExportGraphResponse(lines=page.lines, resume_token=page.resume_token)
+    if page.kind != "graph":
+        setattr(response, f"{page.kind}s", page.rows)
+    return response
+
+
+async def _chunks(requests: AsyncIterator[pb.ImportGraphRequest]) -> AsyncGenerator[bytes, None]:
+    async for request in requests:
+        if request.WhichOneof("content") != "lines":
+            raise InvalidArgument("a message behind the first is not lines", field="lines")
+        yield request.lines
+
+
+async def _lines(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """Yield lines, without their ends; an empty rest is none."""
+    held: list[bytes] = []
+    held_bytes = 0
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            *lines, rest = chunk.split(b"\n")
+            for line in lines:
+                yield b"".join([*held, line]) if held else line
+                held, held_bytes = [], 0
+            if rest:
+                held.append(rest)
+                held_bytes += len(rest)
+            if held_bytes > LINE_BYTES_MAX:
+                raise _too_long(held_bytes)
+    if held:
+        yield b"".join(held)
+
+
+def _too_long(size_bytes: int) -> LimitExceeded:
+    return LimitExceeded(
+        f"a line has over {LINE_BYTES_MAX} bytes", limit="line", limit_max=LINE_BYTES_MAX, value=size_bytes
+    )
+
+
+def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a line and its row.
+
+    Raises:
+        InvalidArgument, LimitExceeded: it is malformed.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise InvalidArgument(f"{path} is not UTF-8", field=path) from None
+    # The document in it may nest as deeply as any; around it are two levels.
+    value = parse_json(path, text, size_bytes_max=LINE_BYTES_MAX, nesting_max=limits.nesting_max + 2)
+    if not isinstance(value, dict) or len(value) != 1:
+        raise InvalidArgument(f"{path} is not an object with one member", field=path)
+    ((kind, row),) = value.items()
+    if kind not in kinds:
+        raise InvalidArgument(f"{path} is none of {', '.join(kinds)}", field=path)
+    if not isinstance(row, dict):
+        raise InvalidArgument(f"{path}.{kind} is not an object", field=f"{path}.{kind}")
+    return kind, row
+
+
+def _check_members(path: str, row: dict[str, Any], known: frozenset[str], *, required: tuple[str, ...]) -> None:
+    """Refuse a row with members that nobody would read, or without those that make it.
+
+    Raises:
+        InvalidArgument: with the first of them.
+    """
+    for member in row:
+        if member not in known:
+            raise InvalidArgument(f"{path} has a member that is none of its kind's", field=path, known=sorted(known))
+    for member in required:
+        if member not in row:
+            raise InvalidArgument(f"{path}.{member} is missing", field=f"{path}.{member}")
+
+
+def _text(path: str, row: dict[str, Any], member: str) -> str:
+    value = row.get(member, "")
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{path}.{member} is no text", field=f"{path}.{member}")
+    return value
+
+
+def _time(path: str, row: dict[str, Any]) -> int:
+    """Return the time of a row, as microseconds since 1970."""
+    field = f"{path}.created_at"
+    try:
+        time = datetime.fromisoformat(_text(path, row, "created_at"))
+        if time.tzinfo is None:
+            raise ValueError("which moment is meant depends on who reads it")
+        return micros(time.astimezone(UTC))
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"{field} is not a time with a zone", field=field) from None
+
+
+def _document(line: bytes, kind: str, member: str, value: object) -> str:
+    """Return the text of a document in a line, every digit as it is there.
+
+    Lines that we wrote end in it: what stands between its name and the two braces at the end is taken, if it is
+    the value. Any other line is parsed again by a slower parser that leaves numbers alone.
+    """
+    start = line.find(b'"%s":' % member.encode())
+    text = line[start + len(member) + 3 : line.rfind(b"}", 0, line.rfind(b"}"))]
+    try:
+        if start >= 0 and orjson.loads(text) == value:
+            return text.decode()
+    except orjson.JSONDecodeError:
+        pass
+    exact = json.loads(line, parse_int=orjson.Fragment, parse_float=orjson.Fragment)
+    return orjson.dumps(exact[kind][member]).decode()
+
+
+def _check_document(path: str, text: str, limits: Limits) -> None:
+    parse_json(path, text, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max)
+
+
+@contextmanager
+def _fields_of(path: str) -> Iterator[None]:
+    """Put a path in front of the fields that errors name."""
+    try:
+        yield
+    except ContextGraphError as error:
+        error.violations = tuple(
+            violation
+            if violation.field.startswith(path)
+            else FieldViolation(f"{path}.{violation.field.removesuffix('_json')}", violation.description)
+            for violation in error.violations
+        )
+        raise
