@@ -48,14 +48,17 @@ lint: install buf ## check style, import directions, protos, and that generated 
 	@$(RUN) deploy/generate.py --check
 	@$(RUN) clients/python/tools/make_sync.py --check
 
-types: install ## check the types, strictly
+types: install npm ## check the types, strictly
 	@$(RUN) -m mypy
+	@if command -v npm > /dev/null; then cd clients/typescript && ../../node_modules/.bin/tsc --noEmit; \
+	elif [ "$${CI:-}" = true ]; then echo "tsc: Node is missing, and CI=true"; exit 1; \
+	else echo "tsc: skipped, Node is not installed"; fi
 
 format: install ## format the code and mend what ruff can mend
 	@$(RUN) -m ruff format .
 	@$(RUN) -m ruff check --fix .
 
-proto: install ## generate the Python stubs from the protos
+proto: install npm ## generate the stubs from the protos, in Python and TypeScript
 	@$(RUN) deploy/generate.py
 
 sync-client: install ## generate the synchronous client from the asynchronous one
@@ -67,7 +70,7 @@ schema: install ## write what the migrations add up to: schema.sql
 # What comes from npm. Where Node is missing it is skipped with a line saying so; in CI it never is.
 npm:
 	@if ! command -v npm > /dev/null; then exit 0; fi; \
-	test node_modules/.installed -nt package.json \
+	test node_modules/.installed -nt package.json -a node_modules/.installed -nt clients/typescript/package.json \
 		|| { npm install --silent --no-package-lock --no-fund --no-audit 2> /dev/null && touch node_modules/.installed; } \
 		|| { echo "npm could not install what package.json names"; exit 1; }
 
@@ -96,4 +99,4 @@ bench: install ## measure, as ratios against fixed floors in the same run (SAVE=
 	@$(RUN) -m tests.bench $(if $(SAVE),--save)
 
 clean: ## remove what the build made; the data of `make run` stays
-	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

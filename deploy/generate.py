@@ -1,11 +1,13 @@
-"""Generate what is derived from the sources: the Python stubs, and `deploy/env.example`.
+"""Generate what is derived from the sources: the stubs in Python and TypeScript, and `deploy/env.example`.
 
-`--check` writes nothing and fails if a generated file is not what it would be. Needs no network.
+`--check` writes nothing and fails if a generated file is not what it would be. Needs no network. The generator of the
+TypeScript stubs comes from npm (`make npm`): where it is missing they are left alone, except in CI, where that fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,11 +17,14 @@ import grpc_tools
 from grpc_tools import protoc
 
 from context_service.settings import Settings as ContextSettings
+from contextgraph.errors import ContextGraphError
 from entity_service.settings import Settings as EntitySettings
 from service_runtime.settings import ServiceSettings, example
 
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = Path("clients/python")
+TYPESCRIPT = Path("clients/typescript/src/gen")
+PLUGIN = ROOT / "node_modules/.bin/protoc-gen-es"
 ENV_EXAMPLE = Path("deploy/env.example")
 
 
@@ -45,15 +50,52 @@ def main() -> None:
 def generated() -> Iterator[tuple[Path, str]]:
     """Yield the path below the root and the content of every generated file."""
     yield ENV_EXAMPLE, env_example()
+    for name, content in compiled(*(f"--{kind}_out={{folder}}" for kind in ("python", "pyi", "grpc_python"))):
+        yield STUBS / name, content
+    yield TYPESCRIPT / "errors.ts", typescript_errors()
+    if PLUGIN.exists():
+        options = "target=ts,import_extension=js"
+        plugin = f"--plugin=protoc-gen-es={PLUGIN}"
+        for name, content in compiled(plugin, "--es_out={folder}", f"--es_opt={options}"):
+            yield TYPESCRIPT / name, content
+    elif os.environ.get("CI") == "true":
+        sys.exit("the TypeScript stubs cannot be generated: run `make npm`")
+    else:
+        print("TypeScript stubs: skipped, protoc-gen-es is not installed")  # noqa: T201
+
+
+def compiled(*arguments: str) -> Iterator[tuple[Path, str]]:
+    """Yield the name and content of every file that protoc makes of the protos; `{folder}` is where it puts them."""
     with tempfile.TemporaryDirectory() as folder:
         protos = sorted(str(path.relative_to(ROOT / "proto")) for path in (ROOT / "proto").rglob("*.proto"))
         well_known = Path(grpc_tools.__file__).parent / "_proto"
-        arguments = ["protoc", f"-I{ROOT / 'proto'}", f"-I{well_known}"]
-        arguments += [f"--{kind}_out={folder}" for kind in ("python", "pyi", "grpc_python")]
-        if protoc.main([*arguments, *protos]) != 0:
+        command = ["protoc", f"-I{ROOT / 'proto'}", f"-I{well_known}"]
+        command += [argument.format(folder=folder) for argument in arguments]
+        if protoc.main([*command, *protos]) != 0:
             sys.exit("protoc failed")
-        for path in sorted(Path(folder).rglob("*.py*")):
-            yield STUBS / path.relative_to(folder), path.read_text("utf-8")
+        for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+            yield path.relative_to(folder), path.read_text("utf-8")
+
+
+def typescript_errors() -> str:
+    """Return the classes of the error table in TypeScript, parents before children."""
+    lines = [
+        "// Made from contextgraph/errors.py by `make proto`: the same classes, codes and reasons.",
+        "",
+        'import { ContextGraphError, type StatusCode } from "../error.js";',
+    ]
+
+    def write(parent: type[ContextGraphError]) -> None:
+        for error in parent.__subclasses__():
+            (sentence, *_) = (error.__doc__ or "").strip().splitlines()
+            lines.extend(["", f"/** {sentence} */", f"export class {error.__name__} extends {parent.__name__} {{"])
+            if error.code is not parent.code:
+                lines.append(f'  static override readonly code: StatusCode = "{error.code.name}";')
+            lines.extend([f'  static override readonly reason: string = "{error.reason}";', "}"])
+            write(error)
+
+    write(ContextGraphError)
+    return "\n".join([*lines, ""])
 
 
 def env_example() -> str:

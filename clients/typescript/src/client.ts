@@ -1,0 +1,173 @@
+/** What the clients share: one channel, who calls, how long, how often. */
+
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { Metadata } from "@grpc/grpc-js";
+
+import { parseAddress } from "./address.js";
+import { type CallSettings, Connection, type TlsOptions } from "./connection.js";
+import { InvalidArgument } from "./gen/errors.js";
+import { Attempts, RetryBudget } from "./retries.js";
+
+const TIMEOUT_MS = 30_000;
+const IDLE_TIMEOUT_MS = 60_000;
+const RETRIES = 3;
+
+/** Who calls which service, and how. */
+export interface ClientOptions extends TlsOptions {
+  /** `host:port`, `http://host:port` or `https://host[:port]`. Else the service's variable, else its port on this machine. */
+  address?: string;
+  /** Else `CONTEXT_SERVICE_API_KEY`. Empty: none is sent. */
+  apiKey?: string;
+  /** Metadata that goes with every call. */
+  headers?: Record<string, string>;
+  /** Deadline of a call, its retries included; 30,000. */
+  timeoutMs?: number;
+  /** How long nothing may move on a stream; 60,000. */
+  idleTimeoutMs?: number;
+  /** Attempts after the first, for calls that failed with `Unavailable` and may be repeated; 3. */
+  retries?: number;
+}
+
+/** What any method takes beside its own options. */
+export interface CallOptions {
+  /** Metadata of this call, beside the client's; the same name wins. */
+  headers?: Record<string, string>;
+  /** Deadline of this call, its retries included; of a list, of each page. */
+  timeoutMs?: number;
+  /** Ends the call; the method then throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** Where a service is looked for. */
+interface Service {
+  name: string;
+  variable: string;
+  address: string;
+}
+
+export abstract class Client {
+  protected readonly connection: Connection;
+  private readonly budget = new RetryBudget();
+  private readonly options: Required<Pick<ClientOptions, "headers" | "timeoutMs" | "idleTimeoutMs" | "retries">>;
+  private apiKey = "";
+
+  protected constructor(options: ClientOptions, service: Service) {
+    const address =
+      options.address === undefined
+        ? parseAddress(process.env[service.variable] || service.address, service.variable)
+        : parseAddress(options.address);
+    const { headers = {}, timeoutMs = TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS, retries = RETRIES } = options;
+    for (const [field, value] of Object.entries({ timeoutMs, idleTimeoutMs })) checkDuration(value, field);
+    if (!(Number.isInteger(retries) && retries >= 0)) {
+      throw new InvalidArgument("retries is not a whole number from 0", { field: "retries" });
+    }
+    this.options = { headers, timeoutMs, idleTimeoutMs, retries };
+    this.setApiKey(options.apiKey ?? process.env.CONTEXT_SERVICE_API_KEY ?? "");
+    this.metadata({}); // so that a malformed header is told here
+    this.connection = new Connection(address, service.name, options);
+  }
+
+  /** Call with this key or token from now on. Empty: with none. */
+  setApiKey(apiKey: string): void {
+    const key = apiKey.trim();
+    if (!/^[\x20-\x7e]*$/.test(key)) {
+      throw new InvalidArgument("the API key holds a character that no key has", { field: "apiKey" });
+    }
+    this.apiKey = key;
+  }
+
+  /** Close the channel. Calls under way end with `Cancelled`. */
+  close(): void {
+    this.connection.close();
+  }
+
+  /**
+   * Return the answer of a unary RPC: generated messages in and out, for RPCs and fields that have no method here.
+   *
+   * @param mayRepeat It is safe to send the request twice: a read, or a write with a request id.
+   * @throws ContextGraphError The class of the status.
+   */
+  async call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions = {},
+    mayRepeat = true,
+  ): Promise<MessageShape<O>> {
+    const message = create(method.input, request);
+    const attempts = this.attempts(options, options.timeoutMs ?? this.options.timeoutMs, mayRepeat);
+    return attempts.run(() => this.connection.unary(method, message, this.settings(options, attempts)));
+  }
+
+  /**
+   * Yield the answers of a server-streaming RPC: generated messages in and out. It is tried again only until the first answer
+   * is there.
+   *
+   * @throws ContextGraphError The class of the status.
+   */
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions = {},
+    mayRepeat = true,
+  ): AsyncGenerator<MessageShape<O>> {
+    const message = create(method.input, request);
+    const attempts = this.attempts(options, options.timeoutMs, mayRepeat);
+    for (;;) {
+      let begun = false;
+      try {
+        for await (const answer of this.connection.stream(method, message, this.settings(options, attempts))) {
+          begun = true;
+          yield answer;
+        }
+        attempts.succeeded();
+        return;
+      } catch (error) {
+        if (begun) throw error;
+        await attempts.wait(error);
+      }
+    }
+  }
+
+  /** The attempts of one call; `timeoutMs` is that of all of them. */
+  protected attempts(options: CallOptions, timeoutMs: number | undefined, mayRepeat = true): Attempts {
+    if (timeoutMs !== undefined) checkDuration(timeoutMs, "timeoutMs");
+    return new Attempts(this.budget, mayRepeat ? this.options.retries : 0, timeoutMs, options.signal);
+  }
+
+  /** How the next attempt is made. */
+  protected settings(options: CallOptions, attempts: Attempts): CallSettings {
+    return {
+      metadata: this.metadata(options.headers ?? {}),
+      timeoutMs: attempts.remainingMs(),
+      idleTimeoutMs: this.options.idleTimeoutMs,
+      signal: options.signal,
+    };
+  }
+
+  private metadata(headers: Record<string, string>): Metadata {
+    const metadata = new Metadata();
+    if (this.apiKey) metadata.set("authorization", `Bearer ${this.apiKey}`);
+    for (const [name, value] of Object.entries({ ...this.options.headers, ...headers })) {
+      try {
+        metadata.set(name, value);
+      } catch {
+        // grpc puts the value into its own error, and it may be a secret.
+        throw new InvalidArgument(`the header ${JSON.stringify(name)} cannot be sent`, { field: "headers" });
+      }
+    }
+    return metadata;
+  }
+}
+
+function checkDuration(value: number, field: string): void {
+  if (!(value > 0 && value < Number.POSITIVE_INFINITY)) {
+    throw new InvalidArgument(`${field} is not a finite number above 0`, { field });
+  }
+}

@@ -1,0 +1,293 @@
+// Made from contextgraph/errors.py by `make proto`: the same classes, codes and reasons.
+
+import { ContextGraphError, type StatusCode } from "../error.js";
+
+/** A field is malformed; `violations` name it. */
+export class InvalidArgument extends ContextGraphError {
+  static override readonly code: StatusCode = "INVALID_ARGUMENT";
+  static override readonly reason: string = "INVALID_ARGUMENT";
+}
+
+/** The page token is malformed, or belongs to another query. */
+export class InvalidPageToken extends InvalidArgument {
+  static override readonly reason: string = "INVALID_PAGE_TOKEN";
+}
+
+/** The bytes of an upload are not as many as its header declared. Nothing was stored. */
+export class SizeMismatch extends InvalidArgument {
+  static override readonly reason: string = "SIZE_MISMATCH";
+}
+
+/** The bytes of an upload do not have the sha256 that its header declared. Nothing was stored. */
+export class ChecksumMismatch extends InvalidArgument {
+  static override readonly reason: string = "CHECKSUM_MISMATCH";
+}
+
+/** There is no such thing, or it is not the caller's: the two are not told apart. */
+export class NotFound extends ContextGraphError {
+  static override readonly code: StatusCode = "NOT_FOUND";
+  static override readonly reason: string = "NOT_FOUND";
+}
+
+/** No node has this id, external id or name. */
+export class NodeNotFound extends NotFound {
+  static override readonly reason: string = "NODE_NOT_FOUND";
+}
+
+/** No edge has this id. */
+export class EdgeNotFound extends NotFound {
+  static override readonly reason: string = "EDGE_NOT_FOUND";
+}
+
+/** The node has no embedding of this name. */
+export class EmbeddingNotFound extends NotFound {
+  static override readonly reason: string = "EMBEDDING_NOT_FOUND";
+}
+
+/** No working memory record has this id. */
+export class RecordNotFound extends NotFound {
+  static override readonly reason: string = "RECORD_NOT_FOUND";
+}
+
+/** No blob has this key. */
+export class BlobNotFound extends NotFound {
+  static override readonly reason: string = "BLOB_NOT_FOUND";
+}
+
+/** No resumable upload has this id: it never was, was given up, or was finished more than a day ago. */
+export class UploadNotFound extends NotFound {
+  static override readonly reason: string = "UPLOAD_NOT_FOUND";
+}
+
+/** No mapping has this name where it was looked up; `apps` in the metadata names where it is. */
+export class MappingNotFound extends NotFound {
+  static override readonly reason: string = "MAPPING_NOT_FOUND";
+}
+
+/** Something has this name or id already. */
+export class AlreadyExists extends ContextGraphError {
+  static override readonly code: StatusCode = "ALREADY_EXISTS";
+  static override readonly reason: string = "ALREADY_EXISTS";
+}
+
+/** The id of a new node is taken. */
+export class NodeExists extends AlreadyExists {
+  static override readonly reason: string = "NODE_EXISTS";
+}
+
+/** The external id belongs to a node already: `node_id` in the metadata. */
+export class ExternalIdTaken extends AlreadyExists {
+  static override readonly reason: string = "EXTERNAL_ID_TAKEN";
+}
+
+/** There is an edge of that type between the two nodes, or of that id: `edge_id` in the metadata. */
+export class EdgeExists extends AlreadyExists {
+  static override readonly reason: string = "EDGE_EXISTS";
+}
+
+/** The id of a new working memory record is taken. */
+export class RecordExists extends AlreadyExists {
+  static override readonly reason: string = "RECORD_EXISTS";
+}
+
+/** The request id was used before, with other content or for another RPC. */
+export class RequestIdReused extends AlreadyExists {
+  static override readonly reason: string = "REQUEST_ID_REUSED";
+}
+
+/** The upload is past the offset of this part: `offset_bytes` in the metadata is where the next one begins. */
+export class UploadPartExists extends AlreadyExists {
+  static override readonly reason: string = "UPLOAD_PART_EXISTS";
+}
+
+/** The mapping name has other rules; `replace` or a higher `rules_version` changes them. */
+export class MappingExists extends AlreadyExists {
+  static override readonly reason: string = "MAPPING_EXISTS";
+}
+
+/** Somebody else was faster; read again and decide anew. */
+export class Aborted extends ContextGraphError {
+  static override readonly code: StatusCode = "ABORTED";
+  static override readonly reason: string = "ABORTED";
+}
+
+/** `expected_version` is not the current version: `version` in the metadata. */
+export class VersionConflict extends Aborted {
+  static override readonly reason: string = "VERSION_CONFLICT";
+}
+
+/** `expected_status` is not the current status: `status` in the metadata. */
+export class StatusConflict extends Aborted {
+  static override readonly reason: string = "STATUS_CONFLICT";
+}
+
+/** The upload was silent for so long that it was given up. Nothing was stored. */
+export class UploadExpired extends Aborted {
+  static override readonly reason: string = "UPLOAD_EXPIRED";
+}
+
+/** The state forbids it, and trying again does not help. */
+export class FailedPrecondition extends ContextGraphError {
+  static override readonly code: StatusCode = "FAILED_PRECONDITION";
+  static override readonly reason: string = "FAILED_PRECONDITION";
+}
+
+/** The record is archived; read it with `include_archived`. */
+export class RecordArchived extends FailedPrecondition {
+  static override readonly reason: string = "RECORD_ARCHIVED";
+}
+
+/** The record's content is a blob; it has no inline content. */
+export class RecordHasBlob extends FailedPrecondition {
+  static override readonly reason: string = "RECORD_HAS_BLOB";
+}
+
+/** The record has no blob; its content, if any, is inline JSON. */
+export class RecordHasNoBlob extends FailedPrecondition {
+  static override readonly reason: string = "RECORD_HAS_NO_BLOB";
+}
+
+/** The blob lives with a provider that this deployment is not configured for: `provider` in the metadata. */
+export class ProviderNotConfigured extends FailedPrecondition {
+  static override readonly reason: string = "PROVIDER_NOT_CONFIGURED";
+}
+
+/** The provider of the blob, or its credentials, can sign no URL; use GetBlob. */
+export class NoDownloadUrl extends FailedPrecondition {
+  static override readonly reason: string = "NO_DOWNLOAD_URL";
+}
+
+/** A rule failed on a node of a strict call: `node_id` and `rule` in the metadata. */
+export class MappingFailed extends FailedPrecondition {
+  static override readonly reason: string = "MAPPING_FAILED";
+}
+
+/** A registered mapping no longer compiles; register it again. */
+export class MappingBroken extends FailedPrecondition {
+  static override readonly reason: string = "MAPPING_BROKEN";
+}
+
+/** The mapping is built in: it cannot be removed. */
+export class MappingBuiltIn extends FailedPrecondition {
+  static override readonly reason: string = "MAPPING_BUILT_IN";
+}
+
+/** A position lies past the end. */
+export class OutOfRange extends ContextGraphError {
+  static override readonly code: StatusCode = "OUT_OF_RANGE";
+  static override readonly reason: string = "OUT_OF_RANGE";
+}
+
+/** The byte range starts past the end of the blob: `size_bytes` in the metadata. */
+export class RangePastEnd extends OutOfRange {
+  static override readonly reason: string = "RANGE_PAST_END";
+}
+
+/** The upload is not at the offset of this part yet: `offset_bytes` in the metadata is where the next one begins. */
+export class UploadGap extends OutOfRange {
+  static override readonly reason: string = "UPLOAD_GAP";
+}
+
+/** A limit of size, count, depth, cost or rate was passed: `limit`, `limit_max` and `value` in the metadata. */
+export class ResourceExhausted extends ContextGraphError {
+  static override readonly code: StatusCode = "RESOURCE_EXHAUSTED";
+  static override readonly reason: string = "RESOURCE_EXHAUSTED";
+}
+
+/** A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata. */
+export class LimitExceeded extends ResourceExhausted {
+  static override readonly reason: string = "LIMIT_EXCEEDED";
+}
+
+/** The upload passed the size limit. Nothing was stored. */
+export class BlobTooLarge extends ResourceExhausted {
+  static override readonly reason: string = "BLOB_TOO_LARGE";
+}
+
+/** The answer does not fit one message: `use` in the metadata names the RPC that streams it. */
+export class AnswerTooLarge extends ResourceExhausted {
+  static override readonly reason: string = "ANSWER_TOO_LARGE";
+}
+
+/** The walk would visit more nodes than `node_budget`. */
+export class NodeBudgetExceeded extends ResourceExhausted {
+  static override readonly reason: string = "NODE_BUDGET_EXCEEDED";
+}
+
+/** The expressions of a mapping cost more than a call may spend. */
+export class CostExceeded extends ResourceExhausted {
+  static override readonly reason: string = "COST_EXCEEDED";
+}
+
+/** The disk, the bucket or the database has no room left. */
+export class StorageFull extends ResourceExhausted {
+  static override readonly reason: string = "STORAGE_FULL";
+}
+
+/** The process answers as many calls as it may; another replica, or a moment later, may take it. */
+export class TooManyCalls extends ResourceExhausted {
+  static override readonly reason: string = "TOO_MANY_CALLS";
+}
+
+/** The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again. */
+export class RateLimited extends ResourceExhausted {
+  static override readonly reason: string = "RATE_LIMITED";
+}
+
+/** No valid key or token came with the call. */
+export class Unauthenticated extends ContextGraphError {
+  static override readonly code: StatusCode = "UNAUTHENTICATED";
+  static override readonly reason: string = "UNAUTHENTICATED";
+}
+
+/** The key lacks the scope. */
+export class PermissionDenied extends ContextGraphError {
+  static override readonly code: StatusCode = "PERMISSION_DENIED";
+  static override readonly reason: string = "PERMISSION_DENIED";
+}
+
+/** A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again. */
+export class Unavailable extends ContextGraphError {
+  static override readonly code: StatusCode = "UNAVAILABLE";
+  static override readonly reason: string = "UNAVAILABLE";
+}
+
+/** All database connections are busy; `retry_after_s` says when to try again. */
+export class Overloaded extends Unavailable {
+  static override readonly reason: string = "OVERLOADED";
+}
+
+/** The call's time was up. */
+export class DeadlineExceeded extends ContextGraphError {
+  static override readonly code: StatusCode = "DEADLINE_EXCEEDED";
+  static override readonly reason: string = "DEADLINE_EXCEEDED";
+}
+
+/** The call was cancelled. */
+export class Cancelled extends ContextGraphError {
+  static override readonly code: StatusCode = "CANCELLED";
+  static override readonly reason: string = "CANCELLED";
+}
+
+/** Stored data is not what was written. */
+export class DataLoss extends ContextGraphError {
+  static override readonly code: StatusCode = "DATA_LOSS";
+  static override readonly reason: string = "DATA_LOSS";
+}
+
+/** Stored bytes do not match their checksum. What came before is to be thrown away. */
+export class BlobCorrupted extends DataLoss {
+  static override readonly reason: string = "BLOB_CORRUPTED";
+}
+
+/** The server does not know this RPC. */
+export class Unimplemented extends ContextGraphError {
+  static override readonly code: StatusCode = "UNIMPLEMENTED";
+  static override readonly reason: string = "UNIMPLEMENTED";
+}
+
+/** A fault of the server; `call_id` in the metadata finds its cause in the log. */
+export class Internal extends ContextGraphError {
+  static override readonly code: StatusCode = "INTERNAL";
+  static override readonly reason: string = "INTERNAL";
+}

@@ -1,0 +1,43 @@
+/** The TypeScript client of Context Service. */
+
+export type { CallOptions, ClientOptions } from "./client.js";
+export { ContextClient } from "./context.js";
+export type { ContextClientOptions, HistoryOptions, ReadOptions, RecordFilter, UploadOptions } from "./context.js";
+export { EntityClient } from "./entity.js";
+export type * from "./entity.js";
+export { ContextGraphError } from "./error.js";
+export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
+export * from "./gen/errors.js";
+export type {
+  AssembledNode,
+  ChatHistory,
+  ChatMessage,
+  Evaluation,
+  GivenMessage,
+  Mapping,
+  MappingInput,
+  MappingRules,
+  MessageRule,
+  NodeTrial,
+  Part,
+  SampleNode,
+  SkippedRule,
+} from "./history.js";
+export { newId } from "./ids.js";
+export { parseJson, toJson } from "./json.js";
+export type { JsonObject } from "./json.js";
+export { MappingRegistry } from "./mappings.js";
+export { MemoryType } from "./records.js";
+export type {
+  BlobEntry,
+  BlobName,
+  InlineContent,
+  ManifestEntity,
+  ManifestGroup,
+  RecordAction,
+  RecordFields,
+  WMRecord,
+} from "./records.js";
+export { Rows } from "./rows.js";
+export { BlobReader } from "./transfer.js";
+export type { ByteStream, OnProgress } from "./transfer.js";

@@ -1,0 +1,37 @@
+/** The mappings of an app, gathered where they are written and registered when it starts. */
+
+import type { CallOptions } from "./client.js";
+import type { ContextClient } from "./context.js";
+import type { Mapping, MappingInput, MappingRules } from "./history.js";
+
+export class MappingRegistry {
+  private readonly mappings = new Map<string, MappingInput>();
+
+  /**
+   * Remember rules under a name; those that the name had are forgotten. Nothing is sent.
+   *
+   * @param options As of `registerMapping`; a `rulesVersion` that grows with the rules is what rolling deployments need.
+   */
+  register(
+    mappingName: string,
+    rules: MappingRules,
+    options: Pick<MappingInput, "rulesVersion" | "replace"> = {},
+  ): this {
+    this.mappings.set(mappingName, { mappingName, rules, ...options });
+    return this;
+  }
+
+  /**
+   * Register all of them in an app, in their order, and return what the names have now. The same rules again are free, so an app
+   * does this at every start.
+   *
+   * @throws ContextGraphError As of `registerMapping`, for the first that fails; those before it are registered.
+   */
+  async apply(client: ContextClient, options: { appId?: string } & CallOptions = {}): Promise<Mapping[]> {
+    const registered: Mapping[] = [];
+    for (const mapping of this.mappings.values()) {
+      registered.push(await client.registerMapping({ ...options, ...mapping }));
+    }
+    return registered;
+  }
+}

@@ -1,0 +1,39 @@
+/** Between generated messages and the values that callers see. */
+
+import { InvalidArgument } from "./gen/errors.js";
+
+/** The fields of a message, without what the generated code keeps beside them. */
+export function fieldsOf<M extends { $typeName: string }>(message: M): Omit<M, "$typeName" | "$unknown"> {
+  const { $typeName: _name, $unknown: _unknown, ...fields } = message as M & { $unknown?: unknown };
+  return fields;
+}
+
+/** Return what a literal stands for. */
+export function choice<T>(field: string, value: string, choices: Readonly<Record<string, T>>): T {
+  const found = Object.hasOwn(choices, value) ? choices[value] : undefined;
+  if (found === undefined) {
+    throw new InvalidArgument(`${field} is ${JSON.stringify(value)}, not one of ${Object.keys(choices).join(", ")}`, {
+      field,
+    });
+  }
+  return found;
+}
+
+/** Return the text of an enum's value: `RECORD_STATUS_ACTIVE` is "active"; "unknown": this client is older than the service. */
+export function enumText(names: Readonly<Record<number, string>>, value: number): string {
+  const name = names[value];
+  return name === undefined || name === "UNSPECIFIED" ? "unknown" : name.toLowerCase();
+}
+
+/**
+ * Return a whole number as generated messages have 64-bit ones.
+ *
+ * @throws InvalidArgument It is not whole.
+ */
+export function whole(field: string, value: number | bigint | undefined): bigint | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && !Number.isSafeInteger(value)) {
+    throw new InvalidArgument(`${field} is ${value}, not a whole number below 2^53`, { field });
+  }
+  return BigInt(value);
+}

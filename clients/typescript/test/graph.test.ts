@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "node:test";
+
+import {
+  EdgeExists,
+  EntityClient,
+  ExternalIdTaken,
+  InvalidArgument,
+  NodeBudgetExceeded,
+  NodeNotFound,
+  StatusConflict,
+  VersionConflict,
+  newId,
+} from "contextgraph";
+
+import { OTHER_KEY, graph } from "./stack.js";
+
+/** A session with turns below it, written in one call. */
+async function session(turns: number): Promise<{ id: string; turnIds: string[] }> {
+  const id = newId();
+  const turnIds = Array.from({ length: turns }, newId);
+  await graph.writeGraph({
+    nodes: [
+      { id, generalTypeName: "Session" },
+      ...turnIds.map((turnId, index) => ({ id: turnId, generalTypeName: "Turn", data: { index } })),
+    ],
+    edges: turnIds.map((turnId) => ({ fromNodeId: id, toNodeId: turnId, edgeType: "Contains", data: { by: "test" } })),
+  });
+  return { id, turnIds };
+}
+
+test("a node comes back as it was written, whatever numbers it holds", async () => {
+  const data = { text: "ünï \u{1f600}", n: 1, half: 0.5, large: 2n ** 63n - 1n, huge: 1e300, list: [null, true] };
+  const written = await graph.createNode({
+    generalTypeName: "Session",
+    name: "support",
+    externalId: randomUUID(),
+    data,
+    createdAt: "2020-01-02T03:04:05.000006+01:00",
+  });
+
+  const node = await graph.getNode(written.id);
+
+  assert.deepEqual(node, written);
+  assert.deepEqual(node.data, data);
+  assert.equal(node.createdAt, "2020-01-02T02:04:05.000006Z");
+  assert.equal(node.specificTypeName, "Session");
+  assert.equal(node.status, "Created");
+  assert.deepEqual(await graph.getNodeByExternalId(node.externalId), node);
+  assert.equal((await graph.getNodeByName("support")).node.name, "support");
+});
+
+test("an external id belongs to one node", async () => {
+  const node = { generalTypeName: "Thread", externalId: randomUUID() };
+  const first = await graph.createNode(node);
+
+  assert.deepEqual(await graph.createNode({ ...node, getExisting: true }), first);
+  await assert.rejects(graph.createNode(node), (error) => {
+    assert.ok(error instanceof ExternalIdTaken);
+    assert.equal(error.reason, "EXTERNAL_ID_TAKEN");
+    assert.equal(error.code, "ALREADY_EXISTS");
+    assert.equal(error.metadata.node_id, first.id);
+    return true;
+  });
+});
+
+test("a call writes all of its rows or none", async () => {
+  const id = newId();
+  await assert.rejects(
+    graph.writeGraph({
+      nodes: [{ id, generalTypeName: "Session" }],
+      edges: [{ fromNodeId: id, toNodeId: newId(), edgeType: "Contains" }],
+    }),
+    NodeNotFound,
+  );
+  await assert.rejects(graph.getNode(id), NodeNotFound);
+
+  const written = await graph.writeGraph({ nodes: [{ id, generalTypeName: "Session" }] });
+  const skipped = await graph.writeGraph({ nodes: [{ id, generalTypeName: "Other" }], onExisting: "skip" });
+
+  assert.deepEqual([written.nodes[0]?.existed, skipped.nodes[0]?.existed], [false, true]);
+  assert.equal((await graph.getNode(id)).generalTypeName, "Session");
+});
+
+test("a second edge of a type is refused, and an edge can be deleted", async () => {
+  const { id, turnIds } = await session(1);
+  const [edge] = await graph.listEdges(id);
+  assert.ok(edge);
+
+  await assert.rejects(
+    graph.createEdge({ fromNodeId: id, toNodeId: turnIds[0]!, edgeType: "Contains" }),
+    (error) => error instanceof EdgeExists && error.metadata.edge_id === edge.id,
+  );
+
+  assert.deepEqual(edge.data, { by: "test" });
+  assert.deepEqual(await graph.deleteEdge(edge.id), edge);
+  assert.deepEqual(await graph.listEdges(id), []);
+});
+
+test("a walk gives each node once, in the order of writing, with how it was reached", async () => {
+  const { id, turnIds } = await session(5);
+
+  const walked = await graph.traverse(id, { edgeTypes: ["Contains"] });
+
+  assert.deepEqual(walked.map(({ node }) => node.id), turnIds);
+  assert.deepEqual(walked.map(({ node }) => node.data.index), [0, 1, 2, 3, 4]);
+  assert.equal(walked[0]?.depth, 1);
+  assert.equal(walked[0]?.reachedBy?.edgeType, "Contains");
+  assert.equal(walked[0]?.reachedBy?.nodeId, id);
+  assert.equal((await graph.traverse(id, { includeStart: true })).length, 6);
+  const newest = await graph.traverse(id, { descending: true, limit: 2 });
+  assert.deepEqual(newest.map(({ node }) => node.id), turnIds.slice(3).reverse());
+  const behind = await graph.traverse(id, { after: walked[2]!.node });
+  assert.deepEqual(behind.map(({ node }) => node.id), turnIds.slice(3));
+  for await (const { node } of graph.traverse([id])) {
+    assert.equal(node.id, turnIds[0]);
+    break;
+  }
+  await assert.rejects(async () => await graph.traverse(id, { nodeBudget: 2, orderPath: "index" }), NodeBudgetExceeded);
+  await assert.rejects(async () => await graph.traverse(newId()), NodeNotFound);
+});
+
+test("a node's data are patched, and replaced", async () => {
+  const { id } = await graph.createNode({ generalTypeName: "Task", data: { a: 1, b: { c: 2, d: 3 } } });
+
+  assert.deepEqual((await graph.updateNodeData(id, { b: { c: null, e: 4 } })).data, { a: 1, b: { d: 3, e: 4 } });
+  assert.deepEqual((await graph.updateNodeData(id, { x: 1 }, { replace: true, expectedVersion: 2 })).data, { x: 1 });
+  await assert.rejects(graph.updateNodeData(id, {}, { expectedVersion: 2 }), VersionConflict);
+});
+
+test("a status is changed only from what was expected, and a node archived and brought back", async () => {
+  const { id } = await graph.createNode({ generalTypeName: "Task" });
+
+  assert.equal((await graph.updateNodeStatus(id, "Running", { expectedStatus: "Created" })).status, "Running");
+  await assert.rejects(graph.updateNodeStatus(id, "Completed", { expectedStatus: "Created" }), StatusConflict);
+  assert.equal((await graph.archiveNode(id)).isArchived, true);
+  assert.equal((await graph.archiveNode(id, { restore: true })).isArchived, false);
+});
+
+test("a node's input and output are any JSON", async () => {
+  const { id } = await graph.createNode({ generalTypeName: "Call" });
+  await graph.setNodeIO(id, { input: [1, 2n ** 60n], output: null });
+
+  assert.deepEqual(await graph.getNodeIO(id), { input: [1, 2n ** 60n], output: null });
+  const [walked] = await graph.traverse(id, { includeStart: true, includeIO: true });
+  assert.deepEqual(walked?.io, { input: [1, 2n ** 60n], output: null });
+});
+
+test("nodes are found by condition, and counted", async () => {
+  const graphName = `search-${randomUUID()}`;
+  for (const score of [1, 2, 3]) await graph.createNode({ generalTypeName: "Task", graphName, data: { score } });
+  const condition = { type: "Task", "data.score": { $gte: 2 } };
+
+  const found = await graph.searchNodes({ graphName, condition, orderBy: "data.score", descending: true, pageSize: 1 });
+
+  assert.deepEqual(found.map((node) => node.data.score), [3, 2]);
+  assert.equal(await graph.countNodes({ graphName, condition }), 2);
+});
+
+test("many nodes are read at once, and those that are missing are named", async () => {
+  const { turnIds } = await session(2);
+  const missing = newId();
+
+  const { nodes, missingIds } = await graph.batchGetNodes([turnIds[1]!, missing, turnIds[0]!]);
+
+  assert.deepEqual(nodes.map((node) => node.id), [turnIds[1], turnIds[0]]);
+  assert.deepEqual(missingIds, [missing]);
+});
+
+test("the node of another tenant is not found", async () => {
+  const { id } = await graph.createNode({ generalTypeName: "Secret" });
+  const other = new EntityClient({ apiKey: OTHER_KEY });
+  try {
+    await assert.rejects(other.getNode(id), NodeNotFound);
+    await assert.rejects(async () => await other.traverse(id), NodeNotFound);
+  } finally {
+    other.close();
+  }
+});
+
+test("a malformed request is refused with the field", async () => {
+  await assert.rejects(graph.getNode("no-uuid"), (error) => {
+    assert.ok(error instanceof InvalidArgument);
+    assert.deepEqual(error.violations.map((violation) => violation.field), ["node_id"]);
+    return true;
+  });
+  assert.throws(() => graph.traverse(newId(), { direction: "up" as never }), InvalidArgument);
+});

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { InvalidArgument, MappingExists, MappingNotFound, MappingRegistry, NodeNotFound, newId } from "contextgraph";
+
+import { context, graph, withContext } from "./stack.js";
+
+/** A conversation with these turns, in one call. */
+async function conversation(turns: object[], generalTypeName = "Turn"): Promise<string> {
+  const id = newId();
+  const nodes = turns.map((data) => ({ id: newId(), generalTypeName, data }));
+  await graph.writeGraph({
+    nodes: [{ id, generalTypeName: "Session" }, ...nodes],
+    edges: nodes.map((node) => ({ fromNodeId: id, toNodeId: node.id, edgeType: "Contains" })),
+  });
+  return id;
+}
+
+test("a history is read off the graph, newest last", async () => {
+  const id = await conversation([{ user_input: "one", assistant_output: "two" }, { role: "user", content: "three" }]);
+
+  const { messages, nodesFailed, rolesUnknown } = await context.getChatHistory(id);
+
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    [
+      ["user", "one"],
+      ["assistant", "two"],
+      ["user", "three"],
+    ],
+  );
+  assert.deepEqual([nodesFailed, rolesUnknown], [0, 0]);
+  assert.equal((await context.getChatHistory(id, { maxMessages: 1 })).messages[0]?.content, "three");
+  assert.deepEqual((await context.getChatHistory((await graph.createNode({ generalTypeName: "Session" })).id)).messages, []);
+  await assert.rejects(context.getChatHistory(newId()), NodeNotFound);
+});
+
+test("a history longer than one message of the wire is whole", async () => {
+  const id = newId();
+  const text = "x".repeat(20_000);
+  for (let part = 0; part < 3; part += 1) {
+    const turns = Array.from({ length: 100 }, (_, index) => ({
+      id: newId(),
+      generalTypeName: "Turn",
+      data: { role: "user", content: `${part * 100 + index} ${text}` },
+    }));
+    await graph.writeGraph({
+      nodes: part ? turns : [{ id, generalTypeName: "Session" }, ...turns],
+      edges: turns.map((turn) => ({ fromNodeId: id, toNodeId: turn.id, edgeType: "Contains" })),
+    });
+  }
+
+  const { messages } = await context.getChatHistory(id);
+
+  assert.deepEqual(messages.map(({ content }) => Number.parseInt(content)), Array.from({ length: 300 }, (_, i) => i));
+});
+
+test("an app registers its mappings when it starts, and reads histories through them", async () => {
+  const appId = `app-${newId()}`;
+  const registry = new MappingRegistry()
+    .register("typed", { edgeTypes: ["Contains"], roleMapping: { Ask: "user" }, contentField: "text" }, { rulesVersion: 1 })
+    .register("long", {
+      messages: [
+        {
+          role: "'assistant'",
+          content: "entity.data.text",
+          parts: "[{'type': 'data', 'data': {'n': 1}}, {'type': 'tool_call', 'id': 'c', 'name': 'f', 'arguments': {'x': 1}}]",
+          metadata: "{'kind': entity.type}",
+        },
+      ],
+    });
+  const id = await conversation([{ text: "How far?" }], "Ask");
+
+  const applied = await registry.apply(context, { appId });
+  const again = await registry.apply(context, { appId });
+
+  assert.deepEqual(applied.map((mapping) => [mapping.appId, mapping.mappingName, mapping.version]), [
+    [appId, "typed", 1],
+    [appId, "long", 1],
+  ]);
+  assert.deepEqual(again, applied);
+  await withContext({ appId }, async (client) => {
+    const typed = await client.getChatHistory(id, { mappingName: "typed" });
+    assert.deepEqual(typed.messages.map(({ role, content }) => [role, content]), [["user", "How far?"]]);
+    const [message] = (await client.getChatHistory(id, { mappingName: "long" })).messages;
+    assert.deepEqual(message?.metadata, { kind: "Ask" });
+    assert.deepEqual(message?.parts.map(({ kind, data, toolCall }) => [kind, data ?? toolCall]), [
+      ["data", { n: 1 }],
+      ["toolCall", { id: "c", name: "f", arguments: { x: 1 } }],
+    ]);
+    assert.deepEqual((await client.getMapping("typed")).rules.roleMapping, { Ask: "user" });
+    assert.deepEqual((await client.listMappings({ appId })).map((mapping) => mapping.mappingName).slice(0, 2), ["long", "typed"]);
+    await assert.rejects(client.registerMapping({ mappingName: "long", rules: { roleField: "role", contentField: "text" } }), MappingExists);
+    assert.equal((await client.deleteMapping("long")).mappingName, "long");
+    await assert.rejects(client.getChatHistory(id, { mappingName: "long" }), MappingNotFound);
+  });
+  await assert.rejects(
+    context.getChatHistory(id, { mappingName: "typed", appId: "another" }),
+    (error) => error instanceof MappingNotFound && error.metadata.apps === appId,
+  );
+});
+
+test("a rule that does not compile is refused with its place, and so is one that is none", async () => {
+  await assert.rejects(
+    context.registerMapping({ mappingName: "bad", rules: { filter: "entity.data.x ==", roleField: "role", contentField: "text" } }),
+    (error) => error instanceof InvalidArgument && error.metadata.rule === "rules.filter" && error.metadata.line === "1",
+  );
+  await assert.rejects(
+    context.registerMapping({ mappingName: "bad", rules: { fliter: "true" } as never }),
+    (error) => error instanceof InvalidArgument && /fliter/.test(error.message),
+  );
+});
+
+test("rules are also taken with the names of the proto", async () => {
+  const rules = { edge_types: ["Contains"], role_field: "role", content_field: "content" } as never;
+
+  const { rules: registered } = await context.registerMapping({ mappingName: "snake", appId: newId(), rules });
+
+  assert.deepEqual(registered.edgeTypes, ["Contains"]);
+  assert.deepEqual([registered.roleField, registered.contentField], ["role", "content"]);
+});
+
+test("a history tells where it is from, and why others are missing", async () => {
+  const id = await conversation([{ user_input: "one", mood: "calm" }, { role: "narrator", content: "two" }]);
+
+  const [first, second] = await context.assembleContext(id, { dataPaths: ["mood"], pageSize: 1 });
+
+  assert.equal(first?.messages[0]?.message.content, "one");
+  assert.deepEqual(first?.values, { mood: "calm" });
+  assert.equal(first?.edgeType, "Contains");
+  assert.equal(first?.fromNodeId, id);
+  assert.ok(second?.skipped.some((skipped) => skipped.reason === "role_unknown"));
+});
+
+test("rules are tried before they are registered", async () => {
+  const rules = { roleField: "role", contentField: "content", filter: "entity.data.n > 1" };
+
+  const [one, two] = await context.testMapping(rules, {
+    nodes: [{ data: { role: "user", content: "a", n: 1 } }, { data: { role: "user", content: "b", n: 2n } }],
+  });
+
+  assert.equal(one?.included, false);
+  assert.equal(one?.decidedBy, "rules.filter");
+  assert.equal(two?.messages[0]?.message.content, "b");
+  assert.deepEqual(two?.evaluations[0]?.value, true);
+});

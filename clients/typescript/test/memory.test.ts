@@ -1,0 +1,378 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+
+import {
+  BlobNotFound,
+  ChecksumMismatch,
+  type BlobEntry,
+  ContextClient,
+  InvalidArgument,
+  RangePastEnd,
+  RecordArchived,
+  RecordHasNoBlob,
+  RecordNotFound,
+  RequestIdReused,
+  SizeMismatch,
+  Unauthenticated,
+  VersionConflict,
+  newId,
+} from "contextgraph";
+
+import { CONTEXT_ADDRESS, MIB, OTHER_KEY, context, graph, withContext } from "./stack.js";
+
+test("a record comes back as it was written", async () => {
+  const entityNodeId = newId();
+  const written = await context.insertWMRecord({
+    entityNodeId,
+    name: "plan.json",
+    memoryType: "data/json",
+    description: "what to do",
+    content: { steps: ["look", "think"], big: 2n ** 63n - 1n, float: 0.5 },
+    metadata: { stage: "draft", nested: { a: [1, null] } },
+    tags: ["a", "b"],
+    expiresAt: "2099-01-01T00:00:00.000001Z",
+  });
+
+  const record = await context.fetchWMRecord(written.workingMemoryId);
+
+  assert.deepEqual(record, written);
+  assert.deepEqual(record.content, { steps: ["look", "think"], big: 2n ** 63n - 1n, float: 0.5 });
+  assert.deepEqual(record.metadata, { stage: "draft", nested: { a: [1, null] } });
+  assert.equal(record.expiresAt, "2099-01-01T00:00:00.000001Z");
+  assert.equal(record.provider, "postgres");
+  assert.equal(record.status, "active");
+  assert.equal(record.version, 1);
+  assert.match(record.createdAt, /^20[0-9]{2}-.*\.[0-9]{6}Z$/);
+  assert.deepEqual(
+    JSON.parse((await context.getContentAsBuffer(record)).toString().replace("9223372036854775807", "0")),
+    { steps: ["look", "think"], big: 0, float: 0.5 },
+  );
+});
+
+test("an update changes what is given, and fails on a stale version", async () => {
+  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file", description: "old", tags: ["t"] });
+
+  const changed = await context.updateWMRecord(workingMemoryId, { description: "", metadata: { n: 1 }, expectedVersion: 1 });
+
+  assert.equal(changed.description, "");
+  assert.deepEqual(changed.metadata, { n: 1 });
+  assert.deepEqual(changed.tags, ["t"]);
+  await assert.rejects(context.updateWMRecord(workingMemoryId, { name: "b", expectedVersion: 1 }), (error) => {
+    assert.ok(error instanceof VersionConflict);
+    assert.equal(error.metadata.version, "2");
+    return true;
+  });
+});
+
+test("a list is read page by page, or at once", async () => {
+  const entityNodeId = newId();
+  for (const name of ["a", "b", "c", "d", "e"]) await context.insertWMRecord({ entityNodeId, name, memoryType: "file" });
+  const rows = context.fetchWMRecordsByEntity(entityNodeId, { pageSize: 2 });
+
+  const names: string[] = [];
+  for await (const record of rows) {
+    names.push(record.name);
+    if (names.length === 3) break;
+  }
+
+  assert.deepEqual(names, ["e", "d", "c"]);
+  assert.deepEqual((await rows).map((record) => record.name), ["e", "d", "c", "b", "a"]);
+  assert.deepEqual((await context.fetchWMRecordsByEntity(entityNodeId, { names: ["b"] })).length, 1);
+  assert.deepEqual(await context.fetchWMRecordsByEntity(newId()), []);
+});
+
+test("a record is archived, restored and purged, and its log tells", async () => {
+  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file" });
+
+  assert.equal((await context.deleteWMRecord(workingMemoryId))?.status, "archived");
+  await assert.rejects(context.fetchWMRecord(workingMemoryId), RecordArchived);
+  assert.equal((await context.fetchWMRecord(workingMemoryId, { includeArchived: true })).name, "a");
+  assert.equal((await context.restoreWMRecord(workingMemoryId)).status, "active");
+  assert.equal(await context.deleteWMRecord(workingMemoryId, { purge: true }), undefined);
+  await assert.rejects(context.fetchWMRecord(workingMemoryId), RecordNotFound);
+  const kinds = (await context.listWMRecordActions(workingMemoryId)).map((action) => action.kind);
+  assert.deepEqual(kinds, ["created", "archived", "restored", "purged"]);
+});
+
+test("the same request id writes once, and with other content it is refused", async () => {
+  const entityNodeId = newId();
+  const record = { entityNodeId, name: "a", memoryType: "file", requestId: randomUUID() };
+
+  const [first, second] = [await context.insertWMRecord(record), await context.insertWMRecord(record)];
+
+  assert.equal(first.workingMemoryId, second.workingMemoryId);
+  assert.equal((await context.fetchWMRecordsByEntity(entityNodeId)).length, 1);
+  await assert.rejects(context.insertWMRecord({ ...record, name: "b" }), RequestIdReused);
+});
+
+test("a question about records is answered without SQL", async () => {
+  const entityNodeId = newId();
+  for (const score of [1, 2, 3]) {
+    await context.insertWMRecord({ entityNodeId, name: `r${score}`, memoryType: "file", metadata: { score } });
+  }
+
+  const { rows, hasMore } = await context.queryWMRecords({
+    select: ["name", "metadata.score"],
+    where: { entity_node_id: entityNodeId, "metadata.score": { $gte: 2 } },
+    orderBy: [{ column: "metadata.score", descending: true }],
+  });
+
+  assert.deepEqual(rows, [
+    { name: "r3", "metadata.score": 3 },
+    { name: "r2", "metadata.score": 2 },
+  ]);
+  assert.equal(hasMore, false);
+});
+
+test("the manifest has what hangs below a root", async () => {
+  const [root, task] = [newId(), newId()];
+  await graph.writeGraph({
+    nodes: [
+      { id: root, generalTypeName: "Session" },
+      { id: task, generalTypeName: "Task", name: "search" },
+    ],
+    edges: [{ fromNodeId: root, toNodeId: task, edgeType: "Contains" }],
+  });
+  await context.insertWMRecord({ entityNodeId: task, name: "found.json", memoryType: "data/json", content: [1] });
+
+  const [entity, ...others] = await context.fetchWMManifest(root);
+
+  assert.deepEqual(others, []);
+  assert.equal(entity?.entityNodeId, task);
+  assert.deepEqual(entity?.path, [root, task]);
+  assert.equal(entity?.groups[0]?.recordCount, 1);
+  assert.equal(entity?.groups[0]?.records[0]?.name, "found.json");
+  const [counted] = await context.fetchWMManifest(root, { countsOnly: true });
+  assert.deepEqual(counted?.groups[0]?.records, []);
+});
+
+for (const size of [0, 1, MIB, 5 * MIB + 7]) {
+  test(`a blob of ${size} bytes comes back`, async () => {
+    const buffer = randomBytes(size);
+    const told: [number, number | undefined][] = [];
+
+    const record = await context.uploadBlobFromBuffer({
+      buffer,
+      name: "data.bin",
+      onProgress: (done, total) => told.push([done, total]),
+    });
+
+    assert.equal(record.sizeBytes, size);
+    assert.equal(record.sha256, createHash("sha256").update(buffer).digest("hex"));
+    assert.equal(record.memoryType, "file");
+    assert.deepEqual(await context.getBlobAsBuffer(record.workingMemoryId), buffer);
+    assert.deepEqual(await context.getBlobAsBuffer({ blobKey: record.blobKey }), buffer);
+    assert.deepEqual(await context.getContentAsBuffer(record), buffer);
+    if (size) assert.deepEqual(told.at(-1), [size, size]);
+  });
+}
+
+test("a file goes up and comes down as a stream, and progress is told", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "contextgraph-"));
+  try {
+    const content = randomBytes(3 * MIB + 1);
+    await writeFile(join(folder, "up.bin"), content);
+    const told: number[] = [];
+
+    const record = await context.uploadBlobFromStream({
+      stream: createReadStream(join(folder, "up.bin")),
+      sizeBytes: content.length,
+      name: "up.bin",
+      contentType: "application/x-test",
+      onProgress: (done) => told.push(done),
+    });
+    await writeFile(join(folder, "down.bin"), await context.getBlob(record));
+
+    assert.deepEqual(told, [MIB, 2 * MIB, 3 * MIB, 3 * MIB + 1]);
+    assert.equal(record.contentType, "application/x-test");
+    assert.deepEqual(await readFile(join(folder, "down.bin")), content);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test("a web stream and a generator go up, too", async () => {
+  const [buffer, bytes] = [randomBytes(100_000), Buffer.from("hello")];
+  const web = await context.uploadBlobFromStream({ stream: new Blob([buffer]).stream(), name: "web.bin" });
+  const generated = await context.uploadBlobFromStream({
+    name: "generated.bin",
+    stream: (function* () {
+      for (const byte of bytes) yield Uint8Array.of(byte);
+    })(),
+  });
+
+  assert.deepEqual(await context.getBlobAsBuffer(web), buffer);
+  assert.deepEqual(await context.getBlobAsBuffer(generated), bytes);
+});
+
+test("a range is read, and one past the end is refused", async () => {
+  const buffer = randomBytes(2 * MIB);
+  const record = await context.uploadBlobFromBuffer({ buffer, name: "data.bin" });
+
+  const reader = await context.getBlob(record, { offsetBytes: MIB - 10, lengthBytes: 20 });
+  const read = Buffer.concat(await Readable.from(reader).toArray());
+
+  assert.equal(reader.sizeBytes, 20);
+  assert.deepEqual(read, buffer.subarray(MIB - 10, MIB + 10));
+  await assert.rejects(context.getBlob(record, { offsetBytes: 2 * MIB + 1 }), RangePastEnd);
+});
+
+test("a reader that is left early, or never begun, lets the client go on", async () => {
+  const record = await context.uploadBlobFromBuffer({ buffer: randomBytes(20 * MIB), name: "large.bin" });
+
+  for await (const _ of await context.getBlob(record)) break;
+  await (await context.getBlob(record)).close();
+
+  assert.equal((await context.fetchWMRecord(record.workingMemoryId)).sizeBytes, 20 * MIB);
+});
+
+test("a stream that fails stores nothing, and its error is thrown", async () => {
+  const entityNodeId = newId();
+  const broken = (async function* () {
+    yield randomBytes(2 * MIB);
+    throw new Error("the disk is gone");
+  })();
+
+  await assert.rejects(context.uploadBlobFromStream({ stream: broken, name: "a", entityNodeId }), /the disk is gone/);
+
+  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+});
+
+test("other bytes than were declared are refused, and nothing is stored", async () => {
+  const entityNodeId = newId();
+  const stream = () => Readable.from([Buffer.from("five!")]);
+
+  await assert.rejects(
+    context.uploadBlobFromStream({ stream: stream(), sizeBytes: 6, name: "a", entityNodeId }),
+    SizeMismatch,
+  );
+  await assert.rejects(
+    context.uploadBlobFromStream({ stream: stream(), sha256: "0".repeat(64), name: "a", entityNodeId }),
+    ChecksumMismatch,
+  );
+  await assert.rejects(
+    context.uploadBlobFromStream({ stream: ["text"] as never, name: "a", entityNodeId }),
+    InvalidArgument,
+  );
+  assert.deepEqual(await context.listBlobs(entityNodeId), []);
+});
+
+test("an upload that is answered before its bytes are read is the first one", async () => {
+  const upload = { buffer: randomBytes(12 * MIB), name: "large.bin", requestId: randomUUID() };
+
+  const first = await context.uploadBlobFromBuffer(upload);
+  const again = await context.uploadBlobFromBuffer(upload);
+
+  assert.equal(again.workingMemoryId, first.workingMemoryId);
+  await assert.rejects(context.uploadBlobFromBuffer({ ...upload, name: "other.bin" }), RequestIdReused);
+});
+
+test("an upload that is cancelled stores nothing", async () => {
+  const entityNodeId = newId();
+  const controller = new AbortController();
+  const endless = (async function* () {
+    for (;;) yield randomBytes(MIB);
+  })();
+  const onProgress = (done: number) => done >= 3 * MIB && controller.abort(new Error("enough"));
+
+  await assert.rejects(
+    context.uploadBlobFromStream({ stream: endless, name: "a", entityNodeId, signal: controller.signal, onProgress }),
+    /enough/,
+  );
+
+  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+});
+
+test("blobs are listed and deleted", async () => {
+  const entityNodeId = newId();
+  const record = await context.uploadBlobFromBuffer({ buffer: Buffer.from("a"), name: "a.txt", entityNodeId });
+
+  const [entry] = (await context.listBlobs(entityNodeId)) as [BlobEntry];
+
+  assert.equal(entry.blobKey, record.blobKey);
+  assert.equal(entry.contentType, "text/plain");
+  assert.equal(await context.deleteBlob({ blobKey: entry.blobKey }), record.workingMemoryId);
+  assert.deepEqual(await context.listBlobs(entityNodeId), []);
+  await assert.rejects(context.getBlob(entry), RecordArchived);
+});
+
+test("what is no blob is said to be none", async () => {
+  const inline = await context.insertWMRecord({ name: "a", memoryType: "data/json", contentJson: '{"a": 1}' });
+
+  await assert.rejects(context.getBlob(inline), RecordHasNoBlob);
+  await assert.rejects(context.getBlob("no-such-key"), BlobNotFound);
+  await assert.rejects(context.getBlobAsBuffer(newId()), RecordNotFound);
+  await assert.rejects(context.getBlob(""), InvalidArgument);
+  assert.equal((await context.getContentAsBuffer(inline)).toString(), '{"a": 1}');
+});
+
+test("the record of another tenant is not found, as one that never was", async () => {
+  const { workingMemoryId, blobKey } = await context.uploadBlobFromBuffer({ buffer: Buffer.from("a"), name: "a" });
+
+  await withContext({ apiKey: OTHER_KEY }, async (other) => {
+    const errorOf = (id: string) => other.fetchWMRecord(id).catch((error: RecordNotFound) => error.message.replace(id, ""));
+    assert.equal(await errorOf(workingMemoryId), await errorOf(newId()));
+    await assert.rejects(other.fetchWMRecord(workingMemoryId), RecordNotFound);
+    await assert.rejects(other.getBlob({ blobKey }), BlobNotFound);
+  });
+});
+
+test("the key may change, and may come as a header", async () => {
+  const { workingMemoryId } = await context.insertWMRecord({ name: "a", memoryType: "file" });
+  await withContext({ apiKey: "wrong" }, async (client) => {
+    await assert.rejects(client.fetchWMRecord(workingMemoryId), Unauthenticated);
+    client.setApiKey(process.env.CONTEXT_SERVICE_API_KEY!);
+    assert.equal((await client.fetchWMRecord(workingMemoryId)).name, "a");
+    await assert.rejects(
+      client.fetchWMRecord(workingMemoryId, { headers: { authorization: `Bearer ${OTHER_KEY}` } }),
+      RecordNotFound,
+    );
+    assert.throws(() => client.setApiKey("line\nbreak"), InvalidArgument);
+  });
+  await withContext({ apiKey: "", headers: { "x-api-key": OTHER_KEY } }, async (client) => {
+    await assert.rejects(client.fetchWMRecord(workingMemoryId), RecordNotFound);
+  });
+});
+
+test("records belong to the client's app, where a call names none", async () => {
+  await withContext({ appId: "app-one" }, async (client) => {
+    const record = { name: "a", memoryType: "file" };
+    assert.equal((await client.insertWMRecord(record)).appId, "app-one");
+    assert.equal((await client.insertWMRecord({ ...record, appId: "app-two" })).appId, "app-two");
+    assert.equal((await client.uploadBlobFromBuffer({ name: "a", buffer: Buffer.from("a") })).appId, "app-one");
+  });
+});
+
+test("a value that cannot travel is refused before it does, with its field", async () => {
+  const record = { name: "a", memoryType: "file" };
+  const field = (name: string) => (error: unknown) =>
+    error instanceof InvalidArgument && error.violations[0]?.field === name;
+
+  await assert.rejects(context.insertWMRecord({ ...record, metadata: { n: Number.NaN } }), field("record.metadata_json"));
+  await assert.rejects(context.insertWMRecord({ ...record, metadata: [] }), field("record.metadata_json"));
+  await assert.rejects(context.insertWMRecord({ ...record, expiresAt: "tomorrow" }), field("record.expires_at"));
+  await assert.rejects(context.insertWMRecord({ ...record, content: 1, contentJson: "1" }), field("record.content_json"));
+  await assert.rejects(context.insertWMRecord({ ...record, metadata: { text: "\ud800" } }), field("record.metadata_json"));
+  const listed = async (pageSize: number) => await context.fetchWMRecordsByEntity(newId(), { pageSize });
+  await assert.rejects(listed(1.5), InvalidArgument);
+  await assert.rejects(listed(-1), field("page_size"));
+});
+
+test("the address is read in every form, and one that is none is refused", () => {
+  for (const address of ["localhost:1", "http://localhost", "https://host:444/", "[::1]:50051", CONTEXT_ADDRESS]) {
+    new ContextClient({ address }).close();
+  }
+  for (const address of ["localhost", "ftp://localhost:1", "host:99999", "http://user:secret@host:1", ""]) {
+    assert.throws(() => new ContextClient({ address }), (error) => {
+      assert.ok(error instanceof InvalidArgument);
+      assert.doesNotMatch(error.message, /secret/);
+      return true;
+    });
+  }
+});
