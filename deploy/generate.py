@@ -87,6 +87,8 @@ def typescript_errors() -> str:
 
     def write(parent: type[ContextGraphError]) -> None:
         for error in parent.__subclasses__():
+            if error.__module__ != ContextGraphError.__module__:
+                continue  # a server's own, which never leaves it
             (sentence, *_) = (error.__doc__ or "").strip().splitlines()
             lines.extend(["", f"/** {sentence} */", f"export class {error.__name__} extends {parent.__name__} {{"])
             if error.code is not parent.code:

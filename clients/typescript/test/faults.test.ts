@@ -1,0 +1,173 @@
+/** What a caller meets when the service, or the way to it, does not do as it should. */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, test } from "node:test";
+
+import {
+  Cancelled,
+  ContextClient,
+  type ContextClientOptions,
+  DeadlineExceeded,
+  EntityClient,
+  InvalidArgument,
+  Unavailable,
+  newId,
+} from "contextgraph";
+
+import { CONTEXT_ADDRESS, ENTITY_ADDRESS, MIB, context, graph } from "./stack.js";
+import { type Fate, Proxy } from "./proxy.js";
+
+const opened: { close(): void }[] = [];
+after(() => {
+  for (const one of opened) one.close();
+});
+
+/** A client behind a proxy. */
+async function behind(fates: Fate[], options: ContextClientOptions = {}): Promise<[ContextClient, Proxy]> {
+  const proxy = await Proxy.before(CONTEXT_ADDRESS, ...fates);
+  const client = new ContextClient({ address: proxy.address, ...options });
+  opened.push(client, proxy);
+  return [client, proxy];
+}
+
+test("a write whose answer is lost is repeated, and written once", async () => {
+  const [client, proxy] = await behind(["answer lost", "answer lost", "whole"]);
+  const entityNodeId = newId();
+
+  const record = await client.insertWMRecord({ entityNodeId, name: "a", memoryType: "file" });
+
+  assert.equal(proxy.connections, 3);
+  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId, { withContent: true }), [record]);
+});
+
+test("a graph whose answer is lost is written once", async () => {
+  const proxy = await Proxy.before(ENTITY_ADDRESS, "answer lost", "whole");
+  const client = new EntityClient({ address: proxy.address });
+  opened.push(client, proxy);
+  const root = await graph.createNode({ generalTypeName: "Session" });
+
+  const written = await client.writeGraph({ nodes: [{ generalTypeName: "Turn" }] });
+  const edge = await client.createEdge({ fromNodeId: root.id, toNodeId: written.nodes[0]!.id, edgeType: "Contains" });
+
+  assert.equal(proxy.connections, 2);
+  assert.equal(written.nodes[0]?.existed, false);
+  assert.deepEqual(await graph.listEdges(root.id), [edge]);
+});
+
+test("an upload of bytes whose answer is lost is repeated, and stored once", async () => {
+  const [client, proxy] = await behind(["answer lost", "whole"]);
+  const entityNodeId = newId();
+  const buffer = randomBytes(3 * MIB);
+  const told: number[] = [];
+
+  const record = await client.uploadBlobFromBuffer({ entityNodeId, name: "a", buffer, onProgress: (done) => told.push(done) });
+
+  assert.equal(proxy.connections, 2);
+  assert.equal(told.filter((done) => done === 3 * MIB).length, 2);
+  assert.deepEqual((await context.listBlobs(entityNodeId)).map((blob) => blob.blobKey), [record.blobKey]);
+  assert.deepEqual(await context.getBlobAsBuffer(record), buffer);
+});
+
+test("a stream cannot be read again, so its upload is sent once", async () => {
+  const [client, proxy] = await behind(["answer lost", "whole"]);
+
+  await assert.rejects(client.uploadBlobFromStream({ name: "a", stream: [randomBytes(10)] }), Unavailable);
+
+  assert.equal(proxy.connections, 1);
+});
+
+test("a blob that breaks off is read again as a buffer, and an error as a stream", async () => {
+  const buffer = randomBytes(4 * MIB);
+  const { workingMemoryId } = await context.uploadBlobFromBuffer({ buffer, name: "a" });
+
+  const [client] = await behind([2 * MIB, "whole"]);
+  assert.deepEqual(await client.getBlobAsBuffer(workingMemoryId), buffer);
+
+  const [other] = await behind([2 * MIB, "whole"]);
+  let bytes = 0;
+  await assert.rejects(async () => {
+    for await (const chunk of await other.getBlob(workingMemoryId)) bytes += chunk.length;
+  }, Unavailable);
+  assert.ok(bytes < buffer.length);
+});
+
+test("a history that breaks off is read again from its beginning", async () => {
+  const id = newId();
+  const turns = Array.from({ length: 150 }, (_, n) => ({
+    id: newId(),
+    generalTypeName: "Turn",
+    data: { role: "user", content: `${n} ${"x".repeat(20_000)}` },
+  }));
+  await graph.writeGraph({
+    nodes: [{ id, generalTypeName: "Session" }, ...turns],
+    edges: turns.map((turn) => ({ fromNodeId: id, toNodeId: turn.id, edgeType: "Contains" })),
+  });
+  const [client, proxy] = await behind([2 * MIB, "whole"]);
+
+  const { messages } = await client.getChatHistory(id);
+
+  assert.equal(proxy.connections, 2);
+  assert.deepEqual(messages.map(({ content }) => Number.parseInt(content)), turns.map((_, n) => n));
+});
+
+test("a service that is away is unavailable, by name, after the retries", async () => {
+  const [client, proxy] = await behind(["refused"], { retries: 1 });
+
+  await assert.rejects(client.fetchWMRecord(newId()), (error) => {
+    assert.ok(error instanceof Unavailable);
+    assert.equal(error.metadata.dependency, "context-service");
+    assert.match(error.message, new RegExp(`context-service at ${proxy.address} does not answer`));
+    return true;
+  });
+  assert.ok(proxy.connections >= 1);
+});
+
+test("a call that gets no answer ends at its deadline", async () => {
+  const [client] = await behind(["silent"]);
+  const began = performance.now();
+
+  await assert.rejects(client.fetchWMRecord(newId(), { timeoutMs: 300 }), (error) => {
+    assert.ok(error instanceof DeadlineExceeded);
+    assert.match(error.message, /did not answer in time/);
+    return true;
+  });
+
+  assert.ok(performance.now() - began < 5_000);
+});
+
+test("a stream on which nothing moves ends", async () => {
+  const [client] = await behind(["silent"], { idleTimeoutMs: 300 });
+
+  await assert.rejects(client.getChatHistory(newId()), /nothing moved on a stream with context-service/);
+  await assert.rejects(client.uploadBlobFromBuffer({ name: "a", buffer: randomBytes(10) }), DeadlineExceeded);
+});
+
+test("a signal ends a call with its own reason", async () => {
+  const [client] = await behind(["silent"]);
+  const reason = new Error("changed my mind");
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(reason), 50);
+
+  await assert.rejects(client.fetchWMRecord(newId(), { signal: controller.signal }), reason);
+  await assert.rejects(client.fetchWMRecord(newId(), { signal: controller.signal }), reason);
+});
+
+test("closing the client ends what is under way", async () => {
+  const [client] = await behind(["silent"]);
+  const call = client.fetchWMRecord(newId());
+  setTimeout(() => client.close(), 50);
+
+  await assert.rejects(call, Cancelled);
+  await assert.rejects(client.fetchWMRecord(newId()), Cancelled);
+});
+
+test("a number that is none is refused when the client is made", () => {
+  for (const options of [{ timeoutMs: 0 }, { idleTimeoutMs: Number.NaN }, { retries: -1 }, { retries: 0.5 }]) {
+    assert.throws(() => new ContextClient(options), InvalidArgument);
+  }
+  assert.throws(
+    () => new ContextClient({ headers: { "x-secret": "hush\u0000" } }),
+    (error) => error instanceof InvalidArgument && !/hush/.test(error.message),
+  );
+});
