@@ -11,7 +11,7 @@ import * as memory_pb from "./gen/contextgraph/context/v1/working_memory_pb.js";
 import { AnswerTooLarge, Internal, InvalidArgument } from "./gen/errors.js";
 import * as history from "./history.js";
 import { parseJson, toObject, type JsonObject } from "./json.js";
-import { whole } from "./messages.js";
+import { choice, whole } from "./messages.js";
 import * as records from "./records.js";
 import type { BlobEntry, BlobName, InlineContent, ManifestEntity, RecordAction, RecordFields, WMRecord } from "./records.js";
 import { Rows, pages } from "./rows.js";
@@ -20,6 +20,13 @@ import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut }
 
 const memory = memory_pb.WorkingMemory.method;
 const chat = history_pb.ChatHistory.method;
+
+const FORMATS = { openai: history_pb.MessageFormat.OPENAI, anthropic: history_pb.MessageFormat.ANTHROPIC };
+const SEARCH_MODES = {
+  text: memory_pb.SearchMode.TEXT,
+  vector: memory_pb.SearchMode.VECTOR,
+  fused: memory_pb.SearchMode.FUSED,
+};
 
 export interface ContextClientOptions extends ClientOptions {
   /** The app that records, mappings and histories belong to where a call does not say. Else `CONTEXT_SERVICE_APP_ID`. */
@@ -165,6 +172,46 @@ export class ContextClient extends Client {
         return [page.entities.map(records.manifestEntityOf), page.nextPageToken];
       }),
     );
+  }
+
+  /**
+   * Find records of all entities by their words, by a vector, or by both; the best first.
+   *
+   * @param search `text` has words, all of which a record must have, with "or", quotes and minus as in a web search; `embedding`
+   *   has 1,536 values. Unlike elsewhere the client's app filters nothing.
+   * @throws SliceTooLarge There are more than 50,000 vectors to compare with; add a filter.
+   */
+  async searchWMRecords(
+    search: {
+      text?: string;
+      embedding?: number[];
+      /** Compare only with embeddings of this model. */
+      embeddingModel?: string;
+      /** Else by what is given. */
+      mode?: keyof typeof SEARCH_MODES;
+      entityNodeIds?: string[];
+      memoryTypes?: string[];
+      graphName?: string;
+      agentBundleId?: string;
+      appId?: string;
+      /** A condition tree, as of `queryWMRecords`. */
+      where?: object;
+      includeArchived?: boolean;
+      /** At most 100; else 10. */
+      limit?: number;
+      withContent?: boolean;
+    } & CallOptions,
+  ): Promise<records.SearchHit[]> {
+    const { text, embedding, embeddingModel, mode, where, entityNodeIds, memoryTypes } = search;
+    const { graphName, agentBundleId, appId, includeArchived, limit, withContent } = search;
+    const request = {
+      text,
+      embedding: embedding && { values: embedding, model: embeddingModel },
+      mode: mode && choice("mode", mode, SEARCH_MODES),
+      whereJson: toObject(where, "where_json"),
+      ...{ entityNodeIds, memoryTypes, graphName, agentBundleId, appId, includeArchived, limit, withContent },
+    };
+    return (await this.call(memory.searchWMRecords, request, search)).hits.map(records.searchHitOf);
   }
 
   /**
@@ -349,6 +396,39 @@ export class ContextClient extends Client {
       }
       return found;
     });
+  }
+
+  /**
+   * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
+   *
+   * @param format Whose: OpenAI's Chat Completions or Anthropic's Messages.
+   * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
+   */
+  async getFormattedChatHistory(
+    nodeId: string,
+    format: keyof typeof FORMATS,
+    options: HistoryOptions & { strict?: boolean } = {},
+  ): Promise<history.FormattedHistory> {
+    const asked = { ...this.historyOf(nodeId, options), strict: options.strict, format: choice("format", format, FORMATS) };
+    return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
+  }
+
+  /**
+   * All that happened to an entity, by time: its node, its timeline, its edges, and the logs of its records, purged ones too.
+   *
+   * @throws NodeNotFound There is no such node, and never was a record of it.
+   */
+  fetchEntityHistory(
+    nodeId: string,
+    options: { descending?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<history.HistoryEvent> {
+    const { descending, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(chat.fetchEntityHistory, { nodeId, descending, pageSize, pageToken }, options);
+        return [page.events.map(history.historyEventOf), page.nextPageToken];
+      }),
+    );
   }
 
   /**

@@ -47,6 +47,34 @@ export interface ChatHistory {
   rolesUnknown: number;
 }
 
+/** A conversation for the body of a request to a model. */
+export interface FormattedHistory {
+  /** What goes into the request: `messages`, and for Anthropic `system`, if there is one. */
+  body: JsonObject;
+  nodesFailed: number;
+  rolesUnknown: number;
+  /** Results left out: their calls are not among the messages, or a later result replaces them. */
+  toolResultsLeftOut: number;
+  /** Calls before the last turn that have no result, and got one that says so. */
+  toolCallsUnanswered: number;
+}
+
+/** Something that happened to an entity. */
+export interface HistoryEvent {
+  /** "node_created", "status", "edge_created", "record_updated", ...; the proto says what each document holds. */
+  kind: string;
+  time: string;
+  /** Whom the key of the call stood for, where that is kept. */
+  principal: string;
+  nodeId: string;
+  /** Of an edge. */
+  edgeId: string;
+  /** Of a record. */
+  workingMemoryId: string;
+  requestId: string;
+  document: JsonObject;
+}
+
 /** A message, and the rule that gave it: "rules.messages[0]", as if the rules had no shorthands. */
 export interface GivenMessage {
   message: ChatMessage;
@@ -263,6 +291,21 @@ export function assembledNodeOf(message: pb.AssembledNode): AssembledNode {
     values: parseObject(valuesJson),
     messages: messages.map(givenMessageOf),
     skipped: skipped.map(skippedRuleOf),
+  };
+}
+
+export function formattedHistoryOf(message: pb.GetChatHistoryResponse): FormattedHistory {
+  const { formattedJson, nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered } = message;
+  return { body: parseObject(formattedJson), nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered };
+}
+
+export function historyEventOf(message: pb.HistoryEvent): HistoryEvent {
+  const { kind, time, documentJson, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    kind: enumText(pb.HistoryEventKind, kind),
+    time: timeText(time),
+    document: parseObject(documentJson),
   };
 }
 

@@ -13,7 +13,9 @@ export type {
   ChatHistory,
   ChatMessage,
   Evaluation,
+  FormattedHistory,
   GivenMessage,
+  HistoryEvent,
   Mapping,
   MappingInput,
   MappingRules,
@@ -36,6 +38,7 @@ export type {
   ManifestGroup,
   RecordAction,
   RecordFields,
+  SearchHit,
   WMRecord,
 } from "./records.js";
 export { Rows } from "./rows.js";

@@ -143,6 +143,19 @@ export interface RecordAction {
   details: JsonObject;
 }
 
+/** A record that was found, and why. */
+export interface SearchHit {
+  record: WMRecord;
+  /** What the hits are ordered by. */
+  score: number;
+  /** Its place among what was found by text, from 1, and its rank there; 0: not found by it. */
+  textPlace: number;
+  textScore: number;
+  /** Its place by vector, from 1, and the cosine. */
+  vectorPlace: number;
+  similarity: number;
+}
+
 export function recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {
   const { content, contentJson } = record;
   if (content !== undefined && contentJson) {
@@ -230,6 +243,11 @@ export function recordOf(message: pb.WMRecord): WMRecord {
 export function blobEntryOf(message: pb.BlobEntry): BlobEntry {
   const { sizeBytes, createdAt, ...fields } = fieldsOf(message);
   return { ...fields, sizeBytes: Number(sizeBytes), createdAt: timeText(createdAt) };
+}
+
+export function searchHitOf(message: pb.SearchHit): SearchHit {
+  const { record, ...fields } = fieldsOf(message);
+  return { ...fields, record: recordOf(record!) };
 }
 
 export function manifestEntityOf(message: pb.ManifestEntity): ManifestEntity {

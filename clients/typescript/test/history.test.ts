@@ -144,3 +144,29 @@ test("rules are tried before they are registered", async () => {
   assert.equal(two?.messages[0]?.message.content, "b");
   assert.deepEqual(two?.evaluations[0]?.value, true);
 });
+
+test("a history comes as a model's vendor takes it", async () => {
+  const id = await conversation([{ role: "system", content: "Be brief." }, { user_input: "one", assistant_output: "two" }]);
+
+  const openai = await context.getFormattedChatHistory(id, "openai");
+  const anthropic = await context.getFormattedChatHistory(id, "anthropic", { maxMessages: 10 });
+
+  assert.deepEqual(openai.body.messages.map((message: { role: string }) => message.role), ["system", "user", "assistant"]);
+  assert.match(JSON.stringify(anthropic.body.system), /Be brief/);
+  assert.equal(anthropic.toolCallsUnanswered, 0);
+  await assert.rejects(context.getFormattedChatHistory(id, "other" as never), InvalidArgument);
+});
+
+test("all that happened to an entity is told, page by page, in both orders", async () => {
+  const { id } = await graph.createNode({ generalTypeName: "Task", name: "search" });
+  await graph.updateNodeStatus(id, "Running", { message: "go" });
+  const record = await context.insertWMRecord({ entityNodeId: id, name: "a", memoryType: "file" });
+
+  const events = await context.fetchEntityHistory(id, { pageSize: 1 });
+
+  const kinds = events.map((event) => event.kind);
+  assert.ok(["node_created", "status", "record_created"].every((kind) => kinds.includes(kind)), String(kinds));
+  assert.equal(events.find((event) => event.kind === "record_created")?.workingMemoryId, record.workingMemoryId);
+  assert.equal(events.find((event) => event.kind === "status")?.document.message, "go");
+  assert.deepEqual(await context.fetchEntityHistory(id, { descending: true }), [...events].reverse());
+});

@@ -130,6 +130,22 @@ test("a question about records is answered without SQL", async () => {
   assert.equal(hasMore, false);
 });
 
+test("records are found by their words, by a vector, and by both", async () => {
+  const [entityNodeId, word] = [newId(), `w${randomBytes(8).toString("hex")}`];
+  const embedding = Array.from({ length: 1536 }, (_, index) => (index === 0 ? 1 : 0));
+  const record = { entityNodeId, memoryType: "data/json", embedding, embeddingModel: "test" };
+  const { workingMemoryId } = await context.insertWMRecord({ ...record, name: "a", content: { text: `${word} found` } });
+  await context.insertWMRecord({ entityNodeId, memoryType: "file", name: "b" });
+
+  const byText = await context.searchWMRecords({ text: word, withContent: true });
+  const byBoth = await context.searchWMRecords({ text: word, embedding, entityNodeIds: [entityNodeId], mode: "fused" });
+
+  assert.deepEqual(byText.map((hit) => hit.record.workingMemoryId), [workingMemoryId]);
+  assert.deepEqual(byText[0]?.record.content, { text: `${word} found` });
+  assert.deepEqual([byBoth[0]?.textPlace, byBoth[0]?.vectorPlace], [1, 1]);
+  assert.ok(Math.abs(byBoth[0]!.similarity - 1) < 0.001);
+});
+
 test("the manifest has what hangs below a root", async () => {
   const [root, task] = [newId(), newId()];
   await graph.writeGraph({

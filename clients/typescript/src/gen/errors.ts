@@ -209,6 +209,11 @@ export class AnswerTooLarge extends ResourceExhausted {
   static override readonly reason: string = "ANSWER_TOO_LARGE";
 }
 
+/** There are too many vectors to compare with: `filters` in the metadata names what to add. */
+export class SliceTooLarge extends ResourceExhausted {
+  static override readonly reason: string = "SLICE_TOO_LARGE";
+}
+
 /** The walk would visit more nodes than `node_budget`. */
 export class NodeBudgetExceeded extends ResourceExhausted {
   static override readonly reason: string = "NODE_BUDGET_EXCEEDED";

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextgraph/context/v1/chat_history.proto.
  */
 export const file_contextgraph_context_v1_chat_history: GenFile = /*@__PURE__*/
-  fileDesc("Cipjb250ZXh0Z3JhcGgvY29udGV4dC92MS9jaGF0X2hpc3RvcnkucHJvdG8SF2NvbnRleHRncmFwaC5jb250ZXh0LnYxInQKFUdldENoYXRIaXN0b3J5UmVxdWVzdBIPCgdub2RlX2lkGAEgASgJEg4KBmFwcF9pZBgCIAEoCRIUCgxtYXBwaW5nX25hbWUYAyABKAkSFAoMbWF4X21lc3NhZ2VzGAQgASgFEg4KBnN0cmljdBgFIAEoCCJ9ChZHZXRDaGF0SGlzdG9yeVJlc3BvbnNlEjYKCG1lc3NhZ2VzGAEgAygLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USFAoMbm9kZXNfZmFpbGVkGAIgASgFEhUKDXJvbGVzX3Vua25vd24YAyABKAUidwoYU3RyZWFtQ2hhdEhpc3RvcnlSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhQKDG1hcHBpbmdfbmFtZRgDIAEoCRIUCgxtYXhfbWVzc2FnZXMYBCABKAUSDgoGc3RyaWN0GAUgASgIIoABChlTdHJlYW1DaGF0SGlzdG9yeVJlc3BvbnNlEjYKCG1lc3NhZ2VzGAEgAygLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USFAoMbm9kZXNfZmFpbGVkGAIgASgFEhUKDXJvbGVzX3Vua25vd24YAyABKAUioAEKFkFzc2VtYmxlQ29udGV4dFJlcXVlc3QSDwoHbm9kZV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFAoMbWFwcGluZ19uYW1lGAMgASgJEhQKDG1heF9tZXNzYWdlcxgEIAEoBRISCgpkYXRhX3BhdGhzGAUgAygJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImkKF0Fzc2VtYmxlQ29udGV4dFJlc3BvbnNlEjUKBW5vZGVzGAEgAygLMiYuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQXNzZW1ibGVkTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilgMKDUFzc2VtYmxlZE5vZGUSDwoHbm9kZV9pZBgBIAEoCRITCgtleHRlcm5hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFAoMZ2VuZXJhbF90eXBlGAUgASgJEg0KBWRlcHRoGAYgASgFEg8KB2VkZ2VfaWQYByABKAkSEQoJZWRnZV90eXBlGAggASgJEhQKDGZyb21fbm9kZV9pZBgJIAEoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdmFsdWVzX2pzb24YDCABKAkSNwoIbWVzc2FnZXMYDSADKAsyJS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5HaXZlbk1lc3NhZ2USNQoHc2tpcHBlZBgOIAMoCzIkLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNraXBwZWRSdWxlIlMKDEdpdmVuTWVzc2FnZRI1CgdtZXNzYWdlGAEgASgLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USDAoEcnVsZRgCIAEoCSJxCgtTa2lwcGVkUnVsZRIzCgZyZWFzb24YASABKA4yIy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Ta2lwUmVhc29uEgwKBHJ1bGUYAiABKAkSDQoFZXJyb3IYAyABKAkSEAoIZWxlbWVudHMYBCABKAUizAMKDE1hcHBpbmdSdWxlcxISCgplZGdlX3R5cGVzGAEgAygJEhEKCWRpcmVjdGlvbhgCIAEoCRIRCglkZXB0aF9tYXgYAyABKAUSFAoMZW50aXR5X3R5cGVzGAQgAygJEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCBIOCgZmaWx0ZXIYByABKAkSNgoIbWVzc2FnZXMYCCADKAsyJC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NZXNzYWdlUnVsZRIQCghvcmRlcl9ieRgJIAEoCRINCgVvcmRlchgKIAEoCRISCgpyb2xlX2ZpZWxkGAsgASgJEhUKDWNvbnRlbnRfZmllbGQYDCABKAkSEwoLb3JkZXJfZmllbGQYDSABKAkSTAoMcm9sZV9tYXBwaW5nGA4gAygLMjYuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTWFwcGluZ1J1bGVzLlJvbGVNYXBwaW5nRW50cnkSEAoIb3JkZXJpbmcYDyABKAkaMgoQUm9sZU1hcHBpbmdFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBInsKC01lc3NhZ2VSdWxlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIMCgR3aGVuGAMgASgJEhAKCGZvcl9lYWNoGAQgASgJEgwKBG5hbWUYBSABKAkSDQoFcGFydHMYBiABKAkSEAoIbWV0YWRhdGEYByABKAkijgIKB01hcHBpbmcSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRI0CgVydWxlcxgDIAEoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3ZlcnNpb24YBSABKAMSEAoIYnVpbHRfaW4YBiABKAgSDQoFZXJyb3IYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKFlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRI0CgVydWxlcxgDIAEoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3JlcGxhY2UYBSABKAgiXQoXUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2USMQoHbWFwcGluZxgBIAEoCzIgLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmcSDwoHY2hhbmdlZBgCIAEoCCI5ChFHZXRNYXBwaW5nUmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMbWFwcGluZ19uYW1lGAIgASgJIkcKEkdldE1hcHBpbmdSZXNwb25zZRIxCgdtYXBwaW5nGAEgASgLMiAuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTWFwcGluZyJMChNMaXN0TWFwcGluZ3NSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJjChRMaXN0TWFwcGluZ3NSZXNwb25zZRIyCghtYXBwaW5ncxgBIAMoCzIgLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjwKFERlbGV0ZU1hcHBpbmdSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxtYXBwaW5nX25hbWUYAiABKAkiSgoVRGVsZXRlTWFwcGluZ1Jlc3BvbnNlEjEKB21hcHBpbmcYASABKAsyIC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NYXBwaW5nIukBChJUZXN0TWFwcGluZ1JlcXVlc3QSNAoFcnVsZXMYASABKAsyJS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NYXBwaW5nUnVsZXMSDwoHbm9kZV9pZBgCIAEoCRIyCgVub2RlcxgDIAMoCzIjLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSMQoEcm9vdBgEIAEoCzIjLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSEQoJcGFnZV9zaXplGAUgASgFEhIKCnBhZ2VfdG9rZW4YBiABKAkixgIKClNhbXBsZU5vZGUSCgoCaWQYASABKAkSEwoLZXh0ZXJuYWxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIMCgR0eXBlGAQgASgJEhQKDGdlbmVyYWxfdHlwZRgFIAEoCRIOCgZzdGF0dXMYBiABKAkSEQoJZGF0YV9qc29uGAcgASgJEhIKCmlucHV0X2pzb24YCCABKAkSEwoLb3V0cHV0X2pzb24YCSABKAkSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbW9kaWZpZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWVkZ2VfdHlwZRgMIAEoCRINCgVkZXB0aBgNIAEoBRIWCg5lZGdlX2RhdGFfanNvbhgOIAEoCSJhChNUZXN0TWFwcGluZ1Jlc3BvbnNlEjEKBW5vZGVzGAEgAygLMiIuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTm9kZVRyaWFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKfAgoJTm9kZVRyaWFsEg8KB25vZGVfaWQYASABKAkSEAoIaW5jbHVkZWQYAiABKAgSEgoKZGVjaWRlZF9ieRgDIAEoCRI3CghtZXNzYWdlcxgEIAMoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkdpdmVuTWVzc2FnZRI1Cgdza2lwcGVkGAUgAygLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuU2tpcHBlZFJ1bGUSOAoLZXZhbHVhdGlvbnMYBiADKAsyIy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5FdmFsdWF0aW9uEhwKFGV2YWx1YXRpb25zX2xlZnRfb3V0GAcgASgFEhMKC2R1cmF0aW9uX3VzGAggASgDIowBCgpFdmFsdWF0aW9uEgwKBHJ1bGUYASABKAkSFAoHZWxlbWVudBgCIAEoBUgAiAEBEhIKCnZhbHVlX2pzb24YAyABKAkSFgoOdmFsdWVfbGVmdF9vdXQYBCABKAgSDQoFZXJyb3IYBSABKAkSEwoLZHVyYXRpb25fdXMYBiABKANCCgoIX2VsZW1lbnQqqwEKClNraXBSZWFzb24SGwoXU0tJUF9SRUFTT05fVU5TUEVDSUZJRUQQABIYChRTS0lQX1JFQVNPTl9GSUxURVJFRBABEhkKFVNLSVBfUkVBU09OX1VOTUFUQ0hFRBACEhUKEVNLSVBfUkVBU09OX0VNUFRZEAMSHAoYU0tJUF9SRUFTT05fUk9MRV9VTktOT1dOEAQSFgoSU0tJUF9SRUFTT05fRkFJTEVEEAUytwcKC0NoYXRIaXN0b3J5EnYKDkdldENoYXRIaXN0b3J5Ei4uY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0Q2hhdEhpc3RvcnlSZXF1ZXN0Gi8uY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0Q2hhdEhpc3RvcnlSZXNwb25zZSIDkAIBEoEBChFTdHJlYW1DaGF0SGlzdG9yeRIxLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlN0cmVhbUNoYXRIaXN0b3J5UmVxdWVzdBoyLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlN0cmVhbUNoYXRIaXN0b3J5UmVzcG9uc2UiA5ACATABEnkKD0Fzc2VtYmxlQ29udGV4dBIvLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkFzc2VtYmxlQ29udGV4dFJlcXVlc3QaMC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Bc3NlbWJsZUNvbnRleHRSZXNwb25zZSIDkAIBEnQKD1JlZ2lzdGVyTWFwcGluZxIvLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QaMC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5SZWdpc3Rlck1hcHBpbmdSZXNwb25zZRJqCgpHZXRNYXBwaW5nEiouY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0TWFwcGluZ1JlcXVlc3QaKy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5HZXRNYXBwaW5nUmVzcG9uc2UiA5ACARJwCgxMaXN0TWFwcGluZ3MSLC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5MaXN0TWFwcGluZ3NSZXF1ZXN0Gi0uY29udGV4dGdyYXBoLmNvbnRleHQudjEuTGlzdE1hcHBpbmdzUmVzcG9uc2UiA5ACARJtCgtUZXN0TWFwcGluZxIrLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlRlc3RNYXBwaW5nUmVxdWVzdBosLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlRlc3RNYXBwaW5nUmVzcG9uc2UiA5ACARJuCg1EZWxldGVNYXBwaW5nEi0uY29udGV4dGdyYXBoLmNvbnRleHQudjEuRGVsZXRlTWFwcGluZ1JlcXVlc3QaLi5jb250ZXh0Z3JhcGguY29udGV4dC52MS5EZWxldGVNYXBwaW5nUmVzcG9uc2ViBnByb3RvMw", [file_contextgraph_context_v1_message, file_google_protobuf_timestamp]);
+  fileDesc("Cipjb250ZXh0Z3JhcGgvY29udGV4dC92MS9jaGF0X2hpc3RvcnkucHJvdG8SF2NvbnRleHRncmFwaC5jb250ZXh0LnYxIqwBChVHZXRDaGF0SGlzdG9yeVJlcXVlc3QSDwoHbm9kZV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFAoMbWFwcGluZ19uYW1lGAMgASgJEhQKDG1heF9tZXNzYWdlcxgEIAEoBRIOCgZzdHJpY3QYBSABKAgSNgoGZm9ybWF0GAYgASgOMiYuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdCLTAQoWR2V0Q2hhdEhpc3RvcnlSZXNwb25zZRI2CghtZXNzYWdlcxgBIAMoCzIkLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhQKDG5vZGVzX2ZhaWxlZBgCIAEoBRIVCg1yb2xlc191bmtub3duGAMgASgFEhYKDmZvcm1hdHRlZF9qc29uGAQgASgJEh0KFXRvb2xfcmVzdWx0c19sZWZ0X291dBgFIAEoBRIdChV0b29sX2NhbGxzX3VuYW5zd2VyZWQYBiABKAUidwoYU3RyZWFtQ2hhdEhpc3RvcnlSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEhQKDG1hcHBpbmdfbmFtZRgDIAEoCRIUCgxtYXhfbWVzc2FnZXMYBCABKAUSDgoGc3RyaWN0GAUgASgIIoABChlTdHJlYW1DaGF0SGlzdG9yeVJlc3BvbnNlEjYKCG1lc3NhZ2VzGAEgAygLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USFAoMbm9kZXNfZmFpbGVkGAIgASgFEhUKDXJvbGVzX3Vua25vd24YAyABKAUioAEKFkFzc2VtYmxlQ29udGV4dFJlcXVlc3QSDwoHbm9kZV9pZBgBIAEoCRIOCgZhcHBfaWQYAiABKAkSFAoMbWFwcGluZ19uYW1lGAMgASgJEhQKDG1heF9tZXNzYWdlcxgEIAEoBRISCgpkYXRhX3BhdGhzGAUgAygJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImkKF0Fzc2VtYmxlQ29udGV4dFJlc3BvbnNlEjUKBW5vZGVzGAEgAygLMiYuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQXNzZW1ibGVkTm9kZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilgMKDUFzc2VtYmxlZE5vZGUSDwoHbm9kZV9pZBgBIAEoCRITCgtleHRlcm5hbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEgwKBHR5cGUYBCABKAkSFAoMZ2VuZXJhbF90eXBlGAUgASgJEg0KBWRlcHRoGAYgASgFEg8KB2VkZ2VfaWQYByABKAkSEQoJZWRnZV90eXBlGAggASgJEhQKDGZyb21fbm9kZV9pZBgJIAEoCRIuCgpjcmVhdGVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgttb2RpZmllZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdmFsdWVzX2pzb24YDCABKAkSNwoIbWVzc2FnZXMYDSADKAsyJS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5HaXZlbk1lc3NhZ2USNQoHc2tpcHBlZBgOIAMoCzIkLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNraXBwZWRSdWxlIlMKDEdpdmVuTWVzc2FnZRI1CgdtZXNzYWdlGAEgASgLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USDAoEcnVsZRgCIAEoCSJxCgtTa2lwcGVkUnVsZRIzCgZyZWFzb24YASABKA4yIy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Ta2lwUmVhc29uEgwKBHJ1bGUYAiABKAkSDQoFZXJyb3IYAyABKAkSEAoIZWxlbWVudHMYBCABKAUizAMKDE1hcHBpbmdSdWxlcxISCgplZGdlX3R5cGVzGAEgAygJEhEKCWRpcmVjdGlvbhgCIAEoCRIRCglkZXB0aF9tYXgYAyABKAUSFAoMZW50aXR5X3R5cGVzGAQgAygJEhUKDWluY2x1ZGVfc3RhcnQYBSABKAgSGAoQaW5jbHVkZV9hcmNoaXZlZBgGIAEoCBIOCgZmaWx0ZXIYByABKAkSNgoIbWVzc2FnZXMYCCADKAsyJC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NZXNzYWdlUnVsZRIQCghvcmRlcl9ieRgJIAEoCRINCgVvcmRlchgKIAEoCRISCgpyb2xlX2ZpZWxkGAsgASgJEhUKDWNvbnRlbnRfZmllbGQYDCABKAkSEwoLb3JkZXJfZmllbGQYDSABKAkSTAoMcm9sZV9tYXBwaW5nGA4gAygLMjYuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTWFwcGluZ1J1bGVzLlJvbGVNYXBwaW5nRW50cnkSEAoIb3JkZXJpbmcYDyABKAkaMgoQUm9sZU1hcHBpbmdFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBInsKC01lc3NhZ2VSdWxlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIMCgR3aGVuGAMgASgJEhAKCGZvcl9lYWNoGAQgASgJEgwKBG5hbWUYBSABKAkSDQoFcGFydHMYBiABKAkSEAoIbWV0YWRhdGEYByABKAkijgIKB01hcHBpbmcSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRI0CgVydWxlcxgDIAEoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3ZlcnNpb24YBSABKAMSEAoIYnVpbHRfaW4YBiABKAgSDQoFZXJyb3IYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAEKFlJlZ2lzdGVyTWFwcGluZ1JlcXVlc3QSDgoGYXBwX2lkGAEgASgJEhQKDG1hcHBpbmdfbmFtZRgCIAEoCRI0CgVydWxlcxgDIAEoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmdSdWxlcxIVCg1ydWxlc192ZXJzaW9uGAQgASgDEg8KB3JlcGxhY2UYBSABKAgiXQoXUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2USMQoHbWFwcGluZxgBIAEoCzIgLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmcSDwoHY2hhbmdlZBgCIAEoCCI5ChFHZXRNYXBwaW5nUmVxdWVzdBIOCgZhcHBfaWQYASABKAkSFAoMbWFwcGluZ19uYW1lGAIgASgJIkcKEkdldE1hcHBpbmdSZXNwb25zZRIxCgdtYXBwaW5nGAEgASgLMiAuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTWFwcGluZyJMChNMaXN0TWFwcGluZ3NSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJjChRMaXN0TWFwcGluZ3NSZXNwb25zZRIyCghtYXBwaW5ncxgBIAMoCzIgLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLk1hcHBpbmcSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjwKFERlbGV0ZU1hcHBpbmdSZXF1ZXN0Eg4KBmFwcF9pZBgBIAEoCRIUCgxtYXBwaW5nX25hbWUYAiABKAkiSgoVRGVsZXRlTWFwcGluZ1Jlc3BvbnNlEjEKB21hcHBpbmcYASABKAsyIC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NYXBwaW5nIukBChJUZXN0TWFwcGluZ1JlcXVlc3QSNAoFcnVsZXMYASABKAsyJS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5NYXBwaW5nUnVsZXMSDwoHbm9kZV9pZBgCIAEoCRIyCgVub2RlcxgDIAMoCzIjLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSMQoEcm9vdBgEIAEoCzIjLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlNhbXBsZU5vZGUSEQoJcGFnZV9zaXplGAUgASgFEhIKCnBhZ2VfdG9rZW4YBiABKAkixgIKClNhbXBsZU5vZGUSCgoCaWQYASABKAkSEwoLZXh0ZXJuYWxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIMCgR0eXBlGAQgASgJEhQKDGdlbmVyYWxfdHlwZRgFIAEoCRIOCgZzdGF0dXMYBiABKAkSEQoJZGF0YV9qc29uGAcgASgJEhIKCmlucHV0X2pzb24YCCABKAkSEwoLb3V0cHV0X2pzb24YCSABKAkSLgoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLbW9kaWZpZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWVkZ2VfdHlwZRgMIAEoCRINCgVkZXB0aBgNIAEoBRIWCg5lZGdlX2RhdGFfanNvbhgOIAEoCSJhChNUZXN0TWFwcGluZ1Jlc3BvbnNlEjEKBW5vZGVzGAEgAygLMiIuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTm9kZVRyaWFsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKfAgoJTm9kZVRyaWFsEg8KB25vZGVfaWQYASABKAkSEAoIaW5jbHVkZWQYAiABKAgSEgoKZGVjaWRlZF9ieRgDIAEoCRI3CghtZXNzYWdlcxgEIAMoCzIlLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkdpdmVuTWVzc2FnZRI1Cgdza2lwcGVkGAUgAygLMiQuY29udGV4dGdyYXBoLmNvbnRleHQudjEuU2tpcHBlZFJ1bGUSOAoLZXZhbHVhdGlvbnMYBiADKAsyIy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5FdmFsdWF0aW9uEhwKFGV2YWx1YXRpb25zX2xlZnRfb3V0GAcgASgFEhMKC2R1cmF0aW9uX3VzGAggASgDIowBCgpFdmFsdWF0aW9uEgwKBHJ1bGUYASABKAkSFAoHZWxlbWVudBgCIAEoBUgAiAEBEhIKCnZhbHVlX2pzb24YAyABKAkSFgoOdmFsdWVfbGVmdF9vdXQYBCABKAgSDQoFZXJyb3IYBSABKAkSEwoLZHVyYXRpb25fdXMYBiABKANCCgoIX2VsZW1lbnQiZwoZRmV0Y2hFbnRpdHlIaXN0b3J5UmVxdWVzdBIPCgdub2RlX2lkGAEgASgJEhIKCmRlc2NlbmRpbmcYAiABKAgSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkibAoaRmV0Y2hFbnRpdHlIaXN0b3J5UmVzcG9uc2USNQoGZXZlbnRzGAEgAygLMiUuY29udGV4dGdyYXBoLmNvbnRleHQudjEuSGlzdG9yeUV2ZW50EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLsAQoMSGlzdG9yeUV2ZW50EjcKBGtpbmQYASABKA4yKS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5IaXN0b3J5RXZlbnRLaW5kEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXByaW5jaXBhbBgDIAEoCRIPCgdub2RlX2lkGAQgASgJEg8KB2VkZ2VfaWQYBSABKAkSGQoRd29ya2luZ19tZW1vcnlfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRIVCg1kb2N1bWVudF9qc29uGAggASgJKmgKDU1lc3NhZ2VGb3JtYXQSHgoaTUVTU0FHRV9GT1JNQVRfVU5TUEVDSUZJRUQQABIZChVNRVNTQUdFX0ZPUk1BVF9PUEVOQUkQARIcChhNRVNTQUdFX0ZPUk1BVF9BTlRIUk9QSUMQAiqrAQoKU2tpcFJlYXNvbhIbChdTS0lQX1JFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFNLSVBfUkVBU09OX0ZJTFRFUkVEEAESGQoVU0tJUF9SRUFTT05fVU5NQVRDSEVEEAISFQoRU0tJUF9SRUFTT05fRU1QVFkQAxIcChhTS0lQX1JFQVNPTl9ST0xFX1VOS05PV04QBBIWChJTS0lQX1JFQVNPTl9GQUlMRUQQBSrtAwoQSGlzdG9yeUV2ZW50S2luZBIiCh5ISVNUT1JZX0VWRU5UX0tJTkRfVU5TUEVDSUZJRUQQABIjCh9ISVNUT1JZX0VWRU5UX0tJTkRfTk9ERV9DUkVBVEVEEAESIwofSElTVE9SWV9FVkVOVF9LSU5EX05PREVfQ0hBTkdFRBACEh0KGUhJU1RPUllfRVZFTlRfS0lORF9JT19TRVQQAxIdChlISVNUT1JZX0VWRU5UX0tJTkRfU1RBVFVTEAQSHwobSElTVE9SWV9FVkVOVF9LSU5EX1BST0dSRVNTEAUSIwofSElTVE9SWV9FVkVOVF9LSU5EX0VER0VfQ1JFQVRFRBAGEiUKIUhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfQ1JFQVRFRBAHEiUKIUhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfVVBEQVRFRBAIEiYKIkhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfQVJDSElWRUQQCRImCiJISVNUT1JZX0VWRU5UX0tJTkRfUkVDT1JEX1JFU1RPUkVEEAoSIwofSElTVE9SWV9FVkVOVF9LSU5EX1JFQ09SRF9NT1ZFRBALEiQKIEhJU1RPUllfRVZFTlRfS0lORF9SRUNPUkRfUFVSR0VEEAwyvAgKC0NoYXRIaXN0b3J5EnYKDkdldENoYXRIaXN0b3J5Ei4uY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0Q2hhdEhpc3RvcnlSZXF1ZXN0Gi8uY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0Q2hhdEhpc3RvcnlSZXNwb25zZSIDkAIBEoEBChFTdHJlYW1DaGF0SGlzdG9yeRIxLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlN0cmVhbUNoYXRIaXN0b3J5UmVxdWVzdBoyLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlN0cmVhbUNoYXRIaXN0b3J5UmVzcG9uc2UiA5ACATABEnkKD0Fzc2VtYmxlQ29udGV4dBIvLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkFzc2VtYmxlQ29udGV4dFJlcXVlc3QaMC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Bc3NlbWJsZUNvbnRleHRSZXNwb25zZSIDkAIBEoIBChJGZXRjaEVudGl0eUhpc3RvcnkSMi5jb250ZXh0Z3JhcGguY29udGV4dC52MS5GZXRjaEVudGl0eUhpc3RvcnlSZXF1ZXN0GjMuY29udGV4dGdyYXBoLmNvbnRleHQudjEuRmV0Y2hFbnRpdHlIaXN0b3J5UmVzcG9uc2UiA5ACARJ0Cg9SZWdpc3Rlck1hcHBpbmcSLy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5SZWdpc3Rlck1hcHBpbmdSZXF1ZXN0GjAuY29udGV4dGdyYXBoLmNvbnRleHQudjEuUmVnaXN0ZXJNYXBwaW5nUmVzcG9uc2USagoKR2V0TWFwcGluZxIqLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkdldE1hcHBpbmdSZXF1ZXN0GisuY29udGV4dGdyYXBoLmNvbnRleHQudjEuR2V0TWFwcGluZ1Jlc3BvbnNlIgOQAgEScAoMTGlzdE1hcHBpbmdzEiwuY29udGV4dGdyYXBoLmNvbnRleHQudjEuTGlzdE1hcHBpbmdzUmVxdWVzdBotLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkxpc3RNYXBwaW5nc1Jlc3BvbnNlIgOQAgESbQoLVGVzdE1hcHBpbmcSKy5jb250ZXh0Z3JhcGguY29udGV4dC52MS5UZXN0TWFwcGluZ1JlcXVlc3QaLC5jb250ZXh0Z3JhcGguY29udGV4dC52MS5UZXN0TWFwcGluZ1Jlc3BvbnNlIgOQAgESbgoNRGVsZXRlTWFwcGluZxItLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkRlbGV0ZU1hcHBpbmdSZXF1ZXN0Gi4uY29udGV4dGdyYXBoLmNvbnRleHQudjEuRGVsZXRlTWFwcGluZ1Jlc3BvbnNlYgZwcm90bzM", [file_contextgraph_context_v1_message, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextgraph.context.v1.GetChatHistoryRequest
@@ -54,6 +54,13 @@ export type GetChatHistoryRequest = Message<"contextgraph.context.v1.GetChatHist
    * @generated from field: bool strict = 5;
    */
   strict: boolean;
+
+  /**
+   * Answer `formatted_json` instead of `messages`.
+   *
+   * @generated from field: contextgraph.context.v1.MessageFormat format = 6;
+   */
+  format: MessageFormat;
 };
 
 /**
@@ -68,7 +75,7 @@ export const GetChatHistoryRequestSchema: GenMessage<GetChatHistoryRequest> = /*
  */
 export type GetChatHistoryResponse = Message<"contextgraph.context.v1.GetChatHistoryResponse"> & {
   /**
-   * Oldest first.
+   * Oldest first. None, with a `format`.
    *
    * @generated from field: repeated contextgraph.context.v1.ChatMessage messages = 1;
    */
@@ -87,6 +94,31 @@ export type GetChatHistoryResponse = Message<"contextgraph.context.v1.GetChatHis
    * @generated from field: int32 roles_unknown = 3;
    */
   rolesUnknown: number;
+
+  /**
+   * With a `format`: a JSON object for the body of a request, with `messages` and, for Anthropic, `system`.
+   *
+   * The calls of an assistant's turn come with their results right behind them, one each, whatever came between. An id or a name
+   * that the vendor would refuse is replaced, in a call and its result alike. Images by URL are images to both, PDFs to
+   * Anthropic; working memory records and other parts are text. Calls of the last turn may be without results.
+   *
+   * @generated from field: string formatted_json = 4;
+   */
+  formattedJson: string;
+
+  /**
+   * With a `format`: results left out, because their calls are not among the messages or a later result replaces them.
+   *
+   * @generated from field: int32 tool_results_left_out = 5;
+   */
+  toolResultsLeftOut: number;
+
+  /**
+   * With a `format`: calls before the last turn that have no result, and got one that says so.
+   *
+   * @generated from field: int32 tool_calls_unanswered = 6;
+   */
+  toolCallsUnanswered: number;
 };
 
 /**
@@ -1156,6 +1188,166 @@ export const EvaluationSchema: GenMessage<Evaluation> = /*@__PURE__*/
   messageDesc(file_contextgraph_context_v1_chat_history, 24);
 
 /**
+ * @generated from message contextgraph.context.v1.FetchEntityHistoryRequest
+ */
+export type FetchEntityHistoryRequest = Message<"contextgraph.context.v1.FetchEntityHistoryRequest"> & {
+  /**
+   * Of the entity.
+   *
+   * @generated from field: string node_id = 1;
+   */
+  nodeId: string;
+
+  /**
+   * The newest first.
+   *
+   * @generated from field: bool descending = 2;
+   */
+  descending: boolean;
+
+  /**
+   * 0: 100. More than 1,000 counts as 1,000.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextgraph.context.v1.FetchEntityHistoryRequest.
+ * Use `create(FetchEntityHistoryRequestSchema)` to create a new message.
+ */
+export const FetchEntityHistoryRequestSchema: GenMessage<FetchEntityHistoryRequest> = /*@__PURE__*/
+  messageDesc(file_contextgraph_context_v1_chat_history, 25);
+
+/**
+ * @generated from message contextgraph.context.v1.FetchEntityHistoryResponse
+ */
+export type FetchEntityHistoryResponse = Message<"contextgraph.context.v1.FetchEntityHistoryResponse"> & {
+  /**
+   * @generated from field: repeated contextgraph.context.v1.HistoryEvent events = 1;
+   */
+  events: HistoryEvent[];
+
+  /**
+   * Empty: this was the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextgraph.context.v1.FetchEntityHistoryResponse.
+ * Use `create(FetchEntityHistoryResponseSchema)` to create a new message.
+ */
+export const FetchEntityHistoryResponseSchema: GenMessage<FetchEntityHistoryResponse> = /*@__PURE__*/
+  messageDesc(file_contextgraph_context_v1_chat_history, 26);
+
+/**
+ * Something that happened to an entity.
+ *
+ * @generated from message contextgraph.context.v1.HistoryEvent
+ */
+export type HistoryEvent = Message<"contextgraph.context.v1.HistoryEvent"> & {
+  /**
+   * @generated from field: contextgraph.context.v1.HistoryEventKind kind = 1;
+   */
+  kind: HistoryEventKind;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Whom the key of the call stood for, where that is kept: not of edges, nor of a node's changes.
+   *
+   * @generated from field: string principal = 3;
+   */
+  principal: string;
+
+  /**
+   * @generated from field: string node_id = 4;
+   */
+  nodeId: string;
+
+  /**
+   * Of an edge.
+   *
+   * @generated from field: string edge_id = 5;
+   */
+  edgeId: string;
+
+  /**
+   * Of a record.
+   *
+   * @generated from field: string working_memory_id = 6;
+   */
+  workingMemoryId: string;
+
+  /**
+   * Of the call, where a record's log has it.
+   *
+   * @generated from field: string request_id = 7;
+   */
+  requestId: string;
+
+  /**
+   * A JSON object.
+   *
+   * @generated from field: string document_json = 8;
+   */
+  documentJson: string;
+};
+
+/**
+ * Describes the message contextgraph.context.v1.HistoryEvent.
+ * Use `create(HistoryEventSchema)` to create a new message.
+ */
+export const HistoryEventSchema: GenMessage<HistoryEvent> = /*@__PURE__*/
+  messageDesc(file_contextgraph_context_v1_chat_history, 27);
+
+/**
+ * Whose messages.
+ *
+ * @generated from enum contextgraph.context.v1.MessageFormat
+ */
+export enum MessageFormat {
+  /**
+   * Ours.
+   *
+   * @generated from enum value: MESSAGE_FORMAT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Of OpenAI's Chat Completions.
+   *
+   * @generated from enum value: MESSAGE_FORMAT_OPENAI = 1;
+   */
+  OPENAI = 1,
+
+  /**
+   * Of Anthropic's Messages.
+   *
+   * @generated from enum value: MESSAGE_FORMAT_ANTHROPIC = 2;
+   */
+  ANTHROPIC = 2,
+}
+
+/**
+ * Describes the enum contextgraph.context.v1.MessageFormat.
+ */
+export const MessageFormatSchema: GenEnum<MessageFormat> = /*@__PURE__*/
+  enumDesc(file_contextgraph_context_v1_chat_history, 0);
+
+/**
  * Why a rule gave no message.
  *
  * @generated from enum contextgraph.context.v1.SkipReason
@@ -1206,7 +1398,99 @@ export enum SkipReason {
  * Describes the enum contextgraph.context.v1.SkipReason.
  */
 export const SkipReasonSchema: GenEnum<SkipReason> = /*@__PURE__*/
-  enumDesc(file_contextgraph_context_v1_chat_history, 0);
+  enumDesc(file_contextgraph_context_v1_chat_history, 1);
+
+/**
+ * What happened, and what the event's document holds.
+ *
+ * @generated from enum contextgraph.context.v1.HistoryEventKind
+ */
+export enum HistoryEventKind {
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Names and types. Of a node that never changed its `status`, `is_archived`, `version` and `data` too.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_NODE_CREATED = 1;
+   */
+  NODE_CREATED = 1,
+
+  /**
+   * The last change: `status`, `is_archived`, `version`, `data`.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_NODE_CHANGED = 2;
+   */
+  NODE_CHANGED = 2,
+
+  /**
+   * The last SetNodeIO, or ResetNode: `input`, `output`, each only where it is set.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_IO_SET = 3;
+   */
+  IO_SET = 3,
+
+  /**
+   * A STATUS envelope: `type`, `status`, `message`, `value`, each only where it is there.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_STATUS = 4;
+   */
+  STATUS = 4,
+
+  /**
+   * Any other envelope: the same, `sub_type` and `error`.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_PROGRESS = 5;
+   */
+  PROGRESS = 5,
+
+  /**
+   * `edge_type`, `from_node_id`, `to_node_id`, `version`, `data`.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_EDGE_CREATED = 6;
+   */
+  EDGE_CREATED = 6,
+
+  /**
+   * Of a record `name`, `memory_type`, `content_type` and `size_bytes`, while it is there, and what its log says.
+   *
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_CREATED = 7;
+   */
+  RECORD_CREATED = 7,
+
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_UPDATED = 8;
+   */
+  RECORD_UPDATED = 8,
+
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_ARCHIVED = 9;
+   */
+  RECORD_ARCHIVED = 9,
+
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_RESTORED = 10;
+   */
+  RECORD_RESTORED = 10,
+
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_MOVED = 11;
+   */
+  RECORD_MOVED = 11,
+
+  /**
+   * @generated from enum value: HISTORY_EVENT_KIND_RECORD_PURGED = 12;
+   */
+  RECORD_PURGED = 12,
+}
+
+/**
+ * Describes the enum contextgraph.context.v1.HistoryEventKind.
+ */
+export const HistoryEventKindSchema: GenEnum<HistoryEventKind> = /*@__PURE__*/
+  enumDesc(file_contextgraph_context_v1_chat_history, 2);
 
 /**
  * Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
@@ -1217,10 +1501,11 @@ export const ChatHistory: GenService<{
   /**
    * Answers the messages of a conversation, oldest first; an existing node without messages gives an empty list.
    *
-   * A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call.
+   * A node on which a rule fails gives no message and is counted in `nodes_failed`; with `strict` it fails the call. With a
+   * `format` the answer is what a vendor's API takes, with tool calls beside their results.
    *
    * Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE (over
-   * 4 MiB: use StreamChatHistory), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
+   * 4 MiB: use StreamChatHistory; with a `format`, `max_messages`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
    * `dependency`).
    *
    * @generated from rpc contextgraph.context.v1.ChatHistory.GetChatHistory
@@ -1257,6 +1542,23 @@ export const ChatHistory: GenService<{
     methodKind: "unary";
     input: typeof AssembleContextRequestSchema;
     output: typeof AssembleContextResponseSchema;
+  },
+  /**
+   * Answers all that happened to an entity, by time: its node, its status and the rest of its timeline, its edges in both
+   * directions, and the logs of its working memory records, those of purged records too.
+   *
+   * Nothing is kept for it but what is kept anyway. So of the changes of a node only the last is known, an edge that was deleted
+   * is gone from it, and so is a timeline that was cleared. It may be asked for a node that is not there, or no longer, if there
+   * ever was a record of it.
+   *
+   * Reasons: NODE_NOT_FOUND, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextgraph.context.v1.ChatHistory.FetchEntityHistory
+   */
+  fetchEntityHistory: {
+    methodKind: "unary";
+    input: typeof FetchEntityHistoryRequestSchema;
+    output: typeof FetchEntityHistoryResponseSchema;
   },
   /**
    * Registers rules under a name. They are compiled and checked now: an error names the field, the line and the column.
