@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -9,12 +10,14 @@ from pathlib import Path
 
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
+from context_service.history import mapping_files
 from context_service.history.assembly import ContextAssembly
 from context_service.history.cel import ExpressionLimits
 from context_service.history.entity_events import EntityEvents
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.entity_history import EntityHistory
 from context_service.history.limits import HistoryLimits
+from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
@@ -94,6 +97,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
         ProviderNotConfigured: there is no place for blobs.
+        InvalidArgument, LimitExceeded: a mapping of a file is wrong.
     """
     server.check_exposure(
         settings.context_service_host,
@@ -170,7 +174,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         limits = history_limits_of(settings)
-        registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits)
+        files = await _file_mappings(settings, limits)
+        registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
         await stack.enter_async_context(background.running(registry.keep_current()))
         history = ChatHistoryServicer(
             ContextAssembly(graph, registry, limits),
@@ -214,9 +219,21 @@ def probes(settings: Settings) -> dict[str, Probe]:
 
     asked: dict[str, Probe] = {"Postgres, as DATABASE_URL": postgres, "the place of the blobs": blobs}
     asked[f"the Entity Service at {_entity_address(settings)}"] = entity
+    if settings.mappings_path is not None:
+
+        async def mappings() -> None:
+            await _file_mappings(settings, history_limits_of(settings))
+
+        asked[f"the mappings in {settings.mappings_path}"] = mappings
     if settings.database_admin_url is not None:
         asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
     return asked
+
+
+async def _file_mappings(settings: Settings, limits: HistoryLimits) -> FileMappings:
+    if settings.mappings_path is None:
+        return {}
+    return await asyncio.to_thread(mapping_files.load, settings.mappings_path, limits)
 
 
 def _entity_address(settings: Settings) -> Address:

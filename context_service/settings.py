@@ -100,6 +100,9 @@ class Settings(ServiceSettings):
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
     search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
+    mappings_path: Path | None = Field(
+        None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"
+    )
     mapping_bytes_max: int = Field(256 * KIB, ge=1, description="all rules of a mapping, as JSON")
     mapping_rules_max: int = Field(32, ge=1, description="message rules of a mapping")
     app_mappings_max: int = Field(200, ge=1, description="mappings of an app")

@@ -1,8 +1,8 @@
 """Whose mapping is meant by a name, compiled and at hand.
 
-A name is looked up in the app, then in the tenant's shared scope, then among the built-ins. What was found is
-kept until the revision of all mappings changes, which every replica asks for twice a second: a registration
-reaches them within one. (LISTEN would not pass PgBouncer.)
+A name is looked up in the app, then in the tenant's shared scope, then among the built-ins; in a scope, what is
+registered comes before what a file says. What was found is kept until the revision of all mappings changes, which every
+replica asks for twice a second: a registration reaches them within one. (LISTEN would not pass PgBouncer.)
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.history.limits import DEFAULTS, HistoryLimits
+from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore, StoredMapping
 from context_service.history.mappings import (
     DEFAULT_NAME,
@@ -54,7 +55,7 @@ class Listed:
     name: str
     rules: Rules
     rules_version: int = 0
-    version: int = 0  # 0: built in
+    version: int = 0  # 0: built in, or from a file
     error: str = ""  # why it no longer compiles
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -69,9 +70,12 @@ class _Found:
 class MappingRegistry:
     """Finds, lists, registers and removes mappings; one a process."""
 
-    def __init__(self, store: MappingStore, limits: HistoryLimits = DEFAULTS) -> None:
+    def __init__(
+        self, store: MappingStore, limits: HistoryLimits = DEFAULTS, *, files: FileMappings | None = None
+    ) -> None:
         self._store = store
         self._limits = limits
+        self._files = files or {}
         self._revision = -1
         # Names as they were looked up: until any mapping changes, so that a change is seen.
         self._found: OrderedDict[tuple[UUID, tuple[str, ...], str], _Found | None] = OrderedDict()
@@ -124,7 +128,7 @@ class MappingRegistry:
             apps = [one for one in _scopes(principal, app_id) if one == app_id]
         query = ("ListMappings", principal.tenant_id, apps)
         size = page_size(requested_size)
-        stored_after, names = ("", ""), built_in_names()
+        stored_after, fixed = ("", ""), self._fixed(apps, with_built_in=not app_id)
         listed: list[Listed] = []
         more = False
         key = decode_token(query, page_token, parts=3)
@@ -137,11 +141,11 @@ class MappingRegistry:
             )
             listed = [(await self._compile(principal, row)).listed for row in rows]
         else:
-            names = [name for name in names if name > key[2]]
-        if not more and not app_id:
+            fixed = [one for one in fixed if (one.app_id, one.name) > (key[1], key[2])]
+        if not more:
             room = size - len(listed)
-            listed += [_built_in(name).listed for name in names[:room]]
-            more = len(names) > room
+            listed += fixed[:room]
+            more = len(fixed) > room
         if not more:
             return listed, ""
         last = listed[-1]
@@ -194,6 +198,8 @@ class MappingRegistry:
         if built_in(name) is not None:
             raise MappingBuiltIn(f"{name!r} is built in; it cannot be removed", mapping_name=name)
         stored = await self._store.delete(principal, scope, name)
+        if stored is None and (scope, name) in self._files:
+            raise MappingBuiltIn(f"{name!r} is from a file of the service; it cannot be removed", mapping_name=name)
         if stored is None:
             raise await self._not_found(principal, name)
         self._forget()
@@ -239,7 +245,20 @@ class MappingRegistry:
         for scope in scopes:
             if scope in rows:
                 return await self._compile(principal, rows[scope])
+            if mapping := self._files.get((scope, name)):
+                return _fixed(scope, name, mapping)
         return None
+
+    def _fixed(self, apps: Sequence[str] | None, *, with_built_in: bool) -> Sequence[Listed]:
+        """Return what is not registered, by app and name: of files for `apps` (None: all), and what is built in."""
+        found = [
+            _fixed(app_id, name, mapping).listed
+            for (app_id, name), mapping in self._files.items()
+            if apps is None or app_id in apps
+        ]
+        if with_built_in:
+            found += [_built_in(name).listed for name in built_in_names()]
+        return sorted(found, key=lambda one: (one.app_id, one.name))
 
     async def _compile(self, principal: Principal, stored: StoredMapping) -> _Found:
         key = (principal.tenant_id, stored.app_id, stored.name)
@@ -282,8 +301,8 @@ class MappingRegistry:
             return await asyncio.to_thread(compile_mapping, rules, self._limits)
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
-        apps = await self._store.apps(principal, name)
-        visible = [app for app in apps if not principal.app_ids or app in principal.app_ids or not app]
+        apps = {*await self._store.apps(principal, name), *(app for app, known in self._files if known == name)}
+        visible = [app for app in sorted(apps) if not principal.app_ids or app in principal.app_ids or not app]
         where = f"; it exists in {', '.join(app or 'the shared scope' for app in visible)}" if visible else ""
         return MappingNotFound(f"there is no mapping {name!r} here{where}", mapping_name=name, apps=",".join(visible))
 
@@ -312,4 +331,9 @@ def _scopes(principal: Principal, app_id: str) -> list[str]:
 def _built_in(name: str) -> _Found:
     mapping = built_in(name)
     assert mapping is not None
-    return _Found(listed=Listed(app_id="", name=name, rules=mapping.rules), mapping=mapping)
+    return _fixed("", name, mapping)
+
+
+def _fixed(app_id: str, name: str, mapping: Mapping) -> _Found:
+    """Return a mapping that is not registered as what a look-up finds."""
+    return _Found(listed=Listed(app_id=app_id, name=name, rules=mapping.rules), mapping=mapping)

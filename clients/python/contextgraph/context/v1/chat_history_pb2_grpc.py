@@ -158,7 +158,7 @@ class ChatHistoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListMappings(self, request, context):
-        """Lists the mappings that the caller sees, by app and name, then the built-in ones. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the mappings that the caller sees, by app and name, then those of the service's files and the built-in ones. Reasons: INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

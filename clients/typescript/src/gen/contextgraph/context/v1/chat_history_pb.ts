@@ -655,6 +655,8 @@ export type Mapping = Message<"contextgraph.context.v1.Mapping"> & {
   version: bigint;
 
   /**
+   * It is in the service, or in one of its files: no call made it, and none removes it.
+   *
    * @generated from field: bool built_in = 6;
    */
   builtIn: boolean;
@@ -1588,7 +1590,7 @@ export const ChatHistory: GenService<{
     output: typeof GetMappingResponseSchema;
   },
   /**
-   * Lists the mappings that the caller sees, by app and name, then the built-in ones. Reasons: INVALID_PAGE_TOKEN.
+   * Lists the mappings that the caller sees, by app and name, then those of the service's files and the built-in ones. Reasons: INVALID_PAGE_TOKEN.
    *
    * @generated from rpc contextgraph.context.v1.ChatHistory.ListMappings
    */
