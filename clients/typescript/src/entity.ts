@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { Client, type CallOptions, type ClientOptions } from "./client.js";
 import * as pb from "./gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
-import { choice, fieldsOf, whole } from "./messages.js";
+import { choice, enumText, fieldsOf, whole } from "./messages.js";
 import { Rows, pages } from "./rows.js";
 import { timeText, toTimestamp } from "./times.js";
 
@@ -17,6 +17,22 @@ const DIRECTIONS = {
   out: pb.Direction.OUT,
   in: pb.Direction.IN,
   both: pb.Direction.BOTH,
+};
+const ENVELOPE_TYPES = {
+  status: pb.EnvelopeType.STATUS,
+  message: pb.EnvelopeType.MESSAGE,
+  error: pb.EnvelopeType.ERROR,
+  bot_progress: pb.EnvelopeType.BOT_PROGRESS,
+  value: pb.EnvelopeType.VALUE,
+  waiting: pb.EnvelopeType.WAITING,
+};
+const ENVELOPE_STATUSES = {
+  "": pb.EnvelopeStatus.UNSPECIFIED,
+  started: pb.EnvelopeStatus.STARTED,
+  running: pb.EnvelopeStatus.RUNNING,
+  completed: pb.EnvelopeStatus.COMPLETED,
+  failed: pb.EnvelopeStatus.FAILED,
+  cancelled: pb.EnvelopeStatus.CANCELLED,
 };
 const ON_EXISTING = { fail: pb.OnExisting.FAIL, skip: pb.OnExisting.SKIP };
 
@@ -128,6 +144,44 @@ export interface TraversedNode {
   reachedBy: ReachedBy | undefined;
   /** With `includeIO`, where either side was ever set. */
   io: NodeIO | undefined;
+}
+
+export type EnvelopeType = keyof typeof ENVELOPE_TYPES;
+/** How far the work is; empty: the envelope says nothing of that. */
+export type EnvelopeStatus = keyof typeof ENVELOPE_STATUSES;
+
+/** One entry of a timeline. */
+export interface Envelope {
+  /** Of a caller's list: the node that was called. */
+  nodeId: string;
+  /** The server's order of writing. */
+  seq: number;
+  /** An `EnvelopeType`; "unknown": this client is older than the service. */
+  type: string;
+  status: string;
+  /** "return" marks the result. */
+  subType: string;
+  message: string;
+  /** Undefined: there is none. */
+  value: unknown;
+  error: unknown;
+  createdAt: string;
+  createdBy: string;
+}
+
+/** A named vector of a node. */
+export interface Embedding {
+  nodeId: string;
+  name: string;
+  dimension: number;
+  /** The model that made it. */
+  model: string;
+  /** Of the text that it was made of; empty: unknown. */
+  textSha256: string;
+  metadata: JsonObject;
+  createdAt: string;
+  /** Rounded to half precision; empty unless asked for. */
+  vector: number[];
 }
 
 /** A write: the same id again answers as the first time and writes nothing. Else each call has an id of its own. */
@@ -319,6 +373,161 @@ export class EntityClient extends Client {
     return ioOf(await this.call(graph.getNodeIO, { nodeId }, options));
   }
 
+  /** Put a node back to before its run: its status is "Created", its output is gone, its timeline is empty. */
+  async resetNode(nodeId: string, options: VersionOptions = {}): Promise<Node> {
+    const request = { nodeId, expectedVersion: expectedVersion(options) };
+    return nodeOf((await this.call(graph.resetNode, request, options)).node!);
+  }
+
+  /**
+   * Delete a node for good, with all that hangs on it but its working memory, and return how many edges went with it. Needs the
+   * scope `admin`. A repeat finds nothing: `NodeNotFound`, also when the first attempt of this call did it and its answer was lost.
+   */
+  async deleteNode(nodeId: string, options: VersionOptions = {}): Promise<number> {
+    const request = { nodeId, expectedVersion: expectedVersion(options) };
+    return Number((await this.call(graph.deleteNode, request, options)).edgesDeleted);
+  }
+
+  /** Append an envelope to the timeline of a node. */
+  async appendProgress(
+    nodeId: string,
+    envelope: {
+      type: EnvelopeType;
+      status?: EnvelopeStatus;
+      subType?: string;
+      message?: string;
+      /** Any JSON. */
+      value?: unknown;
+      error?: unknown;
+    } & WriteOptions,
+  ): Promise<{ seq: number; createdAt: string }> {
+    const { value, error } = envelope;
+    const request = {
+      nodeId,
+      type: choice("type", envelope.type, ENVELOPE_TYPES),
+      status: choice("status", envelope.status ?? "", ENVELOPE_STATUSES),
+      subType: envelope.subType,
+      message: envelope.message,
+      valueJson: value === undefined ? "" : toJson(value, "value_json"),
+      errorJson: error === undefined ? "" : toJson(error, "error_json"),
+      requestId: requestId(envelope),
+    };
+    const { seq, createdAt } = await this.call(graph.appendProgress, request, envelope);
+    return { seq: Number(seq), createdAt: timeText(createdAt) };
+  }
+
+  /** The envelopes of a node and of all that it `Calls`, in the order of writing; with `ownOnly` of itself alone. */
+  listProgress(
+    nodeId: string,
+    options: { ownOnly?: boolean; types?: EnvelopeType[]; descending?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<Envelope> {
+    const { ownOnly, descending, pageSize } = options;
+    const types = options.types?.map((type) => choice("types", type, ENVELOPE_TYPES));
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const request = { nodeId, ownOnly, types, descending, pageSize, pageToken };
+        const page = await this.call(graph.listProgress, request, options);
+        return [page.envelopes.map(envelopeOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Remove all envelopes of a node for good, and return how many. */
+  async clearProgress(nodeId: string, options: CallOptions = {}): Promise<number> {
+    return Number((await this.call(graph.clearProgress, { nodeId }, options)).envelopesDeleted);
+  }
+
+  /**
+   * Write a vector of a node under a name, in the place of the one that it has under it.
+   *
+   * @param embedding A `name` of its own for each kind of vector; else "default".
+   * @throws InvalidArgument It has another dimension than the others of the name, or a value that half precision has not.
+   */
+  async upsertEmbedding(
+    nodeId: string,
+    vector: number[],
+    embedding: { name?: string; model?: string; textSha256?: string; metadata?: object } & CallOptions = {},
+  ): Promise<Embedding> {
+    const { name, model, textSha256, metadata } = embedding;
+    const request = { nodeId, vector, name, model, textSha256, metadataJson: toObject(metadata, "metadata_json") };
+    return embeddingOf((await this.call(graph.upsertEmbedding, request, embedding)).embedding!);
+  }
+
+  /** Delete a vector of a node. */
+  async deleteEmbedding(nodeId: string, options: { name?: string } & CallOptions = {}): Promise<void> {
+    await this.call(graph.deleteEmbedding, { nodeId, name: options.name }, options);
+  }
+
+  /** The vectors of a node by their names; their values with `withVectors`. */
+  listEmbeddings(
+    nodeId: string,
+    options: { withVectors?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<Embedding> {
+    const { withVectors, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(graph.listEmbeddings, { nodeId, withVectors, pageSize, pageToken }, options);
+        return [page.embeddings.map(embeddingOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Find the nodes whose vectors of one name are most like a vector, or like another node's, by cosine; the most similar first.
+   *
+   * @throws EmbeddingNotFound The node has none of the name.
+   * @throws LimitExceeded There are too many vectors to compare with; narrow them with `metadataContains`.
+   */
+  async searchSimilar(
+    to: { vector: number[]; graphName?: string } | { nodeId: string },
+    options: {
+      name?: string;
+      /** -1 to 1. */
+      similarityMin?: number;
+      metadataContains?: object;
+      nodeTypes?: string[];
+      includeArchived?: boolean;
+      /** Else 10. */
+      limit?: number;
+    } & CallOptions = {},
+  ): Promise<{ node: Node; similarity: number }[]> {
+    const { name, similarityMin, metadataContains, nodeTypes, includeArchived, limit } = options;
+    const metadataContainsJson = toObject(metadataContains, "metadata_contains_json");
+    const request = { ...to, name, similarityMin, metadataContainsJson, nodeTypes, includeArchived, limit };
+    const { nodes } = await this.call(graph.searchSimilar, request, options);
+    return nodes.map(({ node, similarity }) => ({ node: nodeOf(node!), similarity }));
+  }
+
+  /** @throws EdgeNotFound There is none, or it is another tenant's. */
+  async getEdge(edgeId: string, options: CallOptions = {}): Promise<Edge> {
+    return edgeOf((await this.call(graph.getEdge, { edgeId }, options)).edge!);
+  }
+
+  /** Return up to 1,000 edges, in the order asked for, and the ids that have none. */
+  async batchGetEdges(
+    edgeIds: string[],
+    options: CallOptions = {},
+  ): Promise<{ edges: Edge[]; missingIds: string[] }> {
+    const batch = await this.call(graph.batchGetEdges, { edgeIds }, options);
+    return { edges: batch.edges.map(edgeOf), missingIds: batch.missingIds };
+  }
+
+  /** Change an edge's data by a JSON merge patch, or replace them, and return the edge. */
+  async updateEdgeData(
+    edgeId: string,
+    data: object,
+    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
+  ): Promise<Edge> {
+    const request = {
+      edgeId,
+      dataJson: toObject(data, "data_json"),
+      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
+      expectedVersion: expectedVersion(options),
+      requestId: requestId(options),
+    };
+    return edgeOf((await this.call(graph.updateEdgeData, request, options)).edge!);
+  }
+
   /** Delete an edge for good, and return it as it was. */
   async deleteEdge(edgeId: string, options: VersionOptions = {}): Promise<Edge> {
     const request = { edgeId, expectedVersion: expectedVersion(options) };
@@ -383,6 +592,37 @@ export class EntityClient extends Client {
         const request = { filter, orderBy, descending, pageSize, pageToken };
         const page = await this.call(graph.searchNodes, request, options);
         return [page.nodes.map(nodeOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** The graphs that have nodes, by name, with how much is in each. */
+  listGraphs(
+    options: { pageSize?: number } & CallOptions = {},
+  ): Rows<{ graphName: string; nodes: number; edges: number }> {
+    const { pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(graph.listGraphs, { pageSize, pageToken }, options);
+        const counts = page.graphs.map(({ graphName, nodes, edges }) => ({
+          graphName,
+          nodes: Number(nodes),
+          edges: Number(edges),
+        }));
+        return [counts, page.nextPageToken];
+      }),
+    );
+  }
+
+  /** The edge types of a graph by name, with how many edges there are of each. */
+  listEdgeTypes(
+    options: { graphName?: string; pageSize?: number } & CallOptions = {},
+  ): Rows<{ edgeType: string; edges: number }> {
+    const { graphName, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(graph.listEdgeTypes, { graphName, pageSize, pageToken }, options);
+        return [page.edgeTypes.map(({ edgeType, edges }) => ({ edgeType, edges: Number(edges) })), page.nextPageToken];
       }),
     );
   }
@@ -459,6 +699,24 @@ function nodeOf(message: pb.Node): Node {
 function edgeOf(message: pb.Edge): Edge {
   const { dataJson, version, createdAt, ...fields } = fieldsOf(message);
   return { ...fields, data: parseObject(dataJson), version: Number(version), createdAt: timeText(createdAt) };
+}
+
+function envelopeOf(message: pb.Envelope): Envelope {
+  const { seq, type, status, valueJson, errorJson, createdAt, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    seq: Number(seq),
+    type: enumText(pb.EnvelopeType, type),
+    status: status === pb.EnvelopeStatus.UNSPECIFIED ? "" : enumText(pb.EnvelopeStatus, status),
+    value: valueJson ? parseJson(valueJson) : undefined,
+    error: errorJson ? parseJson(errorJson) : undefined,
+    createdAt: timeText(createdAt),
+  };
+}
+
+function embeddingOf(message: pb.Embedding): Embedding {
+  const { metadataJson, createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, metadata: parseObject(metadataJson), createdAt: timeText(createdAt) };
 }
 
 function writtenRow(message: pb.WrittenRow): WrittenRow {

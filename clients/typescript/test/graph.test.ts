@@ -158,6 +158,72 @@ test("nodes are found by condition, and counted", async () => {
   assert.equal(await graph.countNodes({ graphName, condition }), 2);
 });
 
+test("a timeline tells what happened, also in what was called", async () => {
+  const [caller, called] = [newId(), newId()];
+  await graph.writeGraph({
+    nodes: [
+      { id: caller, generalTypeName: "Task" },
+      { id: called, generalTypeName: "Call" },
+    ],
+    edges: [{ fromNodeId: caller, toNodeId: called, edgeType: "Calls" }],
+  });
+  const first = await graph.appendProgress(caller, { type: "message", message: "begin" });
+  await graph.appendProgress(called, { type: "value", status: "completed", subType: "return", value: { n: 2n ** 60n } });
+
+  const told = await graph.listProgress(caller, { pageSize: 1 });
+
+  assert.equal(told[0]?.seq, first.seq);
+  assert.deepEqual(told.map(({ type, status }) => [type, status]), [["message", ""], ["value", "completed"]]);
+  assert.deepEqual(told[1]?.value, { n: 2n ** 60n });
+  assert.equal((await graph.listProgress(caller, { ownOnly: true, types: ["value"] })).length, 0);
+  assert.equal(await graph.clearProgress(caller), 1);
+});
+
+test("a node is reset, and deleted with its edges", async () => {
+  const { id, turnIds } = await session(2);
+  await graph.updateNodeStatus(id, "Failed");
+
+  assert.equal((await graph.resetNode(id)).status, "Created");
+  assert.equal(await graph.deleteNode(id), 2);
+  await assert.rejects(graph.getNode(id), NodeNotFound);
+  assert.equal((await graph.getNode(turnIds[0]!)).id, turnIds[0]);
+});
+
+test("nodes are found by how alike their vectors are", async () => {
+  const [graphName, ids] = [`vectors-${randomUUID()}`, [newId(), newId(), newId()]];
+  await graph.writeGraph({ nodes: ids.map((id) => ({ id, graphName, generalTypeName: "Fact" })) });
+  const vectors = [[1, 0], [1, 1], [0, 1]];
+  for (const [row, vector] of vectors.entries()) {
+    await graph.upsertEmbedding(ids[row]!, vector, { model: "test", metadata: { row } });
+  }
+
+  const similar = await graph.searchSimilar({ vector: [1, 0.1], graphName }, { limit: 2 });
+  const others = await graph.searchSimilar({ nodeId: ids[2]! }, { metadataContains: { row: 1 } });
+
+  assert.deepEqual(similar.map(({ node }) => node.id), ids.slice(0, 2));
+  assert.deepEqual(others.map(({ node }) => node.id), [ids[1]]);
+  assert.deepEqual((await graph.listEmbeddings(ids[0]!, { withVectors: true }))[0]?.vector, [1, 0]);
+  await graph.deleteEmbedding(ids[0]!);
+  assert.deepEqual(await graph.listEmbeddings(ids[0]!), []);
+});
+
+test("edges are read and changed by id, and graphs and edge types counted", async () => {
+  const graphName = `count-${randomUUID()}`;
+  const [from, to] = [newId(), newId()];
+  await graph.writeGraph({
+    nodes: [from, to].map((id) => ({ id, graphName, generalTypeName: "Thing" })),
+    edges: [{ fromNodeId: from, toNodeId: to, graphName, edgeType: "Owns", data: { a: 1 } }],
+  });
+  const [edge] = await graph.listEdges(to, { direction: "in" });
+
+  assert.deepEqual(await graph.getEdge(edge!.id), edge);
+  assert.deepEqual((await graph.updateEdgeData(edge!.id, { b: 2 })).data, { a: 1, b: 2 });
+  assert.deepEqual((await graph.batchGetEdges([edge!.id, from])).missingIds, [from]);
+  assert.deepEqual(await graph.listEdgeTypes({ graphName }), [{ edgeType: "Owns", edges: 1 }]);
+  const counted = (await graph.listGraphs()).find((found) => found.graphName === graphName);
+  assert.deepEqual(counted, { graphName, nodes: 2, edges: 1 });
+});
+
 test("many nodes are read at once, and those that are missing are named", async () => {
   const { turnIds } = await session(2);
   const missing = newId();
