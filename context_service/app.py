@@ -48,6 +48,7 @@ from contextgraph.address import Address, parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
+from contextgraph.errors import FailedPrecondition
 from service_runtime import access, background, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
@@ -152,7 +153,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             checks=checks,
             writer=writer,
             limits=tenant_limits,
+            embeds_texts=bool(settings.embedding_url),
         )
+        if settings.embedding_url:
+            await stack.enter_async_context(_embedding(settings, database))
         uploads = ResumableUploads(
             database,
             store=UploadStore(),
@@ -295,6 +299,24 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
             grace_s=settings.blob_delete_grace_s,
         )
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
+
+
+@asynccontextmanager
+async def _embedding(settings: Settings, database: Database) -> AsyncIterator[None]:
+    """Embed the texts of records for the block."""
+    try:
+        from context_service.working_memory.embedder import open_embedder
+        from context_service.working_memory.embedding import RecordEmbedding
+    except ModuleNotFoundError as error:
+        raise FailedPrecondition(
+            "EMBEDDING_URL needs the package aiohttp: pip install 'context-service[embedding]'"
+        ) from error
+    async with open_embedder(settings) as embedder:
+        worker = RecordEmbedding(
+            database, embedder, text_chars=settings.embedding_text_chars, timeout_s=settings.embedding_timeout_s
+        )
+        async with background.running(worker.keep_embedding(settings.embedding_interval_s)):
+            yield
 
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:

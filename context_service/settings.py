@@ -97,6 +97,21 @@ class Settings(ServiceSettings):
         24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
     )
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
+    embedding_url: str = Field(
+        "",
+        description="an OpenAI-compatible endpoint that makes the vectors of records' texts, such as "
+        "https://api.openai.com/v1; empty: callers give theirs",
+    )
+    embedding_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
+    embedding_model: str = Field("text-embedding-3-small", description="its model; vectors have 1,536 dimensions")
+    embedding_asks_dimension: bool = Field(
+        False, description="ask for 1,536 dimensions, of a model that can make several"
+    )
+    embedding_timeout_s: float = Field(30.0, gt=0, description="seconds that one request to it may take")
+    embedding_text_chars: int = Field(
+        8000, ge=1, description="characters of a record's text that are embedded; its end is left out"
+    )
+    embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
     search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")

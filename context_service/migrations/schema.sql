@@ -401,6 +401,8 @@ CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, 
 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
+CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, topic, subject_id);
+
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
 CREATE INDEX upload_due ON context.upload USING btree (tenant_id, due_at);

@@ -41,6 +41,7 @@ def record_message(record: Record) -> pb.WMRecord:
         updated_at=wire.timestamp(record.updated_at),
         version=record.version,
         index_state=f"INDEX_STATE_{record.index_state}",
+        index_error=record.index_error,
     )
 
 

@@ -56,7 +56,7 @@ for _suffix, _type in (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
-    """A vector of a record's text, made by the caller."""
+    """A vector of a record's text, and the model that made it."""
 
     values: tuple[float, ...]
     model: str = ""
@@ -105,6 +105,8 @@ class RecordFilter:
 CHANGEABLE = frozenset(
     {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "tags", "expires_at", "embedding"}
 )
+# What a vector is made of, where callers give none.
+TEXTS_EMBEDDED = frozenset({"name", "description", "content_json"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,14 +92,14 @@ SELECT (SELECT count(*) FROM entity) AS found, m.entity_node_id AS at_id, m.memo
     r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
     r.reasoning, r.content_type, r.metadata_json, r.provider, r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name,
     r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id, r.is_archived, r.expires_at, r.created_at,
-    r.updated_at, r.version, r.index_state, r.seq
+    r.updated_at, r.version, r.index_state, r.index_error, r.seq
 FROM measured m
 LEFT JOIN LATERAL (
     SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
         r.reasoning, r.content_type, r.metadata::text AS metadata_json, r.provider, r.blob_key, r.size_bytes, r.sha256,
         r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
         r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at, r.created_at,
-        r.updated_at, r.version, r.index_state, r.seq
+        r.updated_at, r.version, r.index_state, r.index_error, r.seq
     FROM context.wm_record r
     WHERE r.tenant_id = %(tenant_id)s AND r.id = m.id AND m.bytes_so_far <= %(bytes_max)s
     OFFSET 0

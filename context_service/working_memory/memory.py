@@ -18,9 +18,17 @@ from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Download, StoredBlob
-from context_service.working_memory.fields import CHANGEABLE, FieldChecks, RecordFilter, RecordInput, content_type_of
+from context_service.working_memory.fields import (
+    CHANGEABLE,
+    TEXTS_EMBEDDED,
+    FieldChecks,
+    RecordFilter,
+    RecordInput,
+    content_type_of,
+)
 from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.records import (
+    EMBEDDING_TOPIC,
     INLINE_PROVIDER,
     Record,
     RecordOrRequestExists,
@@ -47,6 +55,7 @@ from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -98,6 +107,7 @@ class WorkingMemory:
         checks: Of what callers say.
         writer: Writes new ones.
         limits: Of the tenants.
+        embeds_texts: Somebody makes the vectors of texts for which no caller gives one.
     """
 
     def __init__(
@@ -110,6 +120,7 @@ class WorkingMemory:
         checks: FieldChecks,
         writer: BlobWriter,
         limits: Limits,
+        embeds_texts: bool = False,
     ) -> None:
         self._database = database
         self._records = records
@@ -118,6 +129,8 @@ class WorkingMemory:
         self._checks = checks
         self._writer = writer
         self._limits = limits
+        self._embeds_texts = embeds_texts
+        self._outbox = Outbox("context", EMBEDDING_TOPIC)
 
     async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
         """Insert a record with inline content, or with none.
@@ -134,7 +147,9 @@ class WorkingMemory:
         limits.check_content("record.content_json", said.content_json)
         try:
             await limits.check_room(tenant, records=1, size_bytes=record.size_bytes)
-            stored = await self._records.insert(tenant, record, embedding=said.embedding, request=request)
+            stored = await self._records.insert(
+                tenant, record, embedding=said.embedding, owes_vector=self._owes_vector(said), request=request
+            )
         except RecordOrRequestExists:
             stored = await self._made_before(tenant, request, record.id)
         except LimitExceeded:
@@ -201,6 +216,8 @@ class WorkingMemory:
                 raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
             changed = _changed(record, said, names)
             await limits.check_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
+            if index_state := await self._index_anew(transaction, record_id, said, names):
+                changed = dataclasses.replace(changed, index_state=index_state, index_error="")
             updated = await self._records.update(transaction, changed, content_changes=content_changes)
             if "embedding" in names:
                 await self._records.put_embedding(transaction, record_id, said.embedding)
@@ -371,7 +388,12 @@ class WorkingMemory:
             if live_id is None:
                 raise upload_expired()
             inserted = await self._records.insert(
-                transaction, record, blob_id=live_id, embedding=said.embedding, request=request
+                transaction,
+                record,
+                blob_id=live_id,
+                embedding=said.embedding,
+                owes_vector=self._owes_vector(said),
+                request=request,
             )
             raise_if_cancelled()
             return inserted
@@ -458,6 +480,29 @@ class WorkingMemory:
         expires_at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lifetime_s or URL_LIFETIME_S)
         download = Download(expires_at=expires_at, file_name=record.name, content_type=record.content_type)
         return record, await self._storage.download_url(stored, download), expires_at
+
+    def _owes_vector(self, said: RecordInput) -> bool:
+        return self._embeds_texts and said.embedding is None
+
+    async def _index_anew(
+        self, transaction: Transaction, record_id: UUID, said: RecordInput, names: Sequence[str]
+    ) -> str:
+        """Owe a vector for what a locked record will say, or owe none any more.
+
+        Returns:
+            The record's state of indexing from now on; empty if it stays.
+        """
+        if "embedding" in names and not self._owes_vector(said):
+            await self._outbox.drop(transaction, record_id)
+            return "NONE"
+        if not self._embeds_texts:
+            return ""
+        if "embedding" not in names and (
+            TEXTS_EMBEDDED.isdisjoint(names) or await self._records.has_vector_of_caller(transaction, record_id)
+        ):
+            return ""
+        await self._outbox.put(transaction, record_id)
+        return "PENDING"
 
     def _tenant(self, principal: Principal) -> Tenant:
         return self._database.tenant(principal.tenant_id)

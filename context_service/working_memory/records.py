@@ -19,10 +19,12 @@ from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import Digest, StoredBlob
 from context_service.working_memory.fields import Embedding, RecordFilter
+from service_runtime.ids import new_id
 from service_runtime.postgres import Connection, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
+EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +60,7 @@ class Record:
     updated_at: datetime
     version: int = 1
     index_state: str = "NONE"
+    index_error: str = ""
     seq: int = 0  # order of writing among equal times
 
 
@@ -89,19 +92,20 @@ WITH new_record AS (
     INSERT INTO context.wm_record (
         tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type,
         subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id,
-        created_by, owner_user_id, agent_id, tags, metadata, content
+        created_by, owner_user_id, agent_id, index_state, tags, metadata, content
     )
     VALUES (
         %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
         %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
         %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
-        %(owner_user_id)s, %(agent_id)s, %(tags)s, %(metadata_json)s, %(content_json)s
+        %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END, %(tags)s,
+        %(metadata_json)s, %(content_json)s
     )
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id,
         coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version,
-        index_state, seq
+        index_state, index_error, seq
 ), new_vector AS (
     INSERT INTO context.embedding (
         tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
@@ -111,6 +115,9 @@ WITH new_record AS (
         expires_at, memory_type, graph_name, agent_bundle_id, app_id
     FROM new_record
     WHERE %(vector)s::public.halfvec IS NOT NULL
+), owed AS (
+    INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
+    SELECT %(tenant_id)s, %(order_id)s, %(topic)s, id FROM new_record WHERE %(order_id)s::uuid IS NOT NULL
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, request_id, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, %(request_id)s, 'created', %(created_by)s FROM new_record
@@ -122,7 +129,8 @@ WITH new_record AS (
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
+    index_error, seq
 FROM new_record
 """
 
@@ -133,7 +141,7 @@ SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semanti
     CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
     r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
     r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at, r.created_at,
-    r.updated_at, r.version, r.index_state, r.seq,
+    r.updated_at, r.version, r.index_state, r.index_error, r.seq,
     b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
 FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
 WHERE r.tenant_id = %(tenant_id)s AND r.id = coalesce(
@@ -147,7 +155,7 @@ _LOCK_RECORD = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
     agent_bundle_id, app_id, created_by, owner_user_id, agent_id, archived_at IS NOT NULL AS is_archived, expires_at,
-    created_at, updated_at, version, index_state, seq
+    created_at, updated_at, version, index_state, index_error, seq
 FROM context.wm_record
 WHERE tenant_id = %(tenant_id)s AND id = coalesce(
     %(id)s::uuid,
@@ -165,12 +173,13 @@ UPDATE context.wm_record SET
     reasoning = %(reasoning)s, content_type = %(content_type)s, graph_name = %(graph_name)s,
     agent_bundle_id = %(agent_bundle_id)s, app_id = %(app_id)s, tags = %(tags)s, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
+    index_state = %(index_state)s, index_error = %(index_error)s,
     updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
     agent_bundle_id, app_id, created_by, owner_user_id, agent_id, coalesce(expires_at <= now(), false) AS is_archived,
-    expires_at, created_at, updated_at, version, index_state, seq
+    expires_at, created_at, updated_at, version, index_state, index_error, seq
 """
 
 _ARCHIVE_RECORD = """
@@ -180,14 +189,15 @@ WITH archived AS (
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id, true AS is_archived, expires_at, created_at,
-        updated_at, version, index_state, seq
+        updated_at, version, index_state, index_error, seq
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'archived', %(principal)s FROM archived
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
+    index_error, seq
 FROM archived
 """
 
@@ -200,14 +210,15 @@ WITH restored AS (
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
         agent_bundle_id, app_id, created_by, owner_user_id, agent_id, false AS is_archived, expires_at, created_at,
-        updated_at, version, index_state, seq
+        updated_at, version, index_state, index_error, seq
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'restored', %(principal)s FROM restored
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq
+    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
+    index_error, seq
 FROM restored
 """
 
@@ -218,7 +229,7 @@ _LIST_RECORDS = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
     provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id,
-    agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, seq, found
+    agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, index_error, seq, found
 FROM (
     SELECT w.*, count(*) OVER () AS found, row_number() OVER newest AS place, sum(w.bytes) OVER newest AS bytes_so_far
     FROM (
@@ -226,7 +237,7 @@ FROM (
             r.description, r.reasoning, r.content_type, r.metadata, r.content, r.provider, r.blob_key, r.size_bytes,
             r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
             r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
-            r.created_at, r.updated_at, r.version, r.index_state, r.seq,
+            r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
             %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
                 + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
                 + octet_length(r.app_id) + octet_length(r.memory_type) + octet_length(r.subtype)
@@ -281,6 +292,11 @@ ON CONFLICT (tenant_id, owner_kind, owner_id, name) DO UPDATE
 
 _DELETE_EMBEDDING = """
 DELETE FROM context.embedding WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = ''
+"""
+
+_HAS_VECTOR_OF_CALLER = """
+SELECT owner_id FROM context.embedding
+WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = '' AND text_sha256 IS NULL
 """
 
 _START_BLOB = """
@@ -450,11 +466,20 @@ class Records:
         *,
         blob_id: UUID | None = None,
         embedding: Embedding | None = None,
+        owes_vector: bool = False,
         request: Request | None = None,
     ) -> Record:
         """Insert a record with its vector, log it, and answer its request; return it as stored, without its content.
 
         Times, version and order come from the database, whatever `record` says.
+
+        Args:
+            door: The tenant's.
+            record: What to store.
+            blob_id: Of its blob.
+            embedding: Its vector.
+            owes_vector: One is to be made of its text.
+            request: Makes it happen once.
 
         Raises:
             RecordOrRequestExists: the id is taken, or the request was answered before; a transaction is to end.
@@ -465,6 +490,8 @@ class Records:
             "dimension": embedding and len(embedding.values),
             "model": embedding and embedding.model,
             "vector": embedding and HalfVector(list(embedding.values)),
+            "order_id": new_id() if owes_vector else None,
+            "topic": EMBEDDING_TOPIC,
             "request_id": request and request.request_id,
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
@@ -541,6 +568,10 @@ class Records:
             "vector": HalfVector(list(embedding.values)),
         }
         await transaction.query(_PUT_EMBEDDING, parameters)
+
+    async def has_vector_of_caller(self, transaction: Transaction, record_id: UUID) -> bool:
+        """Tell whether a record has a vector that was not made of its text here."""
+        return bool(await transaction.query(_HAS_VECTOR_OF_CALLER, (transaction.tenant_id, record_id)))
 
     async def start_blob(self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
         """Write down that a blob is being written, before its first byte is."""
@@ -647,6 +678,8 @@ def _parameters(tenant_id: UUID, record: Record) -> dict[str, Any]:
         "created_by": record.created_by,
         "owner_user_id": record.owner_user_id,
         "agent_id": record.agent_id,
+        "index_state": record.index_state,
+        "index_error": record.index_error,
         "expires_at": record.expires_at,
     }
 
@@ -683,5 +716,6 @@ def record_of(row: Row, *, content_json: str | None = None) -> Record:
         updated_at=row.updated_at.astimezone(UTC),
         version=row.version,
         index_state=row.index_state,
+        index_error=row.index_error,
         seq=row.seq,
     )

@@ -106,7 +106,7 @@ _RECORDS = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, content_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
     agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at,
-    version, index_state, seq
+    version, index_state, index_error, seq
 FROM (
     SELECT r.*, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
     FROM (
@@ -115,7 +115,7 @@ FROM (
             CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
             r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
             r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
-            r.created_at, r.updated_at, r.version, r.index_state, r.seq,
+            r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
             %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
                 + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
                 + octet_length(r.app_id) + octet_length(array_to_string(r.tags, ''))
@@ -126,7 +126,7 @@ FROM (
                 r.description, r.reasoning, r.content_type, r.metadata, r.content, r.blob_id, r.provider, r.blob_key,
                 r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by,
                 r.owner_user_id, r.agent_id, r.archived_at, r.expires_at, r.created_at, r.updated_at, r.version,
-                r.index_state, r.seq
+                r.index_state, r.index_error, r.seq
             FROM context.wm_record r
             WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
             OFFSET 0

@@ -512,6 +512,7 @@ class Record(_Value):
     updated_at: datetime
     version: int = 1
     index_state: IndexState = "none"
+    index_error: str = ""  # what went wrong last, of a pending or failed one
     _metadata: Any = _cached()
     _content: Any = _cached()
 
@@ -567,6 +568,7 @@ class Record(_Value):
             updated_at=_time(record.updated_at),
             version=record.version,
             index_state=_INDEX_STATES.get(record.index_state, "none"),
+            index_error=record.index_error,
         )
 
 

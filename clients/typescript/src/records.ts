@@ -58,6 +58,7 @@ export interface WMRecord {
   /** Counts the changes, from 1. */
   version: number;
   indexState: string;
+  indexError: string;
 }
 
 /** What may be said of a record beside its content. */

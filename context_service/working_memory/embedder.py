@@ -1,0 +1,141 @@
+"""Texts to vectors, by any endpoint that answers OpenAI's `POST /embeddings`.
+
+Each request is tried once: what to do about a failure is the caller's part, and depends on whose fault it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+import aiohttp
+import orjson
+
+from context_service.settings import Settings
+from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
+from contextgraph.errors import InvalidArgument
+from service_runtime.vectors import check_vector
+
+_ANSWER_BYTES_MAX = 16 * 1024 * 1024
+_SHOWN_CHARS = 300  # of what an endpoint says is wrong
+_RETRY_AFTER_S_MAX = 300.0
+
+# What says that one of the texts is wrong. Of all other statuses another text would get the same.
+_TEXT_IS_WRONG = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
+# What passes by itself, beside all that the endpoint calls its own fault.
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+
+
+class EmbedderFailed(Exception):
+    """The endpoint gave no vectors; another text would have got none either. Try again later.
+
+    Attributes:
+        retry_after_s: How long it asks us to wait; 0: it does not say.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class EmbedderMisconfigured(EmbedderFailed):
+    """It will go on failing until an operator changes something: the key, the URL, the model."""
+
+
+class TextRefused(Exception):
+    """The endpoint takes other texts, but not one of these."""
+
+
+class Embedder:
+    """One model at one endpoint.
+
+    Args:
+        session: Its connections, with the time that a request may take.
+        url: What `/embeddings` is put behind, such as `https://api.openai.com/v1`.
+        model: Its name there.
+        asks_dimension: Say how many dimensions the vectors shall have, to models that can make several.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, *, url: str, model: str, asks_dimension: bool) -> None:
+        self._session = session
+        self._url = f"{url.rstrip('/')}/embeddings"
+        self._asked: dict[str, Any] = {"model": model, "encoding_format": "float"}
+        if asks_dimension:
+            self._asked["dimensions"] = EMBEDDING_DIMENSION
+        self.model = model
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of texts, in their order.
+
+        Raises:
+            TextRefused: one of the texts is too long, or otherwise not taken.
+            EmbedderFailed: the endpoint does not answer as it should.
+        """
+        body = orjson.dumps({**self._asked, "input": list(texts)})
+        try:
+            async with self._session.post(self._url, data=body, allow_redirects=False) as response:
+                answer = await _read(response)
+                status, retry_after = response.status, response.headers.get("retry-after", "")
+        except TimeoutError:
+            raise EmbedderFailed("the embedder did not answer in time") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise EmbedderFailed(f"the embedder cannot be reached: {error or type(error).__name__}") from error
+        if status != HTTPStatus.OK:
+            raise _failure(status, answer, retry_after)
+        return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
+
+
+@asynccontextmanager
+async def open_embedder(settings: Settings) -> AsyncIterator[Embedder]:
+    """Open the connections to the endpoint of the settings, which is set."""
+    headers = {"content-type": "application/json"}
+    if key := settings.embedding_api_key.get_secret_value():
+        headers["authorization"] = f"Bearer {key}"
+    timeout = aiohttp.ClientTimeout(total=settings.embedding_timeout_s)
+    async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
+        yield Embedder(
+            session,
+            url=settings.embedding_url,
+            model=settings.embedding_model,
+            asks_dimension=settings.embedding_asks_dimension,
+        )
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    answer = bytearray()
+    async for chunk in response.content.iter_any():
+        answer += chunk
+        if len(answer) > _ANSWER_BYTES_MAX:
+            raise EmbedderFailed(f"the embedder's answer has more than {_ANSWER_BYTES_MAX} bytes")
+    return bytes(answer)
+
+
+def _failure(status: int, answer: bytes, retry_after: str) -> Exception:
+    shown = answer.decode(errors="replace").replace("\0", "").strip()[:_SHOWN_CHARS]
+    message = f"the embedder answered {status}: {shown}"
+    if status in _TEXT_IS_WRONG:
+        return TextRefused(message)
+    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # Its other form, a date, is rare, and our clock is not theirs.
+        asked_s = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
+        return EmbedderFailed(message, retry_after_s=min(asked_s, _RETRY_AFTER_S_MAX))
+    return EmbedderMisconfigured(message)
+
+
+def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:
+    """Return the vectors of an answer, in the order of the texts."""
+    try:
+        found = {int(one["index"]): tuple(map(float, one["embedding"])) for one in orjson.loads(answer)["data"]}
+        vectors = [found[index] for index in range(count)]
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise EmbedderFailed(f"the embedder's answer is not one of /embeddings ({type(error).__name__})") from error
+    try:
+        for values in vectors:
+            check_vector("the embedder's vector", values, dimension=EMBEDDING_DIMENSION)
+    except InvalidArgument as error:
+        raise EmbedderMisconfigured(error.message) from None
+    return vectors

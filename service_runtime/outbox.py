@@ -1,0 +1,90 @@
+"""The outbox: work that a committed write owes, done behind it.
+
+The write puts the work down in its own transaction, so it is owed if and only if the write is there. A worker claims it
+for a while, does it, and strikes it out in the transaction of the result. Whoever dies in between leaves a row that
+comes due again; whoever is slower than a newer write finds that his row is gone, and drops what he has made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from service_runtime.ids import new_id
+from service_runtime.postgres import Tenant, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owed:
+    """Work that was claimed."""
+
+    id: UUID  # of this order; a newer one for the same subject has another
+    subject_id: UUID
+    attempts: int  # with this one
+
+
+class Outbox:
+    """The rows of one topic in the table `outbox` of one schema. At most one a subject: the newest order replaces it.
+
+    Args:
+        schema: Whose table.
+        topic: What is to be done.
+    """
+
+    def __init__(self, schema: str, topic: str) -> None:
+        self._topic = topic
+        self._put = f"""
+            INSERT INTO {schema}.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, %s, %s)
+            ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
+                SET id = excluded.id, created_at = now(), due_at = now(), attempts = 0, last_error = ''
+        """  # noqa: S608 - the schema is a constant of the service
+        self._drop = f"DELETE FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"  # noqa: S608
+        # What another worker is claiming is left to him.
+        self._claim = f"""
+            WITH due AS (
+                SELECT id FROM {schema}.outbox
+                WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()
+                ORDER BY due_at LIMIT %(count_max)s
+                FOR UPDATE SKIP LOCKED
+            )
+            UPDATE {schema}.outbox o SET due_at = now() + %(lease)s, attempts = o.attempts + 1
+            FROM due
+            WHERE o.tenant_id = %(tenant_id)s AND o.id = due.id
+            RETURNING o.id, o.subject_id, o.attempts
+        """  # noqa: S608
+        self._done = f"DELETE FROM {schema}.outbox WHERE tenant_id = %s AND id = %s RETURNING id"  # noqa: S608
+        self._postpone = f"""
+            UPDATE {schema}.outbox SET due_at = now() + %s, last_error = %s WHERE tenant_id = %s AND id = %s
+            RETURNING id
+        """  # noqa: S608
+
+    async def put(self, transaction: Transaction, subject_id: UUID) -> None:
+        """Owe the work for a subject, instead of what was owed for it before."""
+        await transaction.query(self._put, (transaction.tenant_id, new_id(), self._topic, subject_id))
+
+    async def drop(self, transaction: Transaction, subject_id: UUID) -> None:
+        """Owe nothing for a subject any more."""
+        await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
+
+    async def claim(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[Owed]:
+        """Take work that is due; nobody else gets it for `lease_s`."""
+        parameters = {
+            "tenant_id": tenant.tenant_id,
+            "topic": self._topic,
+            "count_max": count_max,
+            "lease": timedelta(seconds=lease_s),
+        }
+        return [
+            Owed(id=row.id, subject_id=row.subject_id, attempts=row.attempts)
+            for row in await tenant.query(self._claim, parameters)
+        ]
+
+    async def done(self, transaction: Transaction, owed: Owed) -> bool:
+        """Strike work out; False if it was struck out or replaced before, and its result must not be stored."""
+        return bool(await transaction.query(self._done, (transaction.tenant_id, owed.id)))
+
+    async def postpone(self, transaction: Transaction, owed: Owed, *, delay_s: float, error: str) -> bool:
+        """Try work again in `delay_s`; False as of `done`."""
+        parameters = (timedelta(seconds=delay_s), error, transaction.tenant_id, owed.id)
+        return bool(await transaction.query(self._postpone, parameters))
