@@ -136,4 +136,5 @@ def _hit(hit: SearchHit) -> pb.SearchHit:
         text_score=hit.found.text_score,
         vector_place=hit.found.vector_place,
         similarity=hit.found.similarity,
+        approximate=hit.found.approximate,
     )

@@ -1,14 +1,15 @@
 """Search: records by their words, by the direction of a vector, or by both.
 
-Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice: exact, and refused
-where the slice is too large. Both answer ids in order; two orders are fused by reciprocal ranks; the records are read
-last.
+Words are found by an inverted index and ranked. Vectors are compared one by one, all of a slice: exact. Where the slice
+is too large for that, an index that the operator made finds most of the nearest, or the search is refused. Both answer
+ids in order; two orders are fused by reciprocal ranks; the records are read last.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -25,7 +26,7 @@ from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.documents import check_text
 from service_runtime.pages import PAGE_BYTES_MAX
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.vectors import check_vector
 
 LIMIT_DEFAULT = 10
@@ -34,6 +35,10 @@ TEXT_CHARS_MAX = 1000
 ENTITIES_MAX = 1000
 RANKED_MAX = 5_000  # records that have the words
 CANDIDATES = 100  # of each order that is fused
+VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md has it
+INDEX_EF_SEARCH = 200  # candidates that a step through the index keeps
+INDEX_VISITED_MAX = 100_000  # vectors that it looks at before it gives up
+INDEX_KNOWN_S = 30.0  # for so long its being there, or not, is remembered
 
 # Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
 # SIGIR 2009: the sum over the orders of 1 / (k + place), with k = 60.
@@ -80,16 +85,20 @@ ORDER BY score DESC, m.id DESC
 LIMIT %(limit)s
 """  # noqa: S608
 
+# The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.
+_SLICE = f"""
+    e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = {EMBEDDING_DIMENSION}
+        AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
+        AND (%(model)s = '' OR e.model = %(model)s)
+"""
+
 # All distances of a slice, and then the nearest: exact. MATERIALIZED, so that no planner takes an index that finds most
 # of them instead. One more than a slice may have says that it is too large.
-_BY_VECTOR = """
+BY_VECTOR = """
 WITH slice AS MATERIALIZED (
     SELECT e.owner_id, e.vector OPERATOR(public.<=>) %(vector)s::public.halfvec AS distance
     FROM context.embedding_of_tenant e {records}
-    WHERE e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = %(dimension)s
-        AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
-        AND (%(model)s = '' OR e.model = %(model)s)
-        AND {scope} AND {where}
+    WHERE {slice}
     LIMIT %(vectors_max)s + 1
 )
 SELECT s.owner_id AS id, 1 - s.distance AS score, (SELECT count(*) FROM slice) AS compared
@@ -97,6 +106,30 @@ FROM slice s
 ORDER BY s.distance, s.owner_id
 LIMIT %(limit)s
 """
+# Beyond that, by the index that docs/operations.md describes: nearest first, those that the filters leave, until there
+# are enough or it has looked at too many. Without sorting there is no other plan.
+_INDEX = f"context.{VECTOR_INDEX}"
+_HAS_INDEX = "SELECT coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)), false) AS has_index"
+SET_INDEXED = """
+SELECT set_config('enable_sort', 'off', true), set_config('hnsw.iterative_scan', 'strict_order', true),
+    set_config('hnsw.ef_search', %s, true), set_config('hnsw.max_scan_tuples', %s, true),
+    set_config('transaction_read_only', 'on', true)
+"""
+_COUNT = """
+SELECT count(*) AS vectors
+FROM (SELECT FROM context.embedding_of_tenant e {records} WHERE {slice} LIMIT %(vectors_max)s + 1) slice
+"""
+_DISTANCE = f"""(
+    (e.vector::public.halfvec({EMBEDDING_DIMENSION})) OPERATOR(public.<=>)
+        %(vector)s::public.halfvec({EMBEDDING_DIMENSION})
+)"""
+BY_INDEX = f"""
+SELECT e.owner_id AS id, 1 - {_DISTANCE} AS score
+FROM context.embedding_of_tenant e {{records}}
+WHERE {{slice}}
+ORDER BY {_DISTANCE}
+LIMIT %(limit)s
+"""  # noqa: S608
 _RECORDS_OF_VECTORS = """
     JOIN context.wm_record_of_tenant r ON r.tenant_id = e.tenant_id AND r.id = e.owner_id
 """
@@ -177,6 +210,7 @@ class Found:
     text_score: float = 0.0
     vector_place: int = 0
     similarity: float = 0.0  # cosine, -1 to 1
+    approximate: bool = False  # its place by vector is from an index, which may have missed nearer ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +232,8 @@ class Searches:
     def __init__(self, database: Database, *, vectors_max: int) -> None:
         self._database = database
         self._vectors_max = vectors_max
+        self._has_index = False
+        self._asked_at = -INDEX_KNOWN_S
 
     async def search(self, question: SearchQuestion, *, principal: Principal) -> list[SearchHit]:
         """Return the best records, the best first.
@@ -246,31 +282,54 @@ class Searches:
         assert question.embedding is not None
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
-        statement = _BY_VECTOR.format(
-            records="" if where == "TRUE" else _RECORDS_OF_VECTORS, scope=_SCOPE.format(row="e"), where=where
-        )
+        parts = {
+            "records": "" if where == "TRUE" else _RECORDS_OF_VECTORS,
+            "slice": slice_sql(where),
+        }
         parameters = {
             **bindings.values,
             **_scope(tenant, question),
             "vector": HalfVector(list(question.embedding.values)),
-            "dimension": EMBEDDING_DIMENSION,
             "model": question.embedding.model,
             "vectors_max": self._vectors_max,
             "limit": limit,
         }
-        rows = await tenant.query(statement, parameters, ad_hoc=True)
+        if await self._indexed(tenant):
+            (counted,) = await tenant.query(_COUNT.format(**parts), parameters, ad_hoc=True)
+            if counted.vectors > self._vectors_max:
+                return await self._by_index(tenant, parts, parameters, min(limit, counted.vectors))
+        rows = await tenant.query(BY_VECTOR.format(**parts), parameters, ad_hoc=True)
         if rows and rows[0].compared > self._vectors_max:
-            raise SliceTooLarge(
-                f"more than {self._vectors_max} vectors to compare with: filter by {SLICE_FILTERS} or where_json",
-                limit="vectors",
-                limit_max=self._vectors_max,
-                value=rows[0].compared,
-                filters=f"{SLICE_FILTERS}, where_json",
-            )
-        return [
-            Found(id=row.id, score=row.score, vector_place=place, similarity=row.score)
-            for place, row in enumerate(rows, 1)
-        ]
+            raise self._too_large(rows[0].compared)
+        return _nearest(rows)
+
+    async def _by_index(
+        self, tenant: Tenant, parts: Mapping[str, str], parameters: Mapping[str, Any], count: int
+    ) -> list[Found]:
+        async def read(transaction: Transaction) -> list[Row]:
+            await transaction.query(SET_INDEXED, (str(INDEX_EF_SEARCH), str(INDEX_VISITED_MAX)), named=False)
+            return await transaction.query(BY_INDEX.format(**parts), parameters)
+
+        rows = await tenant.transaction(read)
+        if len(rows) < count:  # it has looked at too many that the filters left out
+            raise self._too_large(self._vectors_max + 1)
+        return _nearest(rows, approximate=True)
+
+    async def _indexed(self, tenant: Tenant) -> bool:
+        """Tell whether the operator has made the index, and it is complete."""
+        if time.monotonic() - self._asked_at >= INDEX_KNOWN_S:
+            (row,) = await tenant.query(_HAS_INDEX, (_INDEX,))
+            self._has_index, self._asked_at = row.has_index, time.monotonic()
+        return self._has_index
+
+    def _too_large(self, count: int) -> SliceTooLarge:
+        return SliceTooLarge(
+            f"more than {self._vectors_max} vectors to compare with: filter by {SLICE_FILTERS} or where_json",
+            limit="vectors",
+            limit_max=self._vectors_max,
+            value=count,
+            filters=f"{SLICE_FILTERS}, where_json",
+        )
 
     async def _records(self, tenant: Tenant, ids: Sequence[UUID], *, with_content: bool) -> Mapping[UUID, Record]:
         if not ids:
@@ -284,6 +343,18 @@ class Searches:
         }
         rows = await tenant.query(_RECORDS, parameters)
         return {row.id: record_of(row, content_json=row.content_json) for row in rows}
+
+
+def slice_sql(where: str) -> str:
+    """Return the condition of the vectors that are compared, `where` being a condition of their records."""
+    return f"{_SLICE} AND {_SCOPE.format(row='e')} AND {where}"
+
+
+def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[Found]:
+    return [
+        Found(id=row.id, score=row.score, vector_place=place, similarity=row.score, approximate=approximate)
+        for place, row in enumerate(rows, 1)
+    ]
 
 
 def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
@@ -303,6 +374,7 @@ def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
                 text_score=text.text_score,
                 vector_place=vector.vector_place,
                 similarity=vector.similarity,
+                approximate=vector.approximate,
             )
         )
     return sorted(both, key=lambda one: -one.score)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import grpc
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_service.working_memory import search
 from context_service.working_memory.search import FUSION_K, Found, fused, name_query
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.errors import InvalidArgument, LimitExceeded, SliceTooLarge
-from service_runtime.postgres import Database, Tenant
-from tests.conftest import PRINCIPAL, Urls
+from service_runtime.postgres import Database, Tenant, Transaction
+from tests.conftest import OTHER_KEY, PRINCIPAL, Urls
 from tests.context_service.working_memory import Caller, Start, an_id
 
 DIMENSION = 1536
@@ -302,6 +306,103 @@ async def test_too_large_a_slice_is_refused_and_says_what_to_add(start: Start):
         ),
         SliceTooLarge,
     )
+
+
+def statement_of_the_docs() -> str:
+    """Return how an operator makes the index of vectors."""
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text("utf-8")
+    (statement,) = re.findall(r"^CREATE INDEX CONCURRENTLY embedding_hnsw.*?;", page, re.MULTILINE | re.DOTALL)
+    return statement
+
+
+@pytest.fixture
+def indexed(urls: Urls) -> None:
+    """A database in which the operator has made the index, before the service is started."""
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        connection.execute(statement_of_the_docs().encode())
+
+
+async def test_past_its_limit_a_slice_is_searched_by_the_index_that_an_operator_made(
+    indexed: None, start: Start, monkeypatch: pytest.MonkeyPatch
+):
+    caller = await start(search_vectors_max=10)
+    generator = random.Random(2)
+    app_id, entity = an_id(), an_id()
+    vectors = {f"v{number}": [generator.gauss(0, 1) for _ in range(DIMENSION)] for number in range(40)}
+    for number, (name, values) in enumerate(vectors.items()):
+        fields = {"tags": ["odd"]} if number % 2 else {"entity_node_id": entity} if number < 20 else {}
+        await insert(caller, name, values=values, app_id=app_id, description="word", **fields)
+    plans: list[str] = []
+    query = Transaction.query
+
+    async def explained(self: Transaction, sql: str, parameters: Any = (), **options: Any) -> Any:
+        if "ORDER BY" in sql:
+            plans.append(str(await query(self, f"EXPLAIN {sql}", parameters, named=False)))
+        return await query(self, sql, parameters, **options)
+
+    monkeypatch.setattr(Transaction, "query", explained)
+    asked = [generator.gauss(0, 1) for _ in range(DIMENSION)]
+    nearest = sorted(vectors, key=lambda name: -cosine(vectors[name], asked))
+
+    found = await hits(caller, values=asked, app_id=app_id, limit=15)
+    assert [hit.record.name for hit in found] == nearest[:15]
+    assert all(hit.approximate for hit in found)
+    assert [hit.vector_place for hit in found] == list(range(1, 16))
+    assert found[0].similarity == pytest.approx(cosine(vectors[nearest[0]], asked), abs=1e-3)
+
+    odd = [name for name in nearest if int(name[1:]) % 2]
+    assert await names(caller, values=asked, app_id=app_id, where={"tags": "odd"}, limit=5) == odd[:5]
+    both = await hits(caller, "word", asked, app_id=app_id, limit=40)
+    assert len(both) == 40
+    assert all(hit.approximate and hit.text_place for hit in both)
+    assert len(plans) == 3
+    assert all("embedding_hnsw" in plan and "Sort" not in plan for plan in plans)
+
+    # Ten are compared one by one.
+    found = await hits(caller, values=asked, app_id=app_id, entity_node_ids=[entity], limit=40)
+    assert len(found) == 10
+    assert not any(hit.approximate for hit in found)
+
+
+async def test_what_an_index_finds_too_little_of_is_refused(
+    indexed: None, start: Start, monkeypatch: pytest.MonkeyPatch
+):
+    """It looks at the nearest of all, whosever they are, and gives up at last."""
+    monkeypatch.setattr(search, "INDEX_VISITED_MAX", 1)
+    monkeypatch.setattr(search, "INDEX_EF_SEARCH", 1)
+    caller = await start(search_vectors_max=10)
+    for number in range(60):
+        await insert(caller, "n", values=vector(1, number), app_id="far" if number < 20 else "near")
+
+    request = pb.SearchWMRecordsRequest(embedding=pb.Embedding(values=vector(1, 60)), app_id="far", limit=15)
+    error = await caller.error("SearchWMRecords", request)
+    assert isinstance(error, SliceTooLarge)
+    assert "entity_node_ids" in error.metadata["filters"]
+
+
+async def test_an_index_shows_nothing_of_another_tenant(indexed: None, start: Start):
+    caller = await start(search_vectors_max=3)
+    async with grpc.aio.insecure_channel(caller.address) as channel:
+        stranger = Caller(caller.address, channel, OTHER_KEY)
+        for number in range(6):
+            await insert(caller, "ours", values=vector(1, number))
+            await insert(stranger, "theirs", values=vector(1, number))
+        for one, name in ((caller, "ours"), (stranger, "theirs")):
+            found = await hits(one, values=vector(1, 3))
+            assert [hit.record.name for hit in found] == [name] * 6
+            assert all(hit.approximate for hit in found)
+
+
+async def test_an_index_that_is_not_complete_is_not_asked(indexed: None, start: Start, urls: Urls):
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        connection.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'context.embedding_hnsw'::regclass"
+        )
+    caller = await start(search_vectors_max=3)
+    for number in range(4):
+        await insert(caller, "n", values=vector(1, number))
+    request = pb.SearchWMRecordsRequest(embedding=pb.Embedding(values=vector(1)))
+    assert isinstance(await caller.error("SearchWMRecords", request), SliceTooLarge)
 
 
 @pytest.mark.parametrize(

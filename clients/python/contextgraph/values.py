@@ -637,6 +637,7 @@ class SearchHit(_Value):
     text_score: float = 0.0
     vector_place: int = 0
     similarity: float = 0.0  # cosine, -1 to 1
+    approximate: bool = False  # its place by vector is from the operator's index, which may have missed nearer ones
 
     def __str__(self) -> str:
         return f"{self.score:.3f} {self.record}"
@@ -651,6 +652,7 @@ class SearchHit(_Value):
             text_score=hit.text_score,
             vector_place=hit.vector_place,
             similarity=hit.similarity,
+            approximate=hit.approximate,
         )
 
 

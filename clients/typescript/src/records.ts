@@ -155,6 +155,8 @@ export interface SearchHit {
   /** Its place by vector, from 1, and the cosine. */
   vectorPlace: number;
   similarity: number;
+  /** Its place by vector comes from the operator's index, which may have missed nearer ones. */
+  approximate: boolean;
 }
 
 export function recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {

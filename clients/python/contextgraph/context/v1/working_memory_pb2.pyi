@@ -362,20 +362,22 @@ class SearchWMRecordsResponse(_message.Message):
     def __init__(self, hits: _Optional[_Iterable[_Union[SearchHit, _Mapping]]] = ...) -> None: ...
 
 class SearchHit(_message.Message):
-    __slots__ = ("record", "score", "text_place", "text_score", "vector_place", "similarity")
+    __slots__ = ("record", "score", "text_place", "text_score", "vector_place", "similarity", "approximate")
     RECORD_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     TEXT_PLACE_FIELD_NUMBER: _ClassVar[int]
     TEXT_SCORE_FIELD_NUMBER: _ClassVar[int]
     VECTOR_PLACE_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    APPROXIMATE_FIELD_NUMBER: _ClassVar[int]
     record: WMRecord
     score: float
     text_place: int
     text_score: float
     vector_place: int
     similarity: float
-    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., score: _Optional[float] = ..., text_place: _Optional[int] = ..., text_score: _Optional[float] = ..., vector_place: _Optional[int] = ..., similarity: _Optional[float] = ...) -> None: ...
+    approximate: bool
+    def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ..., score: _Optional[float] = ..., text_place: _Optional[int] = ..., text_score: _Optional[float] = ..., vector_place: _Optional[int] = ..., similarity: _Optional[float] = ..., approximate: _Optional[bool] = ...) -> None: ...
 
 class QueryWMRecordsRequest(_message.Message):
     __slots__ = ("select", "where_json", "group_by", "order_by", "limit", "include_archived")

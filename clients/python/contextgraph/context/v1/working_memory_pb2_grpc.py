@@ -214,7 +214,8 @@ class WorkingMemoryServicer:
         name. Of more than 5,000 records that match, the newest 5,000 are ranked. What was written is found at once.
 
         VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
-        50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help.
+        50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
+        the answer is approximate, the hits say so, and SLICE_TOO_LARGE is what the filters leave too little of.
 
         FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
 
