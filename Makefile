@@ -25,7 +25,7 @@ install: .venv/.installed ## make .venv with everything that development needs
 	@echo "installing into .venv (about half a minute the first time)"
 	@test -x $(RUN) || $(PYTHON) -m venv .venv
 	@$(PIP) --upgrade 'pip>=25.1'
-	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,telemetry]'
+	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,mcp,telemetry]'
 	@touch $@
 
 demo: install ## do the main job on real input and show it

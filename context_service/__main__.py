@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from context_service import app, storage_commands, tenant_commands
+from context_service import app, mcp_command, storage_commands, tenant_commands
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
@@ -30,12 +30,16 @@ def main() -> None:
     add_check_config(commands)
     storage_commands.add_storage(commands)
     tenant_commands.add_limits(add_keys(commands))
+    mcp_command.add_mcp(commands)
     arguments = parser.parse_args()
     if arguments.command == "dev":
         stay_up()
         return
     if arguments.command == "check-config":
         run_check_config(Settings, app.probes, arguments)
+    if arguments.command == "mcp":
+        mcp_command.run_mcp(arguments)
+        return
 
     settings = load(Settings)
     logs.configure(settings.log_level)

@@ -22,6 +22,8 @@ from context_service.history.mapping_store import MappingStore
 from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
+from context_service.mcp.servicer import ToolsServicer
+from context_service.mcp.tool import Door
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.working_memory import WorkingMemoryServicer
@@ -47,6 +49,7 @@ from context_service.working_memory.writing import BlobWriter
 from contextgraph.address import Address, parse_address
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextgraph.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextgraph.errors import FailedPrecondition
 from service_runtime import access, background, probe, server, tls, tracing
@@ -188,16 +191,32 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             EntityHistory(EntityEvents(graph), ActionLog(), database),
             registry,
         )
+        working_memory = WorkingMemoryServicer(memory, life, uploads, finders)
+        tools = ToolsServicer(
+            Door(
+                memory=working_memory,
+                history=history,
+                graph=graph,
+                answer_bytes_max=settings.mcp_answer_bytes_max,
+            ),
+            nesting_max=settings.json_nesting_max,
+            read_only=settings.mcp_read_only,
+        )
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",
-                add=partial(add_WorkingMemoryServicer_to_server, WorkingMemoryServicer(memory, life, uploads, finders)),
+                add=partial(add_WorkingMemoryServicer_to_server, working_memory),
                 checks=[database.ready, storage.check],
             ),
             server.Service(
                 full_name="contextgraph.context.v1.ChatHistory",
                 add=partial(add_ChatHistoryServicer_to_server, history),
                 checks=[database.ready, entity_ready],
+            ),
+            server.Service(
+                full_name="contextgraph.context.v1.Tools",
+                add=partial(add_ToolsServicer_to_server, tools),
+                checks=[database.ready, storage.check, entity_ready],
             ),
         ]
         database.show(metrics)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service_runtime.settings import KIB, MIB, ServiceSettings
 
@@ -127,6 +128,9 @@ class Settings(ServiceSettings):
     evaluation_bytes_max: int = Field(1 * MIB, ge=1, description="what one evaluation may build")
     call_steps_max: int = Field(50_000_000, ge=1, description="steps of all evaluations of a call")
 
+    mcp_answer_bytes_max: int = Field(64 * KIB, ge=4 * KIB, le=2 * MIB, description="what one tool may answer")
+    mcp_read_only: bool = Field(False, description="switch off the tools that write")
+
     blob_storage_provider: Provider | None = Field(None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER")
     blob_storage_container: str = Field("", description="older name of WORKING_MEMORY_STORAGE_CONTAINER")
     working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
@@ -148,3 +152,12 @@ class Settings(ServiceSettings):
                 raise ValueError(f"{newer.upper()} and its older name {older.upper()} are both set and differ")
             values[newer] = values[older]
         return values
+
+
+class McpSettings(BaseSettings):
+    """What `context-service mcp` is told, beside the variables of every client."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    mcp_entity_node_id: str = Field("", description="the current entity of an MCP server over stdio: a node's id")
+    mcp_read_only: bool = Field(False, description="offer no tool that writes")

@@ -16,6 +16,7 @@ from pathlib import Path
 import grpc_tools
 from grpc_tools import protoc
 
+from context_service.settings import McpSettings
 from context_service.settings import Settings as ContextSettings
 from contextgraph.errors import ContextGraphError
 from entity_service.settings import Settings as EntitySettings
@@ -109,6 +110,7 @@ def env_example() -> str:
             example(ServiceSettings, "Both services"),
             example(EntitySettings, "Entity Service", without=shared),
             example(ContextSettings, "Context Service", without=shared),
+            example(McpSettings, "`context-service mcp`", without=set(ContextSettings.model_fields)),
         ]
     )
 

@@ -12,6 +12,7 @@ import time
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from contextgraph.errors import PermissionDenied
 from service_runtime.auth import Principal
 
 
@@ -23,6 +24,7 @@ class Call:
     method: str  # "/contextgraph.entity.v1.EntityGraph/GetNode"
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
+    scope: str = ""  # that it needs; empty: nobody serves the method
     credential: str = ""  # forwarded as it came, to a service that checks it itself
     request: object = None  # the first message, of a stream
     response: object = None  # the last one; None: there was none, or it is one of a stream
@@ -40,6 +42,26 @@ def principal() -> Principal:
     call = current_call.get()
     assert call is not None and call.principal is not None, "no authenticated call is under way"
     return call.principal
+
+
+def require(scope: str) -> None:
+    """Refuse the call under way if its principal lacks a scope: for RPCs whose request says what they do.
+
+    Raises:
+        PermissionDenied: it lacks it.
+    """
+    call = current_call.get()
+    assert call is not None and call.principal is not None, "no authenticated call is under way"
+    call.scope = scope
+    if scope not in call.principal.scopes:
+        raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
+
+
+def comes_down_to(request: object, response: object = None) -> None:
+    """Say which RPC's messages the call under way stands for, so that the audit log has their ids."""
+    call = current_call.get()
+    assert call is not None, "no call is under way"
+    call.request, call.response = request, response
 
 
 def remaining_s() -> float:

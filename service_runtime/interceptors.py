@@ -83,7 +83,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     @asynccontextmanager
     async def _around(self, method: str, context: Context, *, scope: str | None, unary: bool) -> AsyncIterator[Call]:
         """Set the call up, let the handler run, turn what it raises into a status, and log it."""
-        call = Call(call_id=secrets.token_hex(8), method=method)
+        call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "")
         remaining_s = context.time_remaining()
         if remaining_s is None and unary:
             remaining_s = UNARY_TIMEOUT_S
@@ -128,8 +128,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
             )
             _log_call(call, error, duration_s=duration_s)
-            if scope is not None and scope != "read":
-                audit.log(call, scope, error, peer=context.peer())
+            if call.scope not in ("", "read"):
+                audit.log(call, call.scope, error, peer=context.peer())
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
@@ -188,8 +188,10 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
     async def unary_unary(request: object, context: Context) -> object:
         async with around(context, unary=True) as call:
             call.request = checked(request)
-            call.response = await handler.unary_unary(call.request, context)
-            return call.response
+            response = await handler.unary_unary(call.request, context)
+            if call.response is None:
+                call.response = response
+            return response
 
     # Streams are written, not yielded: of a generator that grpc stops reading nobody would know when it ends.
     async def unary_stream(request: object, context: Context) -> None:

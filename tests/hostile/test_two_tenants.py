@@ -32,6 +32,8 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
+ALIKE = {"ListTools"}  # says nothing of what anybody has
+
 # What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
 # tokens, which are bound to their tenant.
 MADE = re.compile(
@@ -116,7 +118,7 @@ def test_what_is_anothers_is_answered_as_what_never_was(known: Known, client: Cl
         # A file has no URL; that is found out behind everything that is refused to others.
         assert number or of_owner.ok or of_owner.reason == "NO_DOWNLOAD_URL", f"{rpc} refuses its owner: {of_owner}"
         told_apart += shown(of_owner, things) != shown(of_theirs, things)
-    assert told_apart, f"{rpc} answers its owner like a stranger: its requests prove nothing"
+    assert told_apart or rpc.name in ALIKE, f"{rpc} answers its owner like a stranger: its requests prove nothing"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.context.v1 import chat_history_pb2 as history
+from contextgraph.context.v1 import tools_pb2 as tools
 from contextgraph.context.v1 import working_memory_pb2 as memory
 from contextgraph.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
@@ -212,6 +213,10 @@ def _import(*lines: dict[str, object], **header: object) -> list[Message]:
         graph.ImportGraphRequest(header=graph.ImportHeader(**header)),  # type: ignore[arg-type]
         *[graph.ImportGraphRequest(lines=json.dumps(line).encode() + b"\n") for line in lines],
     ]
+
+
+def _tool(tool_name: str, *, entity: str = "", **arguments: object) -> tools.ExecuteToolRequest:
+    return tools.ExecuteToolRequest(tool_name=tool_name, arguments_json=json.dumps(arguments), entity_node_id=entity)
 
 
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
@@ -532,6 +537,27 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "GetMapping": lambda t: [history.GetMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
     "DeleteMapping": lambda t: [history.DeleteMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
+    "ListTools": lambda t: [tools.ListToolsRequest(), tools.ListToolsRequest(read_only=True)],
+    "ListResources": lambda t: [tools.ListResourcesRequest(entity_node_id=t.node_id)],
+    # Each tool once, those that read first: the others change what these answer.
+    "ExecuteTool": lambda t: [
+        _tool("wm_list", entity=t.node_id),
+        _tool("wm_list", entity_node_id=t.child_id, names=[t.record_name], page_size=1),
+        _tool("wm_read", working_memory_id=t.record_id),
+        _tool("wm_read", working_memory_id=t.blob_record_id, bytes_max=16),
+        _tool("wm_search", entity=t.node_id, text="nobody else"),
+        _tool("wm_query", select=["name", "metadata"], where={"entity_node_id": t.node_id}),
+        _tool("wm_manifest", entity=t.node_id, depth_max=1),
+        _tool("history_chat", entity=t.node_id),
+        _tool("history_chat", entity=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, page_size=1),
+        _tool("history_entity", entity=t.node_id, descending=True),
+        _tool("rag_search_records", text=t.record_name, limit=2),
+        _tool("rag_search_nodes", text=t.node_name, condition={"external_id": t.external_id}),
+        _tool("rag_search_nodes", below_node_id=t.node_id),
+        _tool("rag_similar_nodes", entity=t.node_id, embedding_name=t.embedding_name),
+        _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),
+        _tool("wm_archive", working_memory_id=t.record_id),
+    ],
     "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
 }
 

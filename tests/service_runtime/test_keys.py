@@ -17,7 +17,7 @@ import pytest
 import context_service.app
 import entity_service.app
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.context.v1 import chat_history_pb2, working_memory_pb2
+from contextgraph.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
 from contextgraph.entity.v1 import entity_graph_pb2
 from contextgraph.errors import NodeNotFound, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
@@ -42,6 +42,7 @@ READS = (
     "Export",
     "Assemble",
     "Test",
+    "ExecuteTool",  # and for a tool that writes, `write` as well
     "CreateDownloadUrl",  # of bytes that the caller may read; nothing is written
 )
 
@@ -83,7 +84,7 @@ def new_key(**changes: object) -> NewKey:
 def test_every_rpc_that_is_named_like_a_read_needs_read_and_no_other_does():
     methods = [
         (service.full_name, method.name)
-        for module in (entity_graph_pb2, working_memory_pb2, chat_history_pb2)
+        for module in (entity_graph_pb2, working_memory_pb2, chat_history_pb2, tools_pb2)
         for service in module.DESCRIPTOR.services_by_name.values()
         for method in service.methods
     ]

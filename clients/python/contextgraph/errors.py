@@ -147,6 +147,12 @@ class MappingNotFound(NotFound):
     reason = "MAPPING_NOT_FOUND"
 
 
+class ToolNotFound(NotFound):
+    """No tool has this name."""
+
+    reason = "TOOL_NOT_FOUND"
+
+
 class AlreadyExists(ContextGraphError):
     """Something has this name or id already."""
 

@@ -18,6 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import message_pb2 as message_pb
+from contextgraph.context.v1 import tools_pb2
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 
@@ -1195,6 +1196,63 @@ class ChatMapping(_Value):
             error=mapping.error,
             created_at=_time(mapping.created_at) if mapping.HasField("created_at") else None,
             updated_at=_time(mapping.updated_at) if mapping.HasField("updated_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tool(_Value):
+    """What a model may call by itself: `execute_tool`."""
+
+    tool_name: str
+    context_type: str  # "WM", "History" or "RAG"
+    description: str
+    input_schema_json: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    _input_schema: Any = _cached()
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        if self._input_schema is None:
+            object.__setattr__(self, "_input_schema", json.loads(self.input_schema_json))
+        schema: dict[str, Any] = self._input_schema
+        return schema
+
+    @classmethod
+    def from_proto(cls, tool: tools_pb2.Tool) -> Tool:
+        """Return the value of a message."""
+        return cls(
+            tool_name=tool.tool_name,
+            context_type=tool.context_type,
+            description=tool.description,
+            input_schema_json=tool.input_schema_json,
+            read_only=tool.read_only,
+            destructive=tool.destructive,
+            idempotent=tool.idempotent,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Resource(_Value):
+    """A record of an entity, as the Model Context Protocol names it."""
+
+    uri: str  # "wm://{working_memory_id}"
+    name: str
+    description: str = ""
+    content_type: str = ""
+    size_bytes: int
+
+    @classmethod
+    def from_proto(cls, resource: tools_pb2.Resource) -> Resource:
+        """Return the value of a message."""
+        return cls(
+            uri=resource.uri,
+            name=resource.name,
+            description=resource.description,
+            content_type=resource.content_type,
+            size_bytes=resource.size_bytes,
         )
 
 

@@ -64,6 +64,11 @@ export class MappingNotFound extends NotFound {
   static override readonly reason: string = "MAPPING_NOT_FOUND";
 }
 
+/** No tool has this name. */
+export class ToolNotFound extends NotFound {
+  static override readonly reason: string = "TOOL_NOT_FOUND";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextGraphError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";

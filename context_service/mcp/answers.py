@@ -1,0 +1,119 @@
+"""What a tool answers: messages as plain JSON values, and never more than a model can read.
+
+Pages are asked for again with fewer rows until they fit, so that the token behind them is right. A list without pages
+is cut; of a single row that is too large the long texts are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextgraph.errors import AnswerTooLarge
+
+Document = dict[str, Any]
+
+_JSON = "_json"
+_CHARS_MIN = 64  # no text is cut below: an id is shorter
+_CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def plain(message: Message) -> Document:
+    """Return a message as JSON values: without what is empty, and with its JSON documents as what they say."""
+    document: Document = {}
+    for field, value in message.ListFields():
+        name = field.name
+        if name.endswith(_JSON):
+            name = name.removesuffix(_JSON)
+            document[name] = [orjson.loads(text) for text in value] if field.is_repeated else orjson.loads(value)
+        else:
+            document[name] = [_plain(field, one) for one in value] if field.is_repeated else _plain(field, value)
+    return document
+
+
+def size_bytes_of(answer: Document) -> int:
+    """Return the bytes of an answer on its way."""
+    return len(orjson.dumps(answer))
+
+
+async def fitting_page(
+    read: Callable[[int], Awaitable[tuple[Document, int]]], *, page_size: int, bytes_max: int
+) -> Document:
+    """Return a page of at most `bytes_max`.
+
+    Args:
+        read: Asks for a page of so many rows; returns what to answer, and how many rows came.
+        page_size: Rows to begin with.
+        bytes_max: Of the answer.
+
+    Raises:
+        AnswerTooLarge: a single row is, however short its texts.
+    """
+    while True:
+        answer, rows = await read(page_size)
+        size_bytes = size_bytes_of(answer)
+        if size_bytes <= bytes_max:
+            return answer
+        if rows <= 1:
+            return shortened(answer, bytes_max=bytes_max)
+        page_size = max(1, min(rows - 1, rows * bytes_max // size_bytes))
+
+
+def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:
+    """Return an answer with as many rows of its list `name` as fit, and how many are left out.
+
+    Raises:
+        AnswerTooLarge: the first alone does not fit, however short its texts.
+    """
+    rows = kept = answer[name]
+    cut = answer
+    while (size_bytes := size_bytes_of(cut)) > bytes_max and len(kept) > 1:
+        kept = kept[: max(1, min(len(kept) - 1, len(kept) * bytes_max // size_bytes))]
+        cut = {**answer, name: kept, "left_out": len(rows) - len(kept)}
+    return shortened(cut, bytes_max=bytes_max)
+
+
+def shortened(answer: Document, *, bytes_max: int) -> Document:
+    """Return an answer whose long texts and lists are cut until it fits.
+
+    Raises:
+        AnswerTooLarge: nothing that is long is left in it.
+    """
+    if size_bytes_of(answer) <= bytes_max:
+        return answer
+    chars_max = bytes_max
+    while chars_max >= _CHARS_MIN:
+        cut = {name: value if isinstance(value, str) else _cut(value, chars_max) for name, value in answer.items()}
+        cut["shortened"] = True
+        if size_bytes_of(cut) <= bytes_max:
+            return cut
+        chars_max //= 2
+    raise AnswerTooLarge("a row does not fit an answer; ask for less of it", size_bytes_max=bytes_max)
+
+
+def _cut(value: Any, chars_max: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= chars_max else value[: chars_max - 1] + "…"
+    if isinstance(value, list):
+        return [_cut(one, chars_max) for one in value[: chars_max // 4]]
+    if isinstance(value, dict):
+        return {_cut(key, chars_max): _cut(one, chars_max) for key, one in list(value.items())[: chars_max // 2]}
+    return value
+
+
+def _plain(field: Any, value: Any) -> Any:
+    if isinstance(value, Timestamp):
+        return value.ToJsonString()
+    if isinstance(value, Message):
+        return plain(value)
+    if field.type == FieldDescriptor.TYPE_ENUM:
+        known = field.enum_type.values_by_number.get(value)
+        prefix = _CAPITALS.sub("_", field.enum_type.name).upper() + "_"
+        return known.name.removeprefix(prefix).lower() if known else value
+    return value

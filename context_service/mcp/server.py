@@ -1,0 +1,214 @@
+"""The MCP server over the tools' RPCs: one for every transport.
+
+It knows the three RPCs and who can call them, and nothing of what is behind: a process that speaks stdio calls them
+over gRPC, the service's own HTTP door calls them where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+from urllib.parse import parse_qs, quote, urlsplit
+
+import mcp_types as types
+import orjson
+from google.protobuf.message import Message
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from contextgraph.context.v1 import tools_pb2 as pb
+from contextgraph.errors import ContextGraphError, InvalidArgument, NotFound
+from contextgraph.version import __version__
+
+_RESOURCES_OF_A_PAGE = 50
+_INSTRUCTIONS = (
+    "Context Service keeps the state of agents: files and documents of an entity (wm_*), what was said and what "
+    "happened (history_*), and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; what is "
+    "left out of the arguments is the current entity, if there is one. Long answers have a next_page_token."
+)
+
+
+class Rpcs(Protocol):
+    """Calls the RPCs of `Tools`, as somebody."""
+
+    async def call(self, rpc: str, request: Message) -> Any:
+        """Return the answer of a call.
+
+        Raises:
+            ContextGraphError: what the RPC says.
+        """
+        ...
+
+
+class Session(Protocol):
+    """Who asks, and about what."""
+
+    @property
+    def rpcs(self) -> Rpcs: ...  # noqa: D102
+
+    @property
+    def entity_node_id(self) -> str: ...  # noqa: D102 - empty: there is no current entity
+
+    @property
+    def read_only(self) -> bool: ...  # noqa: D102
+
+
+Context = ServerRequestContext[Any, Any]
+
+
+def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
+    """Return an MCP server.
+
+    Args:
+        session_of: Who asks, by the request that is being answered.
+    """
+
+    async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        session = session_of(context)
+        try:
+            answer = await session.rpcs.call("ListTools", pb.ListToolsRequest(read_only=session.read_only))
+        except ContextGraphError as error:
+            raise _protocol_error(error) from error
+        return types.ListToolsResult(tools=[_tool(tool) for tool in answer.tools])
+
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            text = await _execute(session_of(context), params.name, params.arguments or {})
+        except ContextGraphError as error:
+            shown = orjson.dumps({"error": _shown(error)}).decode()
+            return types.CallToolResult(content=[types.TextContent(text=shown)], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    async def list_resources(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        session = session_of(context)
+        if not session.entity_node_id:
+            return types.ListResourcesResult(resources=[])
+        request = pb.ListResourcesRequest(
+            entity_node_id=session.entity_node_id,
+            page_size=_RESOURCES_OF_A_PAGE,
+            page_token=(params and params.cursor) or "",
+        )
+        try:
+            answer = await session.rpcs.call("ListResources", request)
+        except ContextGraphError as error:
+            raise _protocol_error(error) from error
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    uri=resource.uri,
+                    name=resource.name,
+                    description=resource.description or None,
+                    mime_type=resource.content_type or None,
+                    size=resource.size_bytes,
+                )
+                for resource in answer.resources
+            ],
+            next_cursor=answer.next_page_token or None,
+        )
+
+    async def list_templates(
+        context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        template = types.ResourceTemplate(
+            name="working memory record",
+            uri_template="wm://{working_memory_id}{?page_token}",
+            description="The content of a record; of a long one a piece, whose _meta has the next_uri.",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        try:
+            record_id, page_token = _named(params.uri)
+            arguments = {"working_memory_id": record_id, "page_token": page_token, "bytes_max": 2**31}
+            answer = orjson.loads(await _execute(session_of(context), "wm_read", arguments))
+        except ContextGraphError as error:
+            raise _protocol_error(error) from error
+        mime_type = answer["record"].get("content_type")
+        meta = {}
+        if token := answer.get("next_page_token"):
+            meta["next_uri"] = f"wm://{record_id}?page_token={quote(token)}"
+        content = answer["content"]
+        is_text = answer["encoding"] == "utf-8"
+        contents: types.TextResourceContents | types.BlobResourceContents = (
+            types.TextResourceContents(uri=params.uri, mime_type=mime_type, text=content, _meta=meta or None)
+            if is_text
+            else types.BlobResourceContents(uri=params.uri, mime_type=mime_type, blob=content, _meta=meta or None)
+        )
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "context-service",
+        version=__version__,
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> str:
+    try:
+        arguments_json = orjson.dumps(arguments).decode()
+    except (TypeError, ValueError):  # a lone surrogate, or a number of more than 64 bits
+        raise InvalidArgument("the arguments are not JSON in UTF-8", field="arguments") from None
+    request = pb.ExecuteToolRequest(
+        tool_name=name,
+        arguments_json=arguments_json,
+        entity_node_id=session.entity_node_id,
+        read_only=session.read_only,
+    )
+    answer = await session.rpcs.call("ExecuteTool", request)
+    text: str = answer.result_json
+    return text
+
+
+def _tool(tool: pb.Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.tool_name,
+        description=tool.description,
+        input_schema=orjson.loads(tool.input_schema_json),
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _named(uri: str) -> tuple[str, str]:
+    """Return the record and the page token that a URI names.
+
+    Raises:
+        InvalidArgument: it is none of ours.
+    """
+    try:
+        parts = urlsplit(uri)
+        (page_token,) = parse_qs(parts.query, strict_parsing=True).get("page_token", [""]) if parts.query else ("",)
+    except ValueError:
+        parts, page_token = urlsplit(""), ""
+    if parts.scheme != "wm" or parts.path or not parts.netloc:
+        raise InvalidArgument("a resource is wm://{working_memory_id}", field="uri")
+    return parts.netloc, page_token
+
+
+def _shown(error: ContextGraphError) -> dict[str, Any]:
+    """Return what a caller is told of an error: what gRPC's details hold."""
+    shown: dict[str, Any] = {"reason": error.reason, "message": error.message}
+    if error.metadata:
+        shown["metadata"] = error.metadata
+    if error.violations:
+        shown["violations"] = [{"field": one.field, "description": one.description} for one in error.violations]
+    if error.retry_after_s is not None:
+        shown["retry_after_s"] = error.retry_after_s
+    return shown
+
+
+def _protocol_error(error: ContextGraphError) -> MCPError:
+    code = types.INVALID_PARAMS if isinstance(error, InvalidArgument | NotFound) else types.INTERNAL_ERROR
+    return MCPError(code, error.message, _shown(error))

@@ -1,0 +1,96 @@
+"""Tools: the table of them, and their calls. gRPC and every MCP transport come through here."""
+
+from __future__ import annotations
+
+import orjson
+
+from context_service.mcp.history_tools import HISTORY_TOOLS
+from context_service.mcp.rag_tools import RAG_TOOLS
+from context_service.mcp.tool import ARGUMENTS, Door, Tool, Use
+from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
+from contextgraph.context.v1 import tools_pb2 as pb
+from contextgraph.context.v1 import tools_pb2_grpc
+from contextgraph.context.v1 import working_memory_pb2 as memory_pb
+from contextgraph.errors import PermissionDenied, ToolNotFound
+from service_runtime import calls
+from service_runtime.documents import parse_object
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool for tool in sorted((*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *RAG_TOOLS), key=lambda tool: tool.name)
+}
+
+_ARGUMENTS_BYTES_MAX = 3 * 1024 * 1024
+_DESCRIPTION_CHARS_MAX = 500
+
+
+class ToolsServicer(tools_pb2_grpc.ToolsServicer):
+    """Tools over gRPC.
+
+    Args:
+        door: What they call.
+        nesting_max: Of the arguments.
+        read_only: Tools that write are switched off.
+    """
+
+    def __init__(self, door: Door, *, nesting_max: int, read_only: bool) -> None:
+        self._door = door
+        self._nesting_max = nesting_max
+        self._read_only = read_only
+
+    async def ListTools(self, request: pb.ListToolsRequest, context: object) -> pb.ListToolsResponse:
+        """List the caller's tools."""
+        read_only = self._read_only or request.read_only
+        scopes = calls.principal().scopes
+        return pb.ListToolsResponse(
+            tools=[
+                pb.Tool(
+                    tool_name=tool.name,
+                    context_type=tool.context_type,
+                    description=tool.description,
+                    input_schema_json=tool.input_schema_json,
+                    read_only=tool.scope == "read",
+                    destructive=tool.destructive,
+                    idempotent=tool.idempotent,
+                )
+                for tool in TOOLS.values()
+                if tool.scope in scopes and (tool.scope == "read" or not read_only)
+            ]
+        )
+
+    async def ListResources(self, request: pb.ListResourcesRequest, context: object) -> pb.ListResourcesResponse:
+        """List the records of an entity as resources."""
+        page = await self._door.memory.FetchWMRecordsByEntity(
+            memory_pb.FetchWMRecordsByEntityRequest(
+                entity_node_id=request.entity_node_id, page_size=request.page_size, page_token=request.page_token
+            ),
+            context,
+        )
+        return pb.ListResourcesResponse(
+            resources=[
+                pb.Resource(
+                    uri=f"wm://{record.working_memory_id}",
+                    name=record.name,
+                    description=record.description[:_DESCRIPTION_CHARS_MAX],
+                    content_type=record.content_type,
+                    size_bytes=record.size_bytes,
+                )
+                for record in page.records
+            ],
+            next_page_token=page.next_page_token,
+        )
+
+    async def ExecuteTool(self, request: pb.ExecuteToolRequest, context: object) -> pb.ExecuteToolResponse:
+        """Call a tool."""
+        tool = TOOLS.get(request.tool_name)
+        if tool is None:
+            raise ToolNotFound(f"there is no tool {request.tool_name[:100]!r}; ListTools has their names")
+        calls.require(tool.scope)
+        if tool.scope != "read" and (self._read_only or request.read_only):
+            raise PermissionDenied("tools that write are switched off", scope=tool.scope)
+        arguments = tool.parse(
+            parse_object(
+                ARGUMENTS, request.arguments_json, size_bytes_max=_ARGUMENTS_BYTES_MAX, nesting_max=self._nesting_max
+            )
+        )
+        answer = await tool.run(Use(door=self._door, current_entity=request.entity_node_id), arguments)
+        return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())

@@ -1,0 +1,60 @@
+"""`context-service mcp`: a model's tools over stdio, for a coding agent that starts us as its child.
+
+It needs no settings of the service: only where that is and a key, as every client. Standard output is the protocol's;
+what there is to say goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from context_service.settings import McpSettings
+from contextgraph.client.aio import AsyncContextClient
+from contextgraph.errors import ContextGraphError
+from service_runtime import logs
+from service_runtime.commands import Subparsers
+from service_runtime.settings import load
+
+
+def add_mcp(commands: Subparsers) -> None:
+    """Add `mcp`."""
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve tools to a model over stdio",
+        description="Model Context Protocol over standard input and output, for the service at "
+        "CONTEXT_SERVICE_ADDRESS with the key in CONTEXT_SERVICE_API_KEY.",
+    )
+    mcp.add_argument("--entity", metavar="NODE_ID", help="the current entity; else MCP_ENTITY_NODE_ID")
+    mcp.add_argument("--read-only", action="store_true", help="offer no tool that writes; else MCP_READ_ONLY")
+    mcp.add_argument("--ca", type=Path, metavar="FILE", help="PEM of the authorities to trust for an https:// address")
+
+
+def run_mcp(arguments: argparse.Namespace) -> None:
+    """Serve until the input ends."""
+    try:
+        from context_service.mcp.remote import serve_stdio
+    except ImportError:
+        sys.exit("context-service: this needs the package mcp: pip install 'context-service[mcp]'")
+    settings = load(McpSettings)
+    logs.configure("WARNING")
+
+    async def serve() -> None:
+        root = arguments.ca.read_bytes() if arguments.ca else None
+        async with AsyncContextClient(root_certificates=root) as client:
+            await serve_stdio(
+                client,
+                entity_node_id=arguments.entity or settings.mcp_entity_node_id,
+                read_only=arguments.read_only or settings.mcp_read_only,
+            )
+
+    try:
+        asyncio.run(serve())
+    except ContextGraphError as error:
+        sys.exit(f"context-service: {error.message}")
+    except OSError as error:
+        sys.exit(f"context-service: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,309 @@
+"""Tools and resources, by the official SDK's client: in memory, over stdio, over HTTP; one suite for all of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+
+from context_service.mcp.remote import remote_server
+from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput, new_id
+from contextgraph.errors import InvalidArgument, PermissionDenied, ToolNotFound
+from service_runtime.auth import ApiKeys, Principal
+from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
+
+READ_KEY = "key-that-only-reads"
+CAP = 64 * 1024
+READING = [
+    "history_chat",
+    "history_entity",
+    "rag_search_nodes",
+    "rag_search_records",
+    "rag_similar_nodes",
+    "wm_list",
+    "wm_manifest",
+    "wm_query",
+    "wm_read",
+    "wm_search",
+]
+WRITING = ["wm_archive", "wm_upload"]
+
+# Opens a client: of a key, with a current entity.
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture
+def callers() -> ApiKeys:
+    reader = Principal(tenant_id=PRINCIPAL.tenant_id, subject="reader", scopes=frozenset({"read"}))
+    return ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL, READ_KEY: reader})
+
+
+@pytest.fixture
+async def context(services: Addresses) -> AsyncIterator[AsyncContextClient]:
+    async with AsyncContextClient(services.context, api_key=KEY) as client:
+        yield client
+
+
+@pytest.fixture
+async def graph(services: Addresses) -> AsyncIterator[AsyncEntityClient]:
+    async with AsyncEntityClient(services.entity, api_key=KEY) as client:
+        yield client
+
+
+@pytest.fixture(params=["memory", "stdio"])
+def connect(request: pytest.FixtureRequest, services: Addresses) -> Connect:
+    """One way to reach the tools."""
+
+    @asynccontextmanager
+    async def in_memory(key: str = KEY, *, entity: object = "", read_only: bool = False) -> AsyncIterator[Client]:
+        async with AsyncContextClient(services.context, api_key=key) as rpcs:
+            server = remote_server(rpcs, entity_node_id=str(entity), read_only=read_only)
+            async with Client(server) as client:
+                yield client
+
+    @asynccontextmanager
+    async def over_stdio(key: str = KEY, *, entity: object = "", read_only: bool = False) -> AsyncIterator[Client]:
+        arguments = ["-W", "error", "-m", "context_service", "mcp"]
+        if read_only:
+            arguments.append("--read-only")
+        environment = {
+            **os.environ,
+            "CONTEXT_SERVICE_ADDRESS": services.context,
+            "CONTEXT_SERVICE_API_KEY": key,
+            "MCP_ENTITY_NODE_ID": str(entity),
+        }
+        command = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+        async with Client(command) as client:
+            yield client
+
+    return {"memory": in_memory, "stdio": over_stdio}[request.param]
+
+
+async def answer(client: Client, tool: str, **arguments: object) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return parsed(result)
+
+
+async def error(client: Client, tool: str, **arguments: object) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return parsed(result)["error"]
+
+
+def parsed(result: Any) -> Any:
+    (content,) = result.content
+    assert len(content.text.encode()) <= CAP
+    return json.loads(content.text)
+
+
+async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncContextClient, graph: AsyncEntityClient):
+    """The whole way, on each transport: what is there, write, find, read, archive; and what another tenant sees."""
+    session = NodeInput("Session", name="Support of Ada")
+    turn = NodeInput("Turn", data={"user_input": "Where is it?", "assistant_output": "Here."})
+    await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    async with connect(entity=session.id) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert sorted(tools) == sorted(READING + WRITING)
+        assert [name for name, tool in tools.items() if tool.annotations.read_only_hint] == READING
+        assert tools["wm_read"].input_schema["required"] == ["working_memory_id"]
+
+        stored = await answer(client, "wm_upload", name="plan.md", content="# Zebra crossing", tags=["draft"])
+        record_id = stored["working_memory_id"]
+        await find_the_record(client, record_id)
+        await read_the_histories(client, session.id)
+        await use_resources(client, record_id)
+
+        wrong = await error(client, "wm_list", sql="SELECT 1")
+        assert '"select"' in wrong["message"]
+        assert (await error(client, "wm_drop"))["reason"] == "TOOL_NOT_FOUND"
+        assert (await answer(client, "wm_archive", working_memory_id=record_id))["status"] == "archived"
+        assert (await error(client, "wm_read", working_memory_id=record_id))["reason"] == "RECORD_ARCHIVED"
+        assert (await answer(client, "wm_list"))["records"] == []
+
+    async with connect(OTHER_KEY, entity=session.id, read_only=True) as other:
+        assert [tool.name for tool in (await other.list_tools()).tools] == READING
+        assert (await answer(other, "wm_list", include_archived=True))["records"] == []
+        assert (await error(other, "wm_read", working_memory_id=record_id))["reason"] == "RECORD_NOT_FOUND"
+        assert (await error(other, "history_chat"))["reason"] == "NODE_NOT_FOUND"
+        assert (await answer(other, "rag_search_nodes"))["nodes"] == []
+        assert (await other.list_resources()).resources == []
+        assert (await error(other, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
+
+
+async def find_the_record(client: Client, record_id: str) -> None:
+    (listed,) = (await answer(client, "wm_list"))["records"]
+    assert (listed["working_memory_id"], listed["tags"]) == (record_id, ["draft"])
+    assert (await answer(client, "wm_list", tags=["final"]))["records"] == []
+    assert (await answer(client, "wm_read", working_memory_id=record_id))["content"] == "# Zebra crossing"
+    (hit,) = (await answer(client, "wm_search", text="plan"))["hits"]
+    assert hit["record"]["working_memory_id"] == record_id
+    rows = (await answer(client, "wm_query", select=["name", "count(*)"], group_by=["name"]))["rows"]
+    assert rows == [{"name": "plan.md", "count(*)": 1}]
+    (entity,) = (await answer(client, "wm_manifest"))["entities"]
+    assert entity["groups"][0]["record_count"] == 1
+    (hit,) = (await answer(client, "rag_search_records", text="plan"))["hits"]
+    assert hit["record"]["name"] == "plan.md"
+
+
+async def read_the_histories(client: Client, session_id: str) -> None:
+    said = (await answer(client, "history_chat"))["messages"]
+    assert [one["content"] for one in said] == ["Where is it?", "Here."]
+    assert len((await answer(client, "history_entity"))["events"]) >= 3
+    assert [n["id"] for n in (await answer(client, "rag_search_nodes", text="of ada"))["nodes"]] == [session_id]
+    assert (await answer(client, "rag_search_nodes", text="of%ada"))["nodes"] == []
+    assert (await error(client, "rag_similar_nodes"))["reason"] == "EMBEDDING_NOT_FOUND"
+
+
+async def use_resources(client: Client, record_id: str) -> None:
+    (resource,) = (await client.list_resources()).resources
+    assert (resource.uri, resource.name, resource.size) == (f"wm://{record_id}", "plan.md", 16)
+    (content,) = (await client.read_resource(resource.uri)).contents
+    assert (content.text, content.mime_type) == ("# Zebra crossing", "text/markdown")
+    with pytest.raises(MCPError) as refused:
+        await client.read_resource(f"wm://{new_id()}")
+    assert refused.value.data["reason"] == "RECORD_NOT_FOUND"
+
+
+async def test_a_key_that_only_reads_is_offered_no_more(services: Addresses):
+    async with (
+        AsyncContextClient(services.context, api_key=READ_KEY) as rpcs,
+        Client(remote_server(rpcs)) as reader,
+    ):
+        assert [tool.name for tool in (await reader.list_tools()).tools] == READING
+        assert (await error(reader, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
+        assert (await error(reader, "wm_list"))["violations"][0]["field"] == "arguments_json.entity_node_id"
+        assert (await reader.list_resources()).resources == []  # there is no entity
+
+
+async def test_a_long_resource_says_where_it_goes_on(context: AsyncContextClient):
+    record = await context.upload_blob(b"0123456789abcdef" * 10_000, name="a.txt", entity_node_id=new_id())
+    got, uri = "", f"wm://{record.working_memory_id}"
+    async with Client(remote_server(context)) as client:
+        while uri:
+            (content,) = (await client.read_resource(uri)).contents
+            got += content.text
+            uri = (content.meta or {}).get("next_uri")
+        assert got == "0123456789abcdef" * 10_000
+        for wrong in ("wm://", "file:///etc/passwd", f"wm://{record.working_memory_id}/x", "wm://x?page_token"):
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(wrong)
+            assert refused.value.data["reason"] == "INVALID_ARGUMENT"
+
+
+async def test_stdio_says_what_is_wrong_with_its_configuration():
+    command = [sys.executable, "-m", "context_service", "mcp", "--entity", "nobody"]
+    ended = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "entity" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["é€🦓\n" * 30_000, "\x01" * 50_000, bytes(range(256)) * 600, b"", "plain"],
+    ids=["text", "controls", "bytes", "empty", "short"],
+)
+async def test_a_content_is_read_in_pieces_that_add_up_and_fit(context: AsyncContextClient, content: str | bytes):
+    """Pieces of a text begin and end between characters, whatever is asked for."""
+    sent = content.encode() if isinstance(content, str) else content
+    record = await context.upload_blob(sent, name="long", entity_node_id=new_id())
+    got, token, calls = b"", "", 0
+    while True:
+        result = await context.execute_tool(
+            "wm_read", {"working_memory_id": record.working_memory_id, "bytes_max": 1_000_001, "page_token": token}
+        )
+        assert len(json.dumps(result, ensure_ascii=False).encode()) <= CAP * 1.1
+        assert result["encoding"] == ("utf-8" if isinstance(content, str) or not content else "base64")
+        text = result["content"]
+        got += text.encode() if result["encoding"] == "utf-8" else base64.b64decode(text)
+        calls += 1
+        token = result.get("next_page_token", "")
+        if not token:
+            break
+    assert got == sent
+    assert calls <= len(sent) // 8000 + 1
+
+
+async def test_inline_json_is_read_in_pieces_too(context: AsyncContextClient):
+    text = json.dumps({"items": ["ä" * 100] * 100}, ensure_ascii=False)
+    record = await context.insert_wm_record(
+        name="long", memory_type="data/json", entity_node_id=new_id(), content_json=text
+    )
+    got, token = "", ""
+    while True:
+        arguments = {"working_memory_id": record.working_memory_id, "bytes_max": 4001, "page_token": token}
+        result = await context.execute_tool("wm_read", arguments)
+        got += result["content"]
+        if not (token := result.get("next_page_token", "")):
+            break
+    assert got == text
+
+
+async def test_a_token_of_another_content_is_refused(context: AsyncContextClient):
+    record = await context.upload_blob(b"x" * 100, name="a", entity_node_id=new_id())
+    other = await context.upload_blob(b"y" * 100, name="b", entity_node_id=new_id())
+    first = await context.execute_tool("wm_read", {"working_memory_id": record.working_memory_id, "bytes_max": 16})
+    arguments = {"working_memory_id": other.working_memory_id, "page_token": first["next_page_token"]}
+    with pytest.raises(InvalidArgument, match="page_token"):
+        await context.execute_tool("wm_read", arguments)
+
+
+async def test_pages_fit_whatever_their_rows_hold_and_lose_none(context: AsyncContextClient):
+    entity = new_id()
+    for number in range(12):
+        await context.insert_wm_record(
+            name=f"{number}", memory_type="a", entity_node_id=entity, description="\n" * 9000, content={"n": number}
+        )
+    for tool, name in (("wm_list", "records"), ("wm_manifest", "entities"), ("history_entity", "events")):
+        rows, token = [], ""
+        while True:
+            result = await context.execute_tool(tool, {"entity_node_id": entity, "page_token": token})
+            assert len(json.dumps(result)) <= CAP * 1.2
+            rows += result[name]
+            if not (token := result.get("next_page_token", "")):
+                break
+        assert len(rows) == {"wm_list": 12, "wm_manifest": 1, "history_entity": 12}[tool]
+    found = await context.execute_tool("wm_query", {"select": ["name", "description"]})
+    assert len(found["rows"]) + found["left_out"] == 12
+
+
+async def test_arguments_are_checked_before_anything_is_done(context: AsyncContextClient):
+    with pytest.raises(InvalidArgument) as refused:
+        await context.execute_tool("wm_list", {"page_size": "ten", "names": [1], "nobody": 1, "include_archived": 0})
+    assert [one.field for one in refused.value.violations] == [
+        f"arguments_json.{name}" for name in ("names.0", "include_archived", "page_size", "nobody")
+    ]
+    with pytest.raises(InvalidArgument) as refused:
+        await context.execute_tool("wm_upload", {"name": "a", "content_base64": "?"})
+    assert refused.value.violations[0].field == "arguments_json.content_base64"
+    with pytest.raises(ToolNotFound):
+        await context.execute_tool("", {})
+
+
+async def test_an_upload_of_the_same_request_happens_once(context: AsyncContextClient):
+    arguments = {"name": "a.txt", "content": "b", "entity_node_id": new_id(), "request_id": new_id()}
+    first = await context.execute_tool("wm_upload", arguments)
+    assert await context.execute_tool("wm_upload", arguments) == first
+
+
+async def test_tools_that_write_can_be_switched_off(context: AsyncContextClient):
+    with pytest.raises(PermissionDenied, match="switched off"):
+        await context.execute_tool("wm_upload", {"name": "a"}, read_only=True)
+
+
+async def test_tools_and_resources_are_values_of_the_client(context: AsyncContextClient):
+    entity = new_id()
+    record = await context.upload_blob(b"b", name="a.txt", entity_node_id=entity)
+    assert [resource.uri async for resource in context.list_resources(entity)] == [f"wm://{record.working_memory_id}"]
+    tools = await context.list_tools(read_only=True)
+    assert [tool.tool_name for tool in tools] == READING
+    assert tools[0].input_schema["type"] == "object"
