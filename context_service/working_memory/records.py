@@ -134,7 +134,8 @@ SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, n
 FROM new_record
 """
 
-# Named by its id or by the key of its blob; the other one is null.
+# Named by its id or by the key of its blob; the other one is null. CASE, because Postgres takes `coalesce` for what may
+# leak, and compares that with all rows of the tenant, behind the policy, instead of asking an index.
 _FIND_RECORD = """
 SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
     r.reasoning, r.content_type, r.metadata::text AS metadata_json,
@@ -144,10 +145,10 @@ SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semanti
     r.updated_at, r.version, r.index_state, r.index_error, r.seq,
     b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
 FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
-WHERE r.tenant_id = %(tenant_id)s AND r.id = coalesce(
-    %(id)s::uuid,
-    (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
-)
+WHERE r.tenant_id = %(tenant_id)s AND r.id = CASE
+    WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
+    ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
+END
 """
 
 # Locks the record until the transaction ends.
@@ -157,10 +158,10 @@ SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, n
     agent_bundle_id, app_id, created_by, owner_user_id, agent_id, archived_at IS NOT NULL AS is_archived, expires_at,
     created_at, updated_at, version, index_state, index_error, seq
 FROM context.wm_record
-WHERE tenant_id = %(tenant_id)s AND id = coalesce(
-    %(id)s::uuid,
-    (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
-)
+WHERE tenant_id = %(tenant_id)s AND id = CASE
+    WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
+    ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
+END
 FOR NO KEY UPDATE
 """
 

@@ -6,12 +6,15 @@ import asyncio
 import hashlib
 import json
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.working_memory import records
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.errors import (
     ContextGraphError,
@@ -27,7 +30,7 @@ from contextgraph.errors import (
 )
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
-from tests.conftest import PRINCIPAL
+from tests.conftest import PRINCIPAL, Urls
 from tests.context_service.working_memory import MIB, Caller, an_id, record_input
 
 EVERYTHING: dict[str, Any] = {
@@ -579,3 +582,23 @@ async def test_inline_content_of_every_type_comes_back_to_the_byte(caller: Calle
         assert (await caller.fetch(record.working_memory_id)).content_json == text
         answer = await caller.call("GetContent", pb.GetContentRequest(working_memory_id=record.working_memory_id))
         assert answer.content == text.encode()
+
+
+async def test_one_record_is_looked_up_in_an_index_below_row_level_security(urls: Urls):
+    """By its id or by its key, to read and to lock, in the plan that is kept: it costs the same among any number."""
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by)"
+            " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '' FROM generate_series(1, 1000) n",
+            (PRINCIPAL.tenant_id,),
+        )
+        connection.execute("ANALYZE context.wm_record")
+    with psycopg.connect(urls.service, autocommit=True) as connection:
+        for statement in (records._FIND_RECORD, records._LOCK_RECORD):
+            names = sorted(set(re.findall(r"%\((\w+)\)s", statement)))
+            numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement)  # noqa: B023
+            rows = connection.execute(f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {numbered}".encode()).fetchall()
+            plan = "\n".join(row[0] for row in rows)
+            looked_up = plan[plan.index("Index Scan using wm_record_pkey") :]
+            assert re.search(r"Index Cond: \(\(tenant_id = \$\d\) AND \(id = ", looked_up), plan
+            assert "Index Scan using wm_record_blob_key" in plan
