@@ -13,7 +13,8 @@ import * as history from "./history.js";
 import { parseJson, toObject, type JsonObject } from "./json.js";
 import { choice, whole } from "./messages.js";
 import * as records from "./records.js";
-import type { BlobEntry, BlobName, InlineContent, ManifestEntity, RecordAction, RecordFields, WMRecord } from "./records.js";
+import type { BlobEntry, BlobName, InlineContent, ManifestEntity, RecordAction, RecordFields, Upload, WMRecord } from "./records.js";
+import { type ResumeOptions, patiently, sendRest } from "./resumable.js";
 import { Rows, pages } from "./rows.js";
 import { timeText } from "./times.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "./transfer.js";
@@ -21,6 +22,7 @@ import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut }
 const memory = memory_pb.WorkingMemory.method;
 const chat = history_pb.ChatHistory.method;
 
+const FINISH_TIMEOUT_MS = 3_600_000; // the service reads and writes every byte once more
 const FORMATS = { openai: history_pb.MessageFormat.OPENAI, anthropic: history_pb.MessageFormat.ANTHROPIC };
 const SEARCH_MODES = {
   text: memory_pb.SearchMode.TEXT,
@@ -54,6 +56,17 @@ export interface UploadOptions extends RecordFields, WriteOptions {
   /** In hexadecimal, where you know it: the service then refuses other bytes. */
   sha256?: string;
   onProgress?: OnProgress;
+}
+
+/** A resumable upload to begin. */
+export interface NewUpload extends RecordFields {
+  name: string;
+  workingMemoryId?: string;
+  /** Of the whole, where you know it; so of the next one. */
+  sizeBytes?: number;
+  sha256?: string;
+  /** A UUID: the same one again answers the same upload. */
+  requestId?: string;
 }
 
 export interface ReadOptions extends CallOptions {
@@ -289,6 +302,76 @@ export class ContextClient extends Client {
     const header = this.uploadHeader(upload, upload.sizeBytes);
     const attempts = this.attempts(upload, upload.timeoutMs, false);
     return attempts.run(() => this.upload(header, upload.stream, upload, this.settings(upload, attempts)));
+  }
+
+  /**
+   * Store a stream as `uploadBlobFromStream` does, but in parts that each survive on their own: a broken connection or a restart of
+   * the service costs one part, not the whole. Keep the id that `onStarted` gets: should this process end, `resumeUpload` goes on.
+   *
+   * @throws Unavailable The service was away for too long.
+   */
+  async uploadResumable(
+    upload: NewUpload & ResumeOptions & { stream: ByteStream; onStarted?: (uploadId: string) => void },
+  ): Promise<WMRecord> {
+    const request = { ...upload, requestId: upload.requestId ?? randomUUID(), timeoutMs: undefined };
+    const started = await patiently(upload, () => this.startUpload(request));
+    upload.onStarted?.(started.uploadId);
+    return sendRest(this, started, upload.stream, upload);
+  }
+
+  /**
+   * Go on with an upload, in this process or another, and return its record.
+   *
+   * @param stream The same bytes again, from their start.
+   * @throws UploadNotFound It was given up, after a day without a new part.
+   * @throws ChecksumMismatch These are other bytes.
+   */
+  async resumeUpload(uploadId: string, stream: ByteStream, options: ResumeOptions = {}): Promise<WMRecord> {
+    const upload = await patiently(options, () => this.getUpload(uploadId, { ...options, timeoutMs: undefined }));
+    return sendRest(this, upload, stream, options);
+  }
+
+  /** Begin an upload that survives broken connections and restarts; `resumeUpload` does the rest of it. */
+  async startUpload(upload: NewUpload & CallOptions): Promise<Upload> {
+    const { record, sizeBytes, sha256, requestId } = this.uploadHeader(upload, upload.sizeBytes);
+    const { upload: started } = await this.call(memory.startUpload, { record, sizeBytes, sha256, requestId }, upload);
+    return records.uploadOf(started!);
+  }
+
+  /**
+   * Add one part to an upload, in one piece or several. It is sent once: behind an error, `getUpload` tells whether it arrived.
+   *
+   * @throws UploadPartExists The upload is past this offset: `offset_bytes` in the metadata.
+   */
+  async appendUpload(
+    uploadId: string,
+    offsetBytes: number,
+    part: Uint8Array | Uint8Array[],
+    options: CallOptions = {},
+  ): Promise<Upload> {
+    const header = { uploadId, offsetBytes: whole("offset_bytes", offsetBytes) };
+    const messages = partMessages(header, part instanceof Uint8Array ? [part] : part);
+    const settings = this.settings(options, this.attempts(options, options.timeoutMs, false));
+    return records.uploadOf((await this.connection.upload(memory.appendUpload, messages, settings)).upload!);
+  }
+
+  /** Return how far an upload is; of one that was finished within the last day, its record. */
+  async getUpload(uploadId: string, options: CallOptions = {}): Promise<Upload> {
+    return records.uploadOf((await this.call(memory.getUpload, { uploadId }, options)).upload!);
+  }
+
+  /**
+   * Make a record of an upload and return it; again answers the same. It may take minutes, and has an hour.
+   *
+   * @throws SizeMismatch The parts are not as many bytes. They stay, and others may be added.
+   */
+  async finishUpload(
+    uploadId: string,
+    options: { sizeBytes?: number; sha256?: string } & CallOptions = {},
+  ): Promise<WMRecord> {
+    const request = { uploadId, sizeBytes: whole("size_bytes", options.sizeBytes), sha256: options.sha256 };
+    const call = { ...options, timeoutMs: options.timeoutMs ?? FINISH_TIMEOUT_MS };
+    return records.recordOf((await this.call(memory.finishUpload, request, call)).record!);
   }
 
   /**
@@ -538,7 +621,7 @@ export class ContextClient extends Client {
     return records.recordInput({ ...record, appId: record.appId ?? this.appId });
   }
 
-  private uploadHeader(upload: UploadOptions, sizeBytes: number | undefined): memory_pb.UploadHeader {
+  private uploadHeader(upload: NewUpload, sizeBytes: number | undefined): memory_pb.UploadHeader {
     if (!upload.name) throw new InvalidArgument("an upload needs a name", { field: "header.record.name" });
     return create(memory_pb.UploadHeaderSchema, {
       record: this.recordInput({
@@ -590,6 +673,17 @@ function recordFilter(options: RecordFilter) {
     metadataContainsJson: toObject(options.metadataContains, "metadata_contains_json"),
     includeArchived: options.includeArchived,
   };
+}
+
+/** Yield the messages of one part. */
+async function* partMessages(
+  header: { uploadId: string; offsetBytes: bigint | undefined },
+  part: Uint8Array[],
+): AsyncGenerator<memory_pb.AppendUploadRequest> {
+  yield create(memory_pb.AppendUploadRequestSchema, { part: { case: "header", value: header } });
+  for await (const chunk of cut(part)) {
+    yield create(memory_pb.AppendUploadRequestSchema, { part: { case: "chunk", value: chunk } });
+  }
 }
 
 /** Yield the messages of an upload; progress is told when a chunk was taken. */

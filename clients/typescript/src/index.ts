@@ -2,7 +2,7 @@
 
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
-export type { ContextClientOptions, HistoryOptions, ReadOptions, RecordFilter, UploadOptions } from "./context.js";
+export type { ContextClientOptions, HistoryOptions, NewUpload, ReadOptions, RecordFilter, UploadOptions } from "./context.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
 export { ContextGraphError } from "./error.js";
@@ -39,8 +39,10 @@ export type {
   RecordAction,
   RecordFields,
   SearchHit,
+  Upload,
   WMRecord,
 } from "./records.js";
+export type { ResumeOptions } from "./resumable.js";
 export { Rows } from "./rows.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";

@@ -58,7 +58,6 @@ export interface WMRecord {
   /** Counts the changes, from 1. */
   version: number;
   indexState: string;
-  indexError: string;
 }
 
 /** What may be said of a record beside its content. */
@@ -159,6 +158,21 @@ export interface SearchHit {
   approximate: boolean;
 }
 
+/** How far a resumable upload is. */
+export interface Upload {
+  uploadId: string;
+  /** Bytes that are durable; the next part begins here. */
+  offsetBytes: number;
+  /** Of the whole, where it was declared. */
+  sizeBytes: number | undefined;
+  /** It is given up then, unless a part comes. */
+  expiresAt: string;
+  /** The size of a part. */
+  partBytesMax: number;
+  /** Once it is finished. */
+  record: WMRecord | undefined;
+}
+
 export function recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {
   const { content, contentJson } = record;
   if (content !== undefined && contentJson) {
@@ -246,6 +260,17 @@ export function recordOf(message: pb.WMRecord): WMRecord {
 export function blobEntryOf(message: pb.BlobEntry): BlobEntry {
   const { sizeBytes, createdAt, ...fields } = fieldsOf(message);
   return { ...fields, sizeBytes: Number(sizeBytes), createdAt: timeText(createdAt) };
+}
+
+export function uploadOf(message: pb.Upload): Upload {
+  return {
+    uploadId: message.uploadId,
+    offsetBytes: Number(message.offsetBytes),
+    sizeBytes: message.sizeBytes === undefined ? undefined : Number(message.sizeBytes),
+    expiresAt: timeText(message.expiresAt),
+    partBytesMax: Number(message.partBytesMax),
+    record: message.record && recordOf(message.record),
+  };
 }
 
 export function searchHitOf(message: pb.SearchHit): SearchHit {

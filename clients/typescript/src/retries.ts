@@ -8,6 +8,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { ContextGraphError } from "./error.js";
 import { Unavailable } from "./gen/errors.js";
 
 const BACKOFF_MS = 100;
@@ -40,14 +41,16 @@ export class Attempts {
   private backoffMs = BACKOFF_MS;
 
   /**
+   * @param budget Of the client; undefined: no more than what `timeoutMs` allows.
    * @param retries Attempts after the first; 0 for a call that must not happen twice.
    * @param timeoutMs Of all attempts together; undefined: no deadline.
    */
   constructor(
-    private readonly budget: RetryBudget,
+    private readonly budget: RetryBudget | undefined,
     private retries: number,
     timeoutMs: number | undefined,
     private readonly signal: AbortSignal | undefined,
+    private readonly retried: readonly (new (message: string) => ContextGraphError)[] = [Unavailable],
   ) {
     this.deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   }
@@ -58,13 +61,13 @@ export class Attempts {
   }
 
   succeeded(): void {
-    this.budget.succeeded();
+    this.budget?.succeeded();
   }
 
   /** Wait until the next attempt; throw `error` if there is none. */
   async wait(error: unknown): Promise<void> {
-    if (!(error instanceof Unavailable)) throw error;
-    const withinBudget = this.budget.failed();
+    if (!this.isRetried(error)) throw error;
+    const withinBudget = this.budget?.failed() ?? true;
     if (this.retries <= 0 || !withinBudget) throw error;
     this.retries -= 1;
     const delayMs =
@@ -75,6 +78,10 @@ export class Attempts {
     const remainingMs = this.remainingMs();
     if (remainingMs !== undefined && delayMs >= remainingMs) throw error; // it says more than a deadline later
     await sleep(delayMs, undefined, { signal: this.signal }).catch(() => this.signal?.throwIfAborted());
+  }
+
+  private isRetried(error: unknown): error is ContextGraphError {
+    return this.retried.some((errorClass) => error instanceof errorClass);
   }
 
   /** Return what `attempt` returns, trying again as long as there are attempts. */

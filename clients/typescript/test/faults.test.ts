@@ -6,12 +6,14 @@ import { after, test } from "node:test";
 
 import {
   Cancelled,
+  ChecksumMismatch,
   ContextClient,
   type ContextClientOptions,
   DeadlineExceeded,
   EntityClient,
   InvalidArgument,
   Unavailable,
+  UploadPartExists,
   newId,
 } from "contextgraph";
 
@@ -75,6 +77,45 @@ test("a stream cannot be read again, so its upload is sent once", async () => {
   await assert.rejects(client.uploadBlobFromStream({ name: "a", stream: [randomBytes(10)] }), Unavailable);
 
   assert.equal(proxy.connections, 1);
+});
+
+test("a resumable upload goes on behind answers that are lost", async () => {
+  const [client, proxy] = await behind([{ answersBefore: 2 }, { answersBefore: 1 }, "whole"]);
+  const entityNodeId = newId();
+  const buffer = randomBytes(3 * MIB + 7);
+  const told: number[] = [];
+  let uploadId = "";
+
+  const record = await client.uploadResumable({
+    stream: [buffer],
+    sizeBytes: buffer.length,
+    name: "a",
+    entityNodeId,
+    partBytes: MIB,
+    onStarted: (id) => (uploadId = id),
+    onProgress: (done) => told.push(done),
+  });
+
+  assert.equal(proxy.connections, 3);
+  assert.deepEqual(told, [MIB, 2 * MIB, 3 * MIB, buffer.length]);
+  assert.deepEqual(await context.getBlobAsBuffer(record), buffer);
+  assert.equal((await context.fetchWMRecordsByEntity(entityNodeId)).length, 1);
+  assert.equal((await context.getUpload(uploadId)).record?.workingMemoryId, record.workingMemoryId);
+});
+
+test("an upload is gone on with by another client, and other bytes are refused", async () => {
+  const buffer = randomBytes(2 * MIB + 7);
+  const { uploadId } = await context.startUpload({ name: "a", memoryType: "file" });
+  await context.appendUpload(uploadId, 0, buffer.subarray(0, MIB + 1));
+  await assert.rejects(context.appendUpload(uploadId, 0, buffer.subarray(0, 1)), UploadPartExists);
+  const [client] = await behind(["whole"]);
+
+  const other = Buffer.concat([randomBytes(MIB + 1), buffer.subarray(MIB + 1)]);
+  await assert.rejects(client.resumeUpload(uploadId, [other]), ChecksumMismatch);
+  const record = await client.resumeUpload(uploadId, [buffer]);
+
+  assert.deepEqual(await context.getBlobAsBuffer(record), buffer);
+  assert.equal((await client.resumeUpload(uploadId, [buffer])).workingMemoryId, record.workingMemoryId);
 });
 
 test("a blob that breaks off is read again as a buffer, and an error as a stream", async () => {

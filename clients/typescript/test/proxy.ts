@@ -13,6 +13,8 @@ export type Fate =
   | "silent"
   /** The service does what it is asked, and its answer is lost with the connection. */
   | "answer lost"
+  /** The same, with so many answers before. */
+  | { answersBefore: number }
   /** It ends when so many bytes have come back. */
   | number;
 
@@ -45,7 +47,8 @@ export class Proxy {
       service.on("data", (data) => {
         if (fate === "silent") return;
         bytes += data.length;
-        if (fate === "answer lost" ? frames.hasHeaders(data) : typeof fate === "number" && bytes > fate) client.destroy();
+        const lost = fate === "answer lost" ? 0 : typeof fate === "object" ? fate.answersBefore : Number.POSITIVE_INFINITY;
+        if (frames.answers(data) > lost || (typeof fate === "number" && bytes > fate)) client.destroy();
         else client.write(data);
       });
     });
@@ -67,16 +70,19 @@ export class Proxy {
   }
 }
 
-/** Finds the headers of an answer in what a service sends. */
+/** Counts the answers that begin in what a service sends: the streams that have headers. */
 class Frames {
   private held = Buffer.alloc(0);
+  private readonly streams = new Set<number>();
 
-  hasHeaders(data: Buffer): boolean {
+  answers(data: Buffer): number {
     this.held = Buffer.concat([this.held, data]);
     while (this.held.length >= 9) {
-      if (this.held[3] === HEADERS) return true;
-      this.held = this.held.subarray(9 + this.held.readUIntBE(0, 3));
+      if (this.held[3] === HEADERS) this.streams.add(this.held.readUInt32BE(5));
+      const end = 9 + this.held.readUIntBE(0, 3);
+      if (this.held.length < end) break;
+      this.held = this.held.subarray(end);
     }
-    return false;
+    return this.streams.size;
   }
 }
