@@ -34,6 +34,9 @@ PROMISED = {
         RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
         FetchEntityHistory
     """,
+    "contextgraph.context.v1.Tools": """
+        ListTools ListResources ExecuteTool
+    """,
     "contextgraph.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 
