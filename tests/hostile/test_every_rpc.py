@@ -34,9 +34,6 @@ PROMISED = {
         RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
         FetchEntityHistory
     """,
-    "contextgraph.context.v1.Tools": """
-        ListTools ListResources ExecuteTool
-    """,
     "contextgraph.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 
