@@ -7,20 +7,32 @@ import { create } from "@bufbuild/protobuf";
 import { Client, type CallOptions, type ClientOptions } from "./client.js";
 import type { VersionOptions, WriteOptions } from "./entity.js";
 import * as history_pb from "./gen/contextgraph/context/v1/chat_history_pb.js";
+import * as tools_pb from "./gen/contextgraph/context/v1/tools_pb.js";
 import * as memory_pb from "./gen/contextgraph/context/v1/working_memory_pb.js";
 import { AnswerTooLarge, Internal, InvalidArgument } from "./gen/errors.js";
 import * as history from "./history.js";
-import { parseJson, toObject, type JsonObject } from "./json.js";
+import { parseJson, parseObject, toObject, type JsonObject } from "./json.js";
 import { choice, whole } from "./messages.js";
 import * as records from "./records.js";
-import type { BlobEntry, BlobName, InlineContent, ManifestEntity, RecordAction, RecordFields, Upload, WMRecord } from "./records.js";
+import type {
+  BlobEntry,
+  BlobName,
+  InlineContent,
+  ManifestEntity,
+  RecordAction,
+  RecordFields,
+  Upload,
+  WMRecord,
+} from "./records.js";
 import { type ResumeOptions, patiently, sendRest } from "./resumable.js";
 import { Rows, pages } from "./rows.js";
 import { timeText } from "./times.js";
+import { type Resource, type Tool, resourceOf, toolOf } from "./tools.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "./transfer.js";
 
 const memory = memory_pb.WorkingMemory.method;
 const chat = history_pb.ChatHistory.method;
+const tools = tools_pb.Tools.method;
 
 const FINISH_TIMEOUT_MS = 3_600_000; // the service reads and writes every byte once more
 const FORMATS = { openai: history_pb.MessageFormat.OPENAI, anthropic: history_pb.MessageFormat.ANTHROPIC };
@@ -598,6 +610,42 @@ export class ContextClient extends Client {
         return [page.nodes.map(history.nodeTrialOf), page.nextPageToken];
       }),
     );
+  }
+
+  // --- Tools
+
+  /** The tools that the caller's key may call: what a model can be offered. With `readOnly` without those that write. */
+  async listTools(options: { readOnly?: boolean } & CallOptions = {}): Promise<Tool[]> {
+    return (await this.call(tools.listTools, { readOnly: options.readOnly }, options)).tools.map(toolOf);
+  }
+
+  /** The records of an entity as resources, newest first. Their text is read by the tool `wm_read`. */
+  listResources(entityNodeId: string, options: { pageSize?: number } & CallOptions = {}): Rows<Resource> {
+    const { pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(tools.listResources, { entityNodeId, pageSize, pageToken }, options);
+        return [page.resources.map(resourceOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Call a tool and return its result. Only a call with `readOnly` is tried again when the service does not answer.
+   *
+   * @param toolArguments What the tool's schema says.
+   * @param options `entityNodeId` is what it works on if the arguments name no entity; `readOnly` refuses a tool that writes.
+   * @throws ToolNotFound There is none of this name.
+   * @throws PermissionDenied The key may not call it, or it writes and may not.
+   */
+  async executeTool(
+    toolName: string,
+    toolArguments: object = {},
+    options: { entityNodeId?: string; readOnly?: boolean } & CallOptions = {},
+  ): Promise<JsonObject> {
+    const { entityNodeId, readOnly = false } = options;
+    const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), entityNodeId, readOnly };
+    return parseObject((await this.call(tools.executeTool, request, options, readOnly)).resultJson);
   }
 
   private async opened(blob: BlobName, options: ReadOptions, mayRepeat: boolean): Promise<BlobReader> {

@@ -44,5 +44,6 @@ export type {
 } from "./records.js";
 export type { ResumeOptions } from "./resumable.js";
 export { Rows } from "./rows.js";
+export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { InvalidArgument, PermissionDenied, ToolNotFound, newId } from "contextgraph";
+
+import { context } from "./stack.js";
+
+test("a model is offered tools with the schema of their arguments", async () => {
+  const [all, reading] = [await context.listTools(), await context.listTools({ readOnly: true })];
+
+  const read = all.find((tool) => tool.toolName === "wm_read");
+  assert.equal(read?.contextType, "WM");
+  assert.equal(read?.readOnly, true);
+  assert.equal(read?.inputSchema.type, "object");
+  assert.ok(reading.length < all.length);
+  assert.ok(reading.every((tool) => tool.readOnly));
+});
+
+test("a tool is called for an entity, and one that writes only where it may", async () => {
+  const entityNodeId = newId();
+  const { workingMemoryId } = await context.insertWMRecord({ entityNodeId, name: "a.json", memoryType: "data/json", content: { a: 1 } });
+
+  const listed = await context.executeTool("wm_list", {}, { entityNodeId, readOnly: true });
+
+  assert.match(JSON.stringify(listed), new RegExp(workingMemoryId));
+  const archive = (readOnly: boolean) =>
+    context.executeTool("wm_archive", { working_memory_id: workingMemoryId }, { readOnly });
+  await assert.rejects(archive(true), PermissionDenied);
+  await archive(false);
+  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+  await assert.rejects(context.executeTool("no_such_tool"), ToolNotFound);
+  await assert.rejects(context.executeTool("wm_read", { no: "such argument" }), InvalidArgument);
+});
+
+test("the records of an entity are resources", async () => {
+  const entityNodeId = newId();
+  const record = await context.uploadBlobFromBuffer({ entityNodeId, name: "a.txt", buffer: Buffer.from("text") });
+
+  assert.deepEqual(await context.listResources(entityNodeId, { pageSize: 1 }), [
+    { uri: `wm://${record.workingMemoryId}`, name: "a.txt", description: "", contentType: "text/plain", sizeBytes: 4 },
+  ]);
+});
