@@ -35,9 +35,9 @@ def check_vector(field: str, values: Sequence[float], *, dimension: int | None =
         problem = f"has {len(values)} values, not 1 to {DIMENSION_MAX}"
     elif not all(map(math.isfinite, values)):
         problem = "has a value that is not finite"
-    elif any(abs(value) >= _HALF_INFINITE for value in values):
+    elif (largest := max(map(abs, values))) >= _HALF_INFINITE:
         problem = "has a value past half precision"
-    elif all(abs(value) <= _HALF_ZERO for value in values):
+    elif largest <= _HALF_ZERO:
         problem = "is zero, which has no direction"
     if problem:
         raise InvalidArgument(f"{field} {problem}", field=field)
