@@ -225,7 +225,8 @@ FROM restored
 
 # A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
 # at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
-# page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key.
+# page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key, and so would
+# `coalesce`, as above.
 _LIST_RECORDS = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
@@ -246,7 +247,10 @@ FROM (
                 + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
         FROM context.wm_record r
         WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
-            AND (r.created_at, r.seq) < (coalesce(%(created_at)s::timestamptz, 'infinity'), %(seq)s::bigint)
+            AND (r.created_at, r.seq) < (
+                CASE WHEN %(created_at)s::timestamptz IS NULL THEN 'infinity' ELSE %(created_at)s::timestamptz END,
+                %(seq)s::bigint
+            )
             AND (%(include_archived)s OR (r.archived_at IS NULL AND coalesce(r.expires_at > now(), true)))
             AND (NOT %(blobs_only)s OR r.blob_id IS NOT NULL)
             AND (%(memory_types)s::text[] = '{}' OR r.memory_type = ANY (%(memory_types)s::text[]))

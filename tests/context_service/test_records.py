@@ -584,8 +584,9 @@ async def test_inline_content_of_every_type_comes_back_to_the_byte(caller: Calle
         assert answer.content == text.encode()
 
 
-async def test_one_record_is_looked_up_in_an_index_below_row_level_security(urls: Urls):
-    """By its id or by its key, to read and to lock, in the plan that is kept: it costs the same among any number."""
+@pytest.fixture
+def many(urls: Urls) -> Urls:
+    """A database in which the tenant has a thousand records."""
     with psycopg.connect(urls.superuser, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by)"
@@ -593,12 +594,32 @@ async def test_one_record_is_looked_up_in_an_index_below_row_level_security(urls
             (PRINCIPAL.tenant_id,),
         )
         connection.execute("ANALYZE context.wm_record")
+    return urls
+
+
+def kept_plan(urls: Urls, statement: str) -> str:
+    """Return the plan of a prepared statement, as the service's own role."""
+    names = sorted(set(re.findall(r"%\((\w+)\)s", statement)))
+    numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement)
     with psycopg.connect(urls.service, autocommit=True) as connection:
-        for statement in (records._FIND_RECORD, records._LOCK_RECORD):
-            names = sorted(set(re.findall(r"%\((\w+)\)s", statement)))
-            numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", statement)  # noqa: B023
-            rows = connection.execute(f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {numbered}".encode()).fetchall()
-            plan = "\n".join(row[0] for row in rows)
-            looked_up = plan[plan.index("Index Scan using wm_record_pkey") :]
-            assert re.search(r"Index Cond: \(\(tenant_id = \$\d\) AND \(id = ", looked_up), plan
-            assert "Index Scan using wm_record_blob_key" in plan
+        rows = connection.execute(f"EXPLAIN (GENERIC_PLAN, COSTS OFF) {numbered}".encode()).fetchall()
+    return "\n".join(row[0] for row in rows)
+
+
+@pytest.mark.parametrize("statement", [records._FIND_RECORD, records._LOCK_RECORD], ids=["read", "lock"])
+async def test_one_record_is_looked_up_in_an_index_below_row_level_security(many: Urls, statement: str):
+    """By its id or by its key: it costs the same among any number of records."""
+    plan = kept_plan(many, statement)
+
+    looked_up = plan[plan.index("Index Scan using wm_record_pkey") :]
+    assert re.search(r"Index Cond: \(\(tenant_id = \$\d\) AND \(id = ", looked_up), plan
+    assert "Index Scan using wm_record_blob_key" in plan
+
+
+async def test_a_page_starts_at_its_key_in_an_index_below_row_level_security(many: Urls):
+    """The last page of an entity costs what its first one does."""
+    plan = kept_plan(many, records._LIST_RECORDS)
+
+    assert "Sort Key: r.created_at" not in plan
+    (condition,) = re.findall(r"Index Cond: .*entity_node_id.*", plan)
+    assert "created_at" in condition, plan
