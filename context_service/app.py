@@ -40,7 +40,7 @@ from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
-from context_service.working_memory.search import Searches
+from context_service.working_memory.search import EmbedText, Searches
 from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
@@ -158,8 +158,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             limits=tenant_limits,
             embeds_texts=bool(settings.embedding_url),
         )
-        if settings.embedding_url:
-            await stack.enter_async_context(_embedding(settings, database))
+        embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
         uploads = ResumableUploads(
             database,
             store=UploadStore(),
@@ -175,7 +174,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),
-            searches=Searches(database, vectors_max=settings.search_vectors_max),
+            searches=Searches(database, vectors_max=settings.search_vectors_max, embed_text=embed_text),
         )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
@@ -321,8 +320,8 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 
 
 @asynccontextmanager
-async def _embedding(settings: Settings, database: Database) -> AsyncIterator[None]:
-    """Embed the texts of records for the block."""
+async def _embedding(settings: Settings, database: Database) -> AsyncIterator[EmbedText]:
+    """Embed the texts of records for the block, and those of questions."""
     try:
         from context_service.working_memory.embedder import open_embedder
         from context_service.working_memory.embedding import RecordEmbedding
@@ -335,7 +334,7 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[No
             database, embedder, text_chars=settings.embedding_text_chars, timeout_s=settings.embedding_timeout_s
         )
         async with background.running(worker.keep_embedding(settings.embedding_interval_s)):
-            yield
+            yield embedder.embed_text
 
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:

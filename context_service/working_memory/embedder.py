@@ -5,6 +5,7 @@ Each request is tried once: what to do about a failure is the caller's part, and
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -15,12 +16,14 @@ import orjson
 
 from context_service.settings import Settings
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
-from contextgraph.errors import InvalidArgument
+from contextgraph.errors import InvalidArgument, Unavailable
+from service_runtime.calls import answer_s, remaining_s
 from service_runtime.vectors import check_vector
 
 _ANSWER_BYTES_MAX = 16 * 1024 * 1024
 _SHOWN_CHARS = 300  # of what an endpoint says is wrong
 _RETRY_AFTER_S_MAX = 300.0
+_CALL_S_MAX = 60.0
 
 # What says that one of the texts is wrong. Of all other statuses another text would get the same.
 _TEXT_IS_WRONG = frozenset(
@@ -87,6 +90,23 @@ class Embedder:
         if status != HTTPStatus.OK:
             raise _failure(status, answer, retry_after)
         return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
+
+    async def embed_text(self, text: str) -> Embedding:
+        """Return the vector of a caller's text, within his deadline.
+
+        Raises:
+            InvalidArgument: the endpoint does not take the text.
+            Unavailable: it gives no vector.
+        """
+        try:
+            async with asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
+                (embedding,) = await self.embed([text])
+        except TextRefused as error:
+            raise InvalidArgument(str(error), field="text") from error
+        except (EmbedderFailed, TimeoutError) as error:
+            message = str(error) or "the embedder did not answer in time"
+            raise Unavailable(message, dependency="embedder") from error
+        return embedding
 
 
 @asynccontextmanager

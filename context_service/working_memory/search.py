@@ -8,9 +8,10 @@ ids in order; two orders are fused by reciprocal ranks; the records are read las
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -173,6 +174,9 @@ ORDER BY place
 _ROW_BYTES = 600
 
 
+EmbedText = Callable[[str], Awaitable[Embedding]]
+
+
 class SearchMode(Enum):
     """What a record is found by."""
 
@@ -227,9 +231,11 @@ class Searches:
     Args:
         database: Where the records are.
         vectors_max: Vectors that one search may compare with.
+        embed_text: Makes the vector of a text, where there is an embedder.
     """
 
-    def __init__(self, database: Database, *, vectors_max: int) -> None:
+    def __init__(self, database: Database, *, vectors_max: int, embed_text: EmbedText | None = None) -> None:
+        self._embed_text = embed_text
         self._database = database
         self._vectors_max = vectors_max
         self._has_index = False
@@ -241,8 +247,12 @@ class Searches:
         Raises:
             InvalidArgument, LimitExceeded: the question is malformed.
             SliceTooLarge: there are too many vectors to compare with.
+            Unavailable: the embedder, or Postgres, does not answer.
         """
-        mode, limit = _checked(question)
+        mode, limit = _checked(question, has_embedder=self._embed_text is not None)
+        if mode is not SearchMode.TEXT and question.embedding is None:
+            assert self._embed_text is not None
+            question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
         tenant = self._database.tenant(principal.tenant_id)
         places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
         by_text: list[Found] = []
@@ -388,7 +398,7 @@ def name_query(text: str) -> str:
     return " & ".join(f"'{word}':*" if len(word) >= _PREFIX_CHARS_MIN else f"'{word}'" for word in words)
 
 
-def _checked(question: SearchQuestion) -> tuple[SearchMode, int]:
+def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMode, int]:
     """Return the mode and the limit of a question that can be asked."""
     check_text("text", question.text, chars_max=TEXT_CHARS_MAX)
     if question.embedding is not None:
@@ -411,17 +421,17 @@ def _checked(question: SearchQuestion) -> tuple[SearchMode, int]:
         check_text(field, getattr(question, field), chars_max=TEXT_CHARS_MAX)
     if question.limit < 0:
         raise InvalidArgument("limit is negative", field="limit")
-    return _mode(question), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
+    return _mode(question, has_embedder=has_embedder), min(question.limit or LIMIT_DEFAULT, LIMIT_MAX)
 
 
-def _mode(question: SearchQuestion) -> SearchMode:
+def _mode(question: SearchQuestion, *, has_embedder: bool) -> SearchMode:
     mode = question.mode
     has_text, has_vector = bool(question.text.strip()), question.embedding is not None
     if mode is SearchMode.GIVEN:
         mode = SearchMode.FUSED if has_text and has_vector else SearchMode.VECTOR if has_vector else SearchMode.TEXT
     if mode is not SearchMode.VECTOR and not has_text:
         raise InvalidArgument("text is required", field="text")
-    if mode is not SearchMode.TEXT and not has_vector:
+    if mode is not SearchMode.TEXT and not has_vector and not (has_embedder and has_text):
         raise InvalidArgument("embedding is required", field="embedding")
     return mode
 

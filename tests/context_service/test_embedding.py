@@ -54,6 +54,16 @@ def embedding_start(start: Start, embedder: EmbeddingServer) -> Started:
     return started
 
 
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services owe vectors and make none."""
+
+    async def wait(self: Any, interval_s: float) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(embedding.RecordEmbedding, "keep_embedding", wait)
+
+
 async def fetched(caller: Caller, record_id: str) -> pb.WMRecord:
     request = pb.FetchWMRecordRequest(working_memory_id=record_id, include_archived=True)
     return (await caller.call("FetchWMRecord", request)).record
@@ -143,10 +153,8 @@ async def test_without_an_embedder_nothing_is_owed(start: Start, database: Datab
     assert await owed(database) == []
 
 
-async def test_a_write_that_fails_owes_nothing_and_a_repeat_owes_it_once(
-    embedding_start: Started, embedder: EmbeddingServer, database: Database
-):
-    embedder.gate.clear()
+@pytest.mark.usefixtures("idle")
+async def test_a_write_that_fails_owes_nothing_and_a_repeat_owes_it_once(embedding_start: Started, database: Database):
     caller = await embedding_start()
     request_id, record_id = an_id(), an_id()
     first = await caller.insert(request_id, working_memory_id=record_id)
@@ -422,6 +430,71 @@ async def test_a_record_that_is_purged_meanwhile_leaves_nothing(
     assert [row.record_id for row in await vectors(database)] == [after]
 
 
+# Texts of questions.
+
+
+async def searched(caller: Caller, **question: Any) -> list[str]:
+    hits = (await caller.call("SearchWMRecords", pb.SearchWMRecordsRequest(**question))).hits
+    return [hit.record.working_memory_id for hit in hits if not hit.similarity or hit.similarity > 0.99]
+
+
+async def test_the_text_of_a_question_becomes_a_vector_of_the_same_model(embedding_start: Started):
+    caller = await embedding_start()
+    theirs = pb.Embedding(values=vector_of("bees"), model="another")
+    await caller.insert(name="wasps", embedding=theirs)
+    record_id = (await caller.insert(name="bees")).working_memory_id
+    await in_state(caller, record_id, "INDEXED")
+
+    assert await searched(caller, text="bees", mode=pb.SEARCH_MODE_VECTOR) == [record_id]
+    assert await searched(caller, text="bees", mode=pb.SEARCH_MODE_FUSED) == [record_id]
+
+
+@pytest.mark.usefixtures("idle")
+async def test_a_question_of_words_asks_no_embedder(embedding_start: Started, embedder: EmbeddingServer):
+    embedder.answer = status(503)
+    caller = await embedding_start()
+    record_id = (await caller.insert(name="bees")).working_memory_id
+
+    assert await searched(caller, text="bees") == [record_id]
+    assert embedder.requests == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "says"),
+    [(status(503), "UNAVAILABLE", "503"), (cut, "UNAVAILABLE", "not one of"), (status(400), "INVALID_ARGUMENT", "400")],
+)
+async def test_a_question_that_gets_no_vector_says_so(
+    embedding_start: Started, embedder: EmbeddingServer, answer: Answer, reason: str, says: str
+):
+    embedder.answer = answer
+    caller = await embedding_start()
+
+    error = await caller.error("SearchWMRecords", pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR))
+
+    assert error.reason == reason
+    assert says in error.message
+    assert error.metadata.get("dependency") == ("embedder" if reason == "UNAVAILABLE" else None)
+
+
+async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: Started, embedder: EmbeddingServer):
+    embedder.gate.clear()
+    caller = await embedding_start()
+    request = pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR)
+
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await caller.stub.SearchWMRecords(request, metadata=caller.metadata, timeout=1)
+
+    assert "the embedder did not answer in time" in (error.value.details() or "")
+
+
+async def test_without_an_embedder_a_vector_must_be_given(start: Start):
+    caller = await start()
+
+    error = await caller.error("SearchWMRecords", pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR))
+
+    assert (error.reason, error.message) == ("INVALID_ARGUMENT", "embedding is required")
+
+
 # Several replicas, tenants, and kills.
 
 
@@ -438,8 +511,9 @@ async def test_replicas_share_the_work_and_embed_each_text_once(
     assert len(await vectors(database)) == 60
 
 
+@pytest.mark.usefixtures("idle")
 async def test_what_another_worker_is_claiming_is_left_to_it(embedding_start: Started, database: Database):
-    caller = await embedding_start(embedding_interval_s=3600)
+    caller = await embedding_start()
     await asyncio.gather(*(caller.insert() for _ in range(20)))
     tenant, outbox = database.tenant(PRINCIPAL.tenant_id), Outbox("context", EMBEDDING_TOPIC)
 
@@ -490,6 +564,7 @@ async def test_what_a_killed_service_had_claimed_is_embedded_by_the_next(
     try:
 
         async def serving() -> bool:
+            assert process.poll() is None, log_path.read_text()
             return '"serving"' in log_path.read_text()
 
         await until(serving, timeout_s=20)

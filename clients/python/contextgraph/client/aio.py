@@ -1554,7 +1554,8 @@ class AsyncContextClient(_AsyncClient):
         Args:
             text: Words in name, description and inline content, all of which a record must have; "or", quotes and
                 minus as in a web search. Names are also found by the beginnings of their words.
-            embedding: 1,536 values, of the same model as the records'.
+            embedding: 1,536 values, of the same model as the records'. With a `mode` that needs one, None is that of
+                the text, where the service has an embedder.
             embedding_model: Compare only with embeddings of this model. Empty: with all.
             mode: "text", "vector" or "fused". Empty: by what is given.
             entity_node_ids: Records of one of these.

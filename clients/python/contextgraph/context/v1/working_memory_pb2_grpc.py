@@ -217,12 +217,14 @@ class WorkingMemoryServicer:
         50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
         the answer is approximate, the hits say so, and SLICE_TOO_LARGE is what the filters leave too little of.
 
+        Where the service has an embedder, VECTOR and FUSED without an `embedding` take that of `text`, and compare with those of its model.
+
         FUSED takes the best 100 of each and adds their reciprocal ranks, 1 / (60 + place): the score.
 
         An answer ends at `limit` records or 2 MiB.
 
         Reasons: INVALID_ARGUMENT (a wrong dimension, a value that is not finite or does not fit half precision, a zero vector; in `where_json`
-        the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE.
+        the field violation names the place), LIMIT_EXCEEDED, SLICE_TOO_LARGE, UNAVAILABLE (metadata `dependency`: also "embedder").
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
