@@ -55,6 +55,7 @@ from contextgraph.errors import FailedPrecondition
 from service_runtime import access, background, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
+from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -62,6 +63,12 @@ from service_runtime.requests import Requests
 from service_runtime.server import ServerOptions
 
 _ENTITY_SERVICE = "contextgraph.entity.v1.EntityGraph"
+
+
+class McpMissing(FailedPrecondition):
+    """A port for MCP is configured, and its package is not installed."""
+
+    reason = "MCP_MISSING"
 
 
 def migrations() -> list[Migration]:
@@ -102,12 +109,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         UnsafeRole: the database role could pass row-level security.
         ProviderNotConfigured: there is no place for blobs.
         InvalidArgument, LimitExceeded: a mapping of a file is wrong.
+        McpMissing: there is a port for MCP, and not its package.
     """
-    server.check_exposure(
-        settings.context_service_host,
-        authenticated=access.needs_key(settings) or callers is not None,
-        allow_insecure=settings.allow_insecure,
-    )
+    for host in (settings.context_service_host, *([] if settings.mcp_port is None else [settings.mcp_host])):
+        server.check_exposure(
+            host,
+            authenticated=access.needs_key(settings) or callers is not None,
+            allow_insecure=settings.allow_insecure,
+        )
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         if settings.metrics_port is not None:
@@ -117,7 +126,6 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         options = ServerOptions(
             host=settings.context_service_host,
             port=settings.context_service_port,
-            calls_max=settings.calls_max,
             drain_s=settings.drain_s,
             connection_age_s=settings.connection_age_s,
             tls=tls.files_of(settings),
@@ -220,7 +228,29 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
-        yield await stack.enter_async_context(server.running(services, callers, options, metrics))
+        border = Border(callers, calls_max=settings.calls_max, metrics=metrics)
+        port = await stack.enter_async_context(server.running(services, border, options, metrics))
+        if settings.mcp_port is not None:
+            await stack.enter_async_context(_mcp(settings, tools, callers, border))
+        yield port
+
+
+def _mcp(
+    settings: Settings, tools: ToolsServicer, callers: Authenticator, border: Border
+) -> AbstractAsyncContextManager[int]:
+    try:
+        from context_service.mcp import http  # only who has a port for it needs the package
+    except ImportError as error:
+        raise McpMissing("MCP_PORT needs the package mcp: pip install 'context-service[mcp]'") from error
+    options = http.HttpOptions(
+        host=settings.mcp_host,
+        port=settings.mcp_port or 0,
+        allowed_origins=frozenset(settings.mcp_allowed_origins),
+        calls_max=settings.calls_max,
+        drain_s=settings.drain_s,
+        tls=tls.files_of(settings),
+    )
+    return http.serving(tools, callers, border, options)
 
 
 def probes(settings: Settings) -> dict[str, Probe]:

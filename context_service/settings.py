@@ -128,6 +128,15 @@ class Settings(ServiceSettings):
     evaluation_bytes_max: int = Field(1 * MIB, ge=1, description="what one evaluation may build")
     call_steps_max: int = Field(50_000_000, ge=1, description="steps of all evaluations of a call")
 
+    mcp_port: int | None = Field(
+        None, ge=0, le=65535, description="port of the Model Context Protocol over HTTP, at /mcp; unset: off"
+    )
+    mcp_host: str = Field("127.0.0.1", description="address to listen on for it")
+    mcp_allowed_origins: list[str] = Field(
+        [],
+        description='pages of browsers that may call it, as JSON: ["https://chat.example.com"]; on loopback those of '
+        "loopback may, too",
+    )
     mcp_answer_bytes_max: int = Field(64 * KIB, ge=4 * KIB, le=2 * MIB, description="what one tool may answer")
     mcp_read_only: bool = Field(False, description="switch off the tools that write")
 

@@ -28,6 +28,7 @@ from entity_service.writes import GraphWrites
 from service_runtime import access, background, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
+from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
@@ -105,7 +106,6 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         options = ServerOptions(
             host=settings.entity_service_host,
             port=settings.entity_service_port,
-            calls_max=settings.calls_max,
             drain_s=settings.drain_s,
             connection_age_s=settings.connection_age_s,
             tls=tls.files_of(settings),
@@ -139,4 +139,5 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
-        yield await stack.enter_async_context(server.running(services, callers, options, metrics))
+        border = Border(callers, calls_max=settings.calls_max, metrics=metrics)
+        yield await stack.enter_async_context(server.running(services, border, options, metrics))

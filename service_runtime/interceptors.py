@@ -11,8 +11,9 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -29,9 +30,9 @@ from contextgraph.errors import (
     TooManyCalls,
     Unimplemented,
 )
-from contextgraph.status import DETAILS_KEY, details_of, message_of
+from contextgraph.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, tracing
-from service_runtime.auth import Authenticator, credential
+from service_runtime.auth import Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
 from service_runtime.scopes import scope_of
@@ -49,6 +50,15 @@ _MALFORMED = object()  # stands for a request that protobuf could not read
 
 Handler = Any  # grpc.RpcMethodHandler: grpcio has no types of its own
 Context = Any  # grpc.aio.ServicerContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who makes a call that did not come over grpc, and was authenticated where it came in."""
+
+    principal: Principal
+    metadata: Sequence[tuple[str, str]]
+    peer: str  # "ipv4:127.0.0.1:50000"
 
 
 class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
@@ -80,8 +90,33 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             wrapped = self._wrapped[method] = _wrap(handler, partial(self._around, method, scope=scope_of(method)))
         return wrapped
 
+    async def call(
+        self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], request: object, caller: Caller
+    ) -> Any:
+        """Return the answer of a unary call that did not come over grpc, made inside this border.
+
+        Args:
+            method: "/contextgraph.context.v1.Tools/ExecuteTool".
+            behaviour: The servicer's method.
+            request: Its request.
+            caller: Who makes it.
+
+        Raises:
+            ContextGraphError: what a client of the RPC would raise.
+        """
+        context = _CallFromElsewhere(caller)
+        around = self._around(method, context, scope=scope_of(method), unary=True, principal=caller.principal)
+        async with around as call:
+            call.request = request
+            response = await behaviour(request, context)
+            if call.response is None:
+                call.response = response
+            return response
+
     @asynccontextmanager
-    async def _around(self, method: str, context: Context, *, scope: str | None, unary: bool) -> AsyncIterator[Call]:
+    async def _around(
+        self, method: str, context: Context, *, scope: str | None, unary: bool, principal: Principal | None = None
+    ) -> AsyncIterator[Call]:
         """Set the call up, let the handler run, turn what it raises into a status, and log it."""
         call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "")
         remaining_s = context.time_remaining()
@@ -104,7 +139,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                     value=self._calls,
                     retry_after_s=RETRY_AFTER_S,
                 )
-            call.principal = await self._authenticator.authenticate(metadata)
+            call.principal = principal or await self._authenticator.authenticate(metadata)
             if scope is not None and scope not in call.principal.scopes:
                 raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
             call.credential = credential(metadata)
@@ -130,6 +165,26 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             _log_call(call, error, duration_s=duration_s)
             if call.scope not in ("", "read"):
                 audit.log(call, call.scope, error, peer=context.peer())
+
+
+class _CallFromElsewhere:
+    """What the border uses of grpc's context, for a call that has none."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def time_remaining(self) -> float | None:
+        return None
+
+    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
+        return self._caller.metadata
+
+    def peer(self) -> str:
+        return self._caller.peer
+
+    async def abort(self, code: grpc.StatusCode, message: str, trailing: Sequence[tuple[str, Any]]) -> None:
+        """Raise what a client would make of the status."""
+        raise error_of(code, message, dict(trailing)[DETAILS_KEY])
 
 
 def _error_for(raised: BaseException, call: Call) -> ContextGraphError:

@@ -20,7 +20,6 @@ from grpc_reflection.v1alpha import reflection
 
 from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailable
 from service_runtime import background
-from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.tls import TlsFiles, server_credentials
@@ -59,7 +58,6 @@ class ServerOptions:
 
     host: str
     port: int  # 0: any free one
-    calls_max: int
     drain_s: float  # how long running calls may take after SIGTERM
     connection_age_s: float  # how long a connection takes new calls
     tls: TlsFiles | None = None  # None: plaintext
@@ -87,7 +85,7 @@ def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> N
 
 @asynccontextmanager
 async def running(
-    services: Sequence[Service], authenticator: Authenticator, options: ServerOptions, metrics: Metrics
+    services: Sequence[Service], border: Border, options: ServerOptions, metrics: Metrics
 ) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
@@ -95,7 +93,7 @@ async def running(
         CannotListen: the address is taken.
     """
     server = grpc.aio.server(
-        interceptors=[Border(authenticator, calls_max=options.calls_max, metrics=metrics)],
+        interceptors=[border],
         options=[
             # Metadata is taken up to here and refused from there; by default grpc refuses it at random from 8 KiB.
             ("grpc.max_metadata_size", METADATA_BYTES_MAX),

@@ -76,8 +76,8 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         try:
             text = await _execute(session_of(context), params.name, params.arguments or {})
         except ContextGraphError as error:
-            shown = orjson.dumps({"error": _shown(error)}).decode()
-            return types.CallToolResult(content=[types.TextContent(text=shown)], is_error=True)
+            told = orjson.dumps({"error": shown(error)}).decode()
+            return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
     async def list_resources(
@@ -197,18 +197,18 @@ def _named(uri: str) -> tuple[str, str]:
     return parts.netloc, page_token
 
 
-def _shown(error: ContextGraphError) -> dict[str, Any]:
+def shown(error: ContextGraphError) -> dict[str, Any]:
     """Return what a caller is told of an error: what gRPC's details hold."""
-    shown: dict[str, Any] = {"reason": error.reason, "message": error.message}
+    told: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
-        shown["metadata"] = error.metadata
+        told["metadata"] = error.metadata
     if error.violations:
-        shown["violations"] = [{"field": one.field, "description": one.description} for one in error.violations]
+        told["violations"] = [{"field": one.field, "description": one.description} for one in error.violations]
     if error.retry_after_s is not None:
-        shown["retry_after_s"] = error.retry_after_s
-    return shown
+        told["retry_after_s"] = error.retry_after_s
+    return told
 
 
 def _protocol_error(error: ContextGraphError) -> MCPError:
     code = types.INVALID_PARAMS if isinstance(error, InvalidArgument | NotFound) else types.INTERNAL_ERROR
-    return MCPError(code, error.message, _shown(error))
+    return MCPError(code, error.message, shown(error))

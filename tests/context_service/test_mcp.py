@@ -5,22 +5,27 @@ from __future__ import annotations
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from context_service.mcp.remote import remote_server
+from context_service.settings import Settings
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput, new_id
 from contextgraph.errors import InvalidArgument, PermissionDenied, ToolNotFound
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 
 READ_KEY = "key-that-only-reads"
+OTHER_READ_KEY = "key-of-the-other-tenant-that-only-reads"
 CAP = 64 * 1024
 READING = [
     "history_chat",
@@ -42,8 +47,10 @@ Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def callers() -> ApiKeys:
-    reader = Principal(tenant_id=PRINCIPAL.tenant_id, subject="reader", scopes=frozenset({"read"}))
-    return ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL, READ_KEY: reader})
+    keys = {KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL}
+    for key, tenant_id in ((READ_KEY, PRINCIPAL.tenant_id), (OTHER_READ_KEY, OTHER_PRINCIPAL.tenant_id)):
+        keys[key] = Principal(tenant_id=tenant_id, subject="reader", scopes=frozenset({"read"}))
+    return ApiKeys(keys)
 
 
 @pytest.fixture
@@ -58,8 +65,20 @@ async def graph(services: Addresses) -> AsyncIterator[AsyncEntityClient]:
         yield client
 
 
-@pytest.fixture(params=["memory", "stdio"])
-def connect(request: pytest.FixtureRequest, services: Addresses) -> Connect:
+@pytest.fixture
+def mcp_url() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+
+
+@pytest.fixture
+def context_settings(context_settings: Settings, mcp_url: str) -> Settings:
+    return context_settings.model_copy(update={"mcp_port": httpx2.URL(mcp_url).port})
+
+
+@pytest.fixture(params=["memory", "stdio", "http"])
+def connect(request: pytest.FixtureRequest, services: Addresses, mcp_url: str) -> Connect:
     """One way to reach the tools."""
 
     @asynccontextmanager
@@ -84,7 +103,18 @@ def connect(request: pytest.FixtureRequest, services: Addresses) -> Connect:
         async with Client(command) as client:
             yield client
 
-    return {"memory": in_memory, "stdio": over_stdio}[request.param]
+    @asynccontextmanager
+    async def over_http(key: str = KEY, *, entity: object = "", read_only: bool = False) -> AsyncIterator[Client]:
+        """There is no option to read only: a key says it."""
+        shown = OTHER_READ_KEY if read_only else key
+        headers = {"authorization": f"Bearer {shown}", "x-entity-node-id": str(entity)}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http_client,
+            Client(streamable_http_client(mcp_url, http_client=http_client)) as client,
+        ):
+            yield client
+
+    return {"memory": in_memory, "stdio": over_stdio, "http": over_http}[request.param]
 
 
 async def answer(client: Client, tool: str, **arguments: object) -> Any:
@@ -197,6 +227,70 @@ async def test_a_long_resource_says_where_it_goes_on(context: AsyncContextClient
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(wrong)
             assert refused.value.data["reason"] == "INVALID_ARGUMENT"
+
+
+OPENING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (200, {}),
+        (200, {"authorization": "", "x-api-key": KEY}),
+        (200, {"origin": "http://localhost:6274"}),
+        (401, {"authorization": ""}),
+        (401, {"authorization": "Bearer nobody's"}),
+        (401, {"authorization": f"Basic {KEY}"}),
+        (403, {"origin": "https://evil.example"}),
+        (403, {"origin": "http://localhost.evil.example"}),
+        (403, {"origin": "null"}),
+        (421, {"host": "evil.example"}),
+    ],
+)
+async def test_http_lets_in_who_has_a_key_and_no_page_of_elsewhere(
+    services: Addresses, mcp_url: str, status: int, headers: dict[str, str]
+):
+    said = {"authorization": f"Bearer {KEY}", "accept": "application/json, text/event-stream", **headers}
+    async with httpx2.AsyncClient() as client:
+        answer = await client.post(mcp_url, json=OPENING, headers={name: text for name, text in said.items() if text})
+    assert answer.status_code == status, answer.text
+    if status == 401:
+        assert answer.headers["www-authenticate"] == "Bearer"
+    if status != 200:
+        assert "reason" in answer.json()["error"]
+
+
+async def test_http_keeps_nothing_open_and_bounds_what_it_reads(services: Addresses, mcp_url: str):
+    async with httpx2.AsyncClient(headers={"authorization": f"Bearer {KEY}"}) as client:
+        assert (await client.get(mcp_url, headers={"accept": "text/event-stream"})).status_code == 405
+        large = await client.post(mcp_url, json={"a": "a" * 5_000_000}, headers={"accept": "application/json"})
+        assert large.status_code == 413
+
+
+async def test_a_tool_that_writes_is_in_the_audit_log_and_one_that_reads_is_not(
+    services: Addresses, mcp_url: str, caplog: pytest.LogCaptureFixture
+):
+    headers = {"authorization": f"Bearer {KEY}", "x-entity-node-id": str(new_id())}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http_client,
+        Client(streamable_http_client(mcp_url, http_client=http_client)) as client,
+    ):
+        stored = await answer(client, "wm_upload", name="a.txt", content="what a model wrote")
+        await answer(client, "wm_list")
+    (line,) = [vars(record) for record in caplog.records if record.name == "audit"]
+    assert (line["subject"], line["scope"], line["status"]) == (PRINCIPAL.subject, "write", "OK")
+    assert line["ids"]["response.working_memory_id"] == [stored["working_memory_id"]]
+    assert line["peer"].startswith("ipv4:127.0.0.1:")
+    assert "what a model wrote" not in str(line)
 
 
 async def test_stdio_says_what_is_wrong_with_its_configuration():

@@ -1,0 +1,255 @@
+"""MCP over streamable HTTP, at /mcp: stateless, so that any replica answers any request.
+
+A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
+gRPC's. The current entity is the header `x-entity-node-id`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import math
+import socket
+import ssl
+from collections.abc import AsyncIterator, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import uvicorn
+from google.protobuf.message import Message
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from context_service.mcp.server import Context, mcp_server, shown
+from context_service.mcp.servicer import ToolsServicer
+from contextgraph.errors import (
+    ContextGraphError,
+    DeadlineExceeded,
+    InvalidArgument,
+    PermissionDenied,
+    RateLimited,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+)
+from service_runtime.auth import Authenticator
+from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
+from service_runtime.server import CannotListen
+from service_runtime.tls import TlsFiles
+
+_log = logging.getLogger("mcp")
+
+PATH = "/mcp"
+_BODY_BYTES_MAX = 4 * 1024 * 1024
+_REQUEST_S_MAX = UNARY_TIMEOUT_S + 10  # with the time that its body takes
+_ENTITY = "x-entity-node-id"
+_SESSION = "contextgraph.session"  # in the scope of a request
+_STATUS: dict[type[ContextGraphError], int] = {
+    Unauthenticated: 401,
+    PermissionDenied: 403,
+    Unimplemented: 405,
+    DeadlineExceeded: 408,
+    InvalidArgument: 421,  # a Host that is not ours
+    RateLimited: 429,
+    Unavailable: 503,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """Where and how to listen."""
+
+    host: str
+    port: int  # 0: any free one
+    allowed_origins: frozenset[str]
+    calls_max: int
+    drain_s: float
+    tls: TlsFiles | None
+
+
+class _Here:
+    """Calls the RPCs in this process."""
+
+    def __init__(self, tools: ToolsServicer, border: Border, caller: Caller) -> None:
+        self._tools = tools
+        self._border = border
+        self._caller = caller
+
+    async def call(self, rpc: str, request: Message) -> Any:
+        behaviour = getattr(self._tools, rpc)
+        return await self._border.call(f"/contextgraph.context.v1.Tools/{rpc}", behaviour, request, self._caller)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HttpSession:
+    """Of one request."""
+
+    rpcs: _Here
+    entity_node_id: str
+    read_only: bool = False  # a key without the scope `write` does that, or the setting
+
+
+class _Door:
+    """Lets requests in that may come in, and says whose they are."""
+
+    def __init__(
+        self, app: ASGIApp, tools: ToolsServicer, authenticator: Authenticator, border: Border, options: HttpOptions
+    ) -> None:
+        self._app = app
+        self._tools = tools
+        self._authenticator = authenticator
+        self._border = border
+        self._allowed_origins = options.allowed_origins
+        self._on_loopback = _is_loopback(options.host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(_REQUEST_S_MAX):
+                scope[_SESSION] = await self._session(scope)
+                await self._app(scope, receive, send)
+        except ContextGraphError as error:
+            await _refusal(error)(scope, receive, send)
+        except TimeoutError:
+            await _refusal(DeadlineExceeded("the request took too long"))(scope, receive, send)
+
+    async def _session(self, scope: Scope) -> _HttpSession:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
+        origin = headers.get("origin")
+        if origin is not None and not self._may_call(origin):
+            raise PermissionDenied("pages of this origin may not call; MCP_ALLOWED_ORIGINS has those that may")
+        if self._on_loopback and not _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
+            raise InvalidArgument("this is not the host that was asked for", field="host")
+        if scope["path"] == PATH and scope["method"] != "POST":
+            raise Unimplemented("there are no sessions and no streams to listen to: only POST")
+        metadata = [(name, headers[name]) for name in ("authorization", "x-api-key", "traceparent") if name in headers]
+        principal = await self._authenticator.authenticate(metadata)
+        caller = Caller(principal=principal, metadata=metadata, peer=_peer(scope))
+        return _HttpSession(
+            rpcs=_Here(self._tools, self._border, caller), entity_node_id=headers.get(_ENTITY, "").strip()
+        )
+
+    def _may_call(self, origin: str) -> bool:
+        if origin in self._allowed_origins:
+            return True
+        try:
+            return self._on_loopback and _is_loopback(urlsplit(origin).hostname or "")
+        except ValueError:
+            return False
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to the process."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+@asynccontextmanager
+async def serving(
+    tools: ToolsServicer, authenticator: Authenticator, border: Border, options: HttpOptions
+) -> AsyncIterator[int]:
+    """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
+
+    Raises:
+        CannotListen: the address is taken.
+    """
+    served = mcp_server(_session_of)
+    app = served.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=_BODY_BYTES_MAX,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does it
+    )
+    config = uvicorn.Config(
+        _Door(app, tools, authenticator, border, options),
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=options.calls_max,
+        timeout_graceful_shutdown=math.ceil(options.drain_s),
+        **_tls(options.tls),
+    )
+    listening = _listen(options.host, options.port)
+    server = _Server(config)
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0.01)
+        if running.done():
+            await running
+            raise CannotListen("MCP over HTTP did not start; the log says why", host=options.host, port=options.port)
+        port: int = listening.getsockname()[1]
+        _log.info("serving", extra={"host": options.host, "port": port})
+        yield port
+    finally:
+        server.should_exit = True
+        await running
+        listening.close()
+
+
+def _session_of(context: Context) -> _HttpSession:
+    assert context.request is not None, "every request comes over HTTP"
+    session: _HttpSession = context.request.scope[_SESSION]
+    return session
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host.strip("[]"), port))
+    except OSError as error:
+        listening.close()
+        raise CannotListen(
+            f"cannot listen on {host}:{port}: is another process using the port?", host=host, port=port
+        ) from error
+    return listening
+
+
+def _tls(files: TlsFiles | None) -> dict[str, Any]:
+    if files is None:
+        return {}
+    said: dict[str, Any] = {"ssl_certfile": str(files.certificate), "ssl_keyfile": str(files.key)}
+    if files.client_ca is not None:
+        said |= {"ssl_ca_certs": str(files.client_ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    return said
+
+
+def _refusal(error: ContextGraphError) -> Response:
+    status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
+    headers = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if status == 405:
+        headers["Allow"] = "POST"
+    if error.retry_after_s is not None:
+        headers["Retry-After"] = str(math.ceil(error.retry_after_s))
+    return Response(orjson.dumps({"error": shown(error)}), status, headers, "application/json")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _peer(scope: Scope) -> str:
+    client: Iterable[Any] | None = scope.get("client")
+    host, port = client or ("", 0)
+    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
