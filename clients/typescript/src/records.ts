@@ -57,7 +57,10 @@ export interface WMRecord {
   updatedAt: string;
   /** Counts the changes, from 1. */
   version: number;
+  /** "none", "pending", "indexed" or "failed": where its text is on its way to an embedding. */
   indexState: string;
+  /** What went wrong last, of a record that is pending or failed. */
+  indexError: string;
 }
 
 /** What may be said of a record beside its content. */
