@@ -1,0 +1,56 @@
+"""`contextgraph history`: a conversation as chat messages."""
+
+from __future__ import annotations
+
+import click
+
+from contextgraph.cli._base import Session, command
+from contextgraph.cli._output import Output
+from contextgraph.client._messages import MessageFormat
+
+
+@command(
+    click.argument("node_id"),
+    click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
+    click.option("--max", "max_messages", type=click.IntRange(0), default=0, help="Only the newest so many; 0: all."),
+    click.option("--strict", is_flag=True, help="Fail where a rule fails, instead of leaving the node out."),
+    click.option(
+        "--format",
+        "message_format",
+        type=click.Choice(["openai", "anthropic"]),
+        help="Print the JSON that goes into a request to a model.",
+    ),
+    name="history",
+    example="""
+contextgraph history 0197f1f2-0000-7000-8000-000000000001 --max 20
+contextgraph history 0197f1f2-0000-7000-8000-000000000001 --format openai
+""",
+)
+def history(
+    session: Session,
+    output: Output,
+    *,
+    node_id: str,
+    mapping_name: str,
+    max_messages: int,
+    strict: bool,
+    message_format: MessageFormat | None,
+) -> None:
+    """Print the chat history of a conversation's node, oldest first."""
+    if message_format is not None:
+        formatted = session.context.formatted_chat_history(
+            node_id, message_format, mapping_name=mapping_name, max_messages=max_messages, strict=strict
+        )
+        click.echo(formatted.formatted_json)
+        _warn(formatted.nodes_failed, formatted.roles_unknown)
+        return
+    answer = session.context.chat_history(node_id, mapping_name=mapping_name, max_messages=max_messages, strict=strict)
+    output.many(answer.messages, "role", "content", "created_at")
+    _warn(answer.nodes_failed, answer.roles_unknown)
+
+
+def _warn(nodes_failed: int, roles_unknown: int) -> None:
+    if nodes_failed:
+        click.echo(f"{nodes_failed} nodes are left out: a rule failed on them; --strict names the first", err=True)
+    if roles_unknown:
+        click.echo(f"{roles_unknown} messages are left out: their role is unknown", err=True)
