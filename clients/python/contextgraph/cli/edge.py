@@ -1,0 +1,65 @@
+"""`contextgraph edge`: edges between nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextgraph.cli._base import JSON_OBJECT, Session, command, limit_option
+from contextgraph.cli._output import Output
+
+_ROW = ("id", "from_node_id", "edge_type", "to_node_id", "created_at")
+
+
+@click.group(epilog="\b\nExample:\n  contextgraph edge list 0197f1f2-0000-7000-8000-000000000001")
+def edge() -> None:
+    """Typed edges between the nodes of a graph."""
+
+
+@command(
+    click.argument("node_id"),
+    click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
+    click.option("--type", "edge_types", multiple=True, help="Only of this type; may be repeated."),
+    limit_option(),
+    name="list",
+    group=edge,
+    example="""
+contextgraph edge list 0197f1f2-0000-7000-8000-000000000001 --direction both --type Contains
+""",
+)
+def list_edges(session: Session, output: Output, *, node_id: str, limit: int, **filters: Any) -> None:
+    """List the edges of a node."""
+    output.many(session.graph.list_edges(node_id, **filters), *_ROW, limit=limit)
+
+
+@command(
+    click.argument("from_node_id"),
+    click.argument("to_node_id"),
+    click.argument("edge_type"),
+    click.option("--data", type=JSON_OBJECT, help="A JSON object, or @FILE."),
+    click.option("--graph", "graph_name", default="", help="Of both nodes; else default."),
+    name="create",
+    group=edge,
+    example="""
+contextgraph edge create 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000-8000-000000000002 Contains
+""",
+)
+def create(
+    session: Session, output: Output, *, from_node_id: str, to_node_id: str, edge_type: str, **given: Any
+) -> None:
+    """Write an edge between two nodes."""
+    output.one(session.graph.create_edge(from_node_id, to_node_id, edge_type, **given), *_ROW)
+
+
+@command(
+    click.argument("edge_id"),
+    name="delete",
+    group=edge,
+    example="""
+contextgraph edge delete 0197f1f2-0000-7000-8000-000000000003
+""",
+)
+def delete(session: Session, output: Output, *, edge_id: str) -> None:
+    """Remove an edge and print what it was."""
+    output.one(session.graph.delete_edge(edge_id), *_ROW)
