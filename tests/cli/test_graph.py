@@ -22,3 +22,15 @@ def test_nodes_are_searched_and_counted(run: Run, answer: Answer, node: str):
     assert answer(f"search --connected-to {node} --jsonpath", '$.user_input == "Where?"')[0]["id"] == one[0]["id"]
     assert answer(f"search --connected-to {node} --where", '{"status": {"$eq": "Failed"}}') == []
     assert run("search --where", '{"status": {"$no": 1}}').exit_code == 2
+
+
+def test_a_node_is_made_read_changed_archived_and_walked_from(run: Run, answer: Answer, node: str):
+    made = answer("node create Session --name support --data", '{"a": 1, "b": 2}')
+    one = made["id"]
+    assert answer(f"node update {one}", '{"a": null}')["data"] == {"b": 2}
+    assert answer(f"node status {one} Running --expected-status Created")["status"] == "Running"
+    assert run(f"node status {one} Completed --expected-status Created").exit_code == 4
+    assert answer(f"node archive {one}")["is_archived"] is True
+    assert answer(f"node archive {one} --restore")["is_archived"] is False
+    assert answer(f"node get {one}")["name"] == "support"
+    assert [each["data"]["user_input"] for each in answer(f"node connected {node}")] == ["Where?"]
