@@ -18,3 +18,7 @@ def test_an_unknown_mapping_is_said_with_what_to_do(run: Run, node: str):
     result = run(f"history {node} --mapping none")
     assert result.exit_code == 3
     assert "MAPPING_NOT_FOUND" in result.stderr
+
+
+def test_the_mappings_that_are_built_in_are_listed(answer: Answer):
+    assert "simple_chat" in [each["mapping_name"] for each in answer("mapping list")]

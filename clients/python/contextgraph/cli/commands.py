@@ -6,6 +6,7 @@ import click
 
 from contextgraph.cli.edge import edge
 from contextgraph.cli.history import history
+from contextgraph.cli.mapping import mapping
 from contextgraph.cli.node import node
 from contextgraph.cli.search import search
 from contextgraph.cli.wm import wm
@@ -35,5 +36,5 @@ def contextgraph() -> None:
     """Working memory, the entity graph, and the chat history read off it."""
 
 
-for _command in (node, edge, search, wm, history):
+for _command in (node, edge, search, wm, history, mapping):
     contextgraph.add_command(_command)
