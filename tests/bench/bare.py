@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 
-from service_runtime import server
+from service_runtime import interceptors
 from service_runtime.auth import ANONYMOUS
 from service_runtime.calls import Call, current_call
 
@@ -46,7 +46,7 @@ def main() -> None:
     """Run the service that the first argument names."""
     name = sys.argv[1]
     sys.argv = sys.argv[1:]
-    server.Border = Bare
+    interceptors.Border = Bare  # before the service is imported, which makes one
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
