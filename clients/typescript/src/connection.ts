@@ -51,6 +51,10 @@ export interface CallSettings {
   signal?: AbortSignal | undefined;
 }
 
+const CLOSED = "the client was closed while the call was under way";
+/** How long an upload that is given up may take to say so. */
+const GIVE_UP_MS = 1_000;
+
 type Cancellable = { cancel(): void };
 
 export class Connection {
@@ -142,29 +146,39 @@ export class Connection {
     settings: CallSettings,
   ): Promise<MessageShape<O>> {
     const watch = this.watched(settings);
+    let timer: NodeJS.Timeout | undefined;
     try {
-      let call!: grpc.ClientWritableStream<Buffer>;
+      let settle!: (error: Error | null, value?: MessageShape<O>) => void;
       let answered = false;
+      let whole = false;
       const answer = new Promise<MessageShape<O>>((resolve, reject) => {
-        call = this.client.makeClientStreamRequest(
-          path(method),
-          identity,
-          (bytes) => fromBinary(method.output, bytes),
-          settings.metadata,
-          deadline(settings),
-          (error, value) => {
-            answered = true;
-            if (error) reject(error);
-            else resolve(value!);
-          },
-        );
+        settle = (error, value) => {
+          answered = true;
+          if (error) reject(error);
+          else resolve(value!);
+        };
       });
       answer.catch(() => {}); // awaited below
+      const call = this.client.makeClientStreamRequest(
+        path(method),
+        identity,
+        (bytes) => fromBinary(method.output, bytes),
+        settings.metadata,
+        deadline(settings, GIVE_UP_MS),
+        settle,
+      );
       call.on("error", () => {}); // the answer says it
-      watch.begin(call);
+      const stop = (error: Error): void => {
+        if (answered || whole) call.cancel();
+        else giveUp(call);
+        settle(error);
+      };
+      if (settings.timeoutMs !== undefined) timer = setTimeout(() => stop(this.tooLate()), settings.timeoutMs);
+      watch.begin({ cancel: () => stop(new Cancelled(CLOSED)) });
       while (!answered) {
         const next = await messages.next();
         if (next.done) {
+          whole = true;
           call.end();
           break;
         }
@@ -176,6 +190,7 @@ export class Connection {
     } catch (error) {
       throw this.errorFrom(error, watch, settings);
     } finally {
+      clearTimeout(timer);
       watch.end();
     }
   }
@@ -195,10 +210,9 @@ export class Connection {
 
   /** The error of the services that an error of grpc stands for; others as they are. */
   private errorFrom(error: unknown, watch: Watch, settings: CallSettings): unknown {
-    const { service, address } = this;
-    const where = `${service} at ${address.target}`;
+    const { where } = this;
     if (settings.signal?.aborted) return settings.signal.reason;
-    const metadata = { dependency: service, address: address.target };
+    const metadata = this.dependency;
     if (watch.silent) {
       return new DeadlineExceeded(`nothing moved on a stream with ${where} for ${settings.idleTimeoutMs} ms`, { metadata });
     }
@@ -214,9 +228,21 @@ export class Connection {
       // A call that reaches a server just as it begins to stop is dropped so. Ours never answer CANCELLED.
       return new Unavailable(`${where} is stopping`, { metadata, cause: error });
     }
-    if (found instanceof Cancelled) return new Cancelled("the client was closed while the call was under way");
-    if (found instanceof DeadlineExceeded) return new DeadlineExceeded(`${where} did not answer in time`, { metadata });
+    if (found instanceof Cancelled) return new Cancelled(CLOSED);
+    if (found instanceof DeadlineExceeded) return this.tooLate();
     return found;
+  }
+
+  private tooLate(): DeadlineExceeded {
+    return new DeadlineExceeded(`${this.where} did not answer in time`, { metadata: this.dependency });
+  }
+
+  private get where(): string {
+    return `${this.service} at ${this.address.target}`;
+  }
+
+  private get dependency(): Record<string, string> {
+    return { dependency: this.service, address: this.address.target };
   }
 }
 
@@ -260,6 +286,21 @@ class Watch {
 }
 
 /**
+ * End an upload so that nothing of it is stored.
+ *
+ * Node ends the HTTP/2 stream of a cancelled call before it resets it, so to a service the upload looks complete for a moment. A
+ * message that is neither header nor chunk goes first, which every upload is refused for.
+ */
+function giveUp(call: grpc.ClientWritableStream<Buffer>): void {
+  const patience = setTimeout(() => call.cancel(), GIVE_UP_MS); // the service reads no more
+  patience.unref();
+  call.write(Buffer.alloc(0), () => {
+    clearTimeout(patience);
+    call.cancel();
+  });
+}
+
+/**
  * Return a request's bytes.
  *
  * @throws InvalidArgument A value is not of its field's type, or out of its range.
@@ -276,8 +317,8 @@ function path(method: { parent: { typeName: string }; name: string }): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-function deadline(settings: CallSettings): grpc.CallOptions {
-  return settings.timeoutMs === undefined ? {} : { deadline: Date.now() + settings.timeoutMs };
+function deadline(settings: CallSettings, moreMs = 0): grpc.CallOptions {
+  return settings.timeoutMs === undefined ? {} : { deadline: Date.now() + settings.timeoutMs + moreMs };
 }
 
 function identity(bytes: Buffer): Buffer {

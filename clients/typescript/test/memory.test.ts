@@ -6,12 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 
 import {
   BlobNotFound,
   ChecksumMismatch,
   type BlobEntry,
+  Cancelled,
   ContextClient,
+  DeadlineExceeded,
   InvalidArgument,
   RangePastEnd,
   RecordArchived,
@@ -250,13 +253,42 @@ test("a reader that is left early, or never begun, lets the client go on", async
 
 test("a stream that fails stores nothing, and its error is thrown", async () => {
   const entityNodeId = newId();
-  const broken = (async function* () {
+  async function* broken() {
     yield randomBytes(2 * MIB);
     throw new Error("the disk is gone");
-  })();
+  }
 
-  await assert.rejects(context.uploadBlobFromStream({ stream: broken, name: "a", entityNodeId }), /the disk is gone/);
+  for (let round = 0; round < 20; round++) {
+    const upload = context.uploadBlobFromStream({ stream: broken(), name: `a${round}`, entityNodeId });
+    await assert.rejects(upload, /the disk is gone/);
+  }
 
+  await delay(500);
+  assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+});
+
+test("an upload that is given up half-way stores nothing: by its signal, its deadline, or the end of the client", async () => {
+  const entityNodeId = newId();
+  const upload = async (client: ContextClient, options: { signal?: AbortSignal; timeoutMs?: number }, giveUp: () => void) => {
+    async function* source() {
+      yield randomBytes(2 * MIB);
+      giveUp();
+      await delay(100);
+    }
+    await client.uploadBlobFromStream({ stream: source(), name: newId(), entityNodeId, ...options });
+  };
+
+  for (let round = 0; round < 5; round++) {
+    const aborting = new AbortController();
+    const abort = () => aborting.abort(new Error("enough"));
+    await assert.rejects(upload(context, { signal: aborting.signal }, abort), /enough/);
+    await assert.rejects(upload(context, { timeoutMs: 50 }, () => {}), DeadlineExceeded);
+    await withContext({}, async (client) => {
+      await assert.rejects(upload(client, {}, () => client.close()), Cancelled);
+    });
+  }
+
+  await delay(500);
   assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
 });
 

@@ -291,7 +291,8 @@ class WorkingMemoryServicer:
 
         The answer means that the bytes are durable and the record is visible; until then nothing is. A wrong size or checksum, an early
         end and a cancelled call store nothing. Where the size is known, declare it: of an upload that declares none, the end of the
-        stream is the end of the file.
+        stream is the end of the file. A message without a part is refused: Node's HTTP/2 ends the stream of a call that it cancels as
+        if it were complete, so there it goes ahead of the cancel.
 
         Reasons: INVALID_ARGUMENT, SIZE_MISMATCH, CHECKSUM_MISMATCH (both INVALID_ARGUMENT), BLOB_TOO_LARGE, LIMIT_EXCEEDED,
         RECORD_EXISTS, REQUEST_ID_REUSED, UPLOAD_EXPIRED (ABORTED: no byte came for an hour), UNAVAILABLE (metadata
