@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_service.servicers.records_wire import record_message
-from context_service.working_memory.fields import Embedding, RecordFilter
+from context_service.servicers.records_wire import record_filter, record_message
+from context_service.working_memory.fields import Embedding
 from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.search import Searches, SearchHit, SearchMode, SearchQuestion
@@ -41,17 +41,7 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
     async def FetchWMManifest(self, request: pb.FetchWMManifestRequest, context: object) -> pb.FetchWMManifestResponse:
         """Read what there is below a root."""
         question = ManifestQuestion(
-            which=RecordFilter(
-                entity_node_id=parse_id("root_node_id", request.root_node_id),
-                memory_types=tuple(request.memory_types),
-                subtypes=tuple(request.subtypes),
-                semantic_purposes=tuple(request.semantic_purposes),
-                names=tuple(request.names),
-                name_prefix=request.name_prefix,
-                tags=tuple(request.tags),
-                metadata_contains_json=request.metadata_contains_json or "{}",
-                include_archived=request.include_archived,
-            ),
+            which=record_filter(request, entity_node_id=parse_id("root_node_id", request.root_node_id)),
             edge_types=tuple(request.edge_types),
             depth_max=request.depth_max,
             counts_only=request.counts_only,

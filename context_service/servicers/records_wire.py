@@ -1,10 +1,11 @@
-"""A record as a message."""
+"""A record as a message, and messages as a filter of records."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
 from context_service.servicers import wire
+from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.records import Record
 from contextgraph.context.v1 import working_memory_pb2 as pb
 
@@ -48,3 +49,20 @@ def record_message(record: Record) -> pb.WMRecord:
 def optional_id(value: UUID | None) -> str:
     """Return an id as text; empty for none."""
     return str(value) if value else ""
+
+
+def record_filter(
+    request: pb.FetchWMRecordsByEntityRequest | pb.FetchWMManifestRequest, *, entity_node_id: UUID
+) -> RecordFilter:
+    """Return the filter that a request has for the records of an entity, or of those below it."""
+    return RecordFilter(
+        entity_node_id=entity_node_id,
+        memory_types=tuple(request.memory_types),
+        subtypes=tuple(request.subtypes),
+        semantic_purposes=tuple(request.semantic_purposes),
+        names=tuple(request.names),
+        name_prefix=request.name_prefix,
+        tags=tuple(request.tags),
+        metadata_contains_json=request.metadata_contains_json or "{}",
+        include_archived=request.include_archived,
+    )

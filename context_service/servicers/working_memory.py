@@ -12,7 +12,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.servicers import wire
 from context_service.servicers.finding import Finders, FindingServicer
-from context_service.servicers.records_wire import optional_id, record_message
+from context_service.servicers.records_wire import optional_id, record_filter, record_message
 from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
@@ -76,7 +76,7 @@ class WorkingMemoryServicer(FindingServicer):
         """List the records of an entity."""
         records, next_page_token = await self._memory.list_records(
             "FetchWMRecordsByEntity",
-            _filter(request),
+            record_filter(request, entity_node_id=parse_id("entity_node_id", request.entity_node_id)),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=calls.principal(),
             with_content=request.with_content,
@@ -281,20 +281,6 @@ def _time(field: str, message: Timestamp) -> datetime:
         return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except (OverflowError, ValueError):
         raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None
-
-
-def _filter(request: pb.FetchWMRecordsByEntityRequest) -> RecordFilter:
-    return RecordFilter(
-        entity_node_id=parse_id("entity_node_id", request.entity_node_id),
-        memory_types=tuple(request.memory_types),
-        subtypes=tuple(request.subtypes),
-        semantic_purposes=tuple(request.semantic_purposes),
-        names=tuple(request.names),
-        name_prefix=request.name_prefix,
-        tags=tuple(request.tags),
-        metadata_contains_json=request.metadata_contains_json or "{}",
-        include_archived=request.include_archived,
-    )
 
 
 def _name(

@@ -179,7 +179,7 @@ class FieldChecks:
             ("name_prefix", (which.name_prefix,), self._chars_max["name"]),
             ("tags", which.tags, self.tag_chars_max),
         ):
-            _check_count(field, texts, count_max=FILTER_VALUES_MAX)
+            check_count(field, texts, count_max=FILTER_VALUES_MAX)
             for text in texts:
                 check_text(field, text, chars_max=chars_max)
         self._check_object("metadata_contains_json", which.metadata_contains_json)
@@ -195,7 +195,7 @@ class FieldChecks:
         parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
     def _check_tags(self, said: RecordInput, field: str) -> None:
-        _check_count(field, said.tags, count_max=self.tags_max)
+        check_count(field, said.tags, count_max=self.tags_max)
         for tag in said.tags:
             check_text(field, tag, chars_max=self.tag_chars_max, required=True)
 
@@ -210,7 +210,12 @@ def content_type_of(said: RecordInput, *, otherwise: str) -> str:
     return f"application/{encoding}" if encoding else guessed or otherwise
 
 
-def _check_count(field: str, values: Sequence[str], *, count_max: int) -> None:
+def check_count(field: str, values: Sequence[object], *, count_max: int) -> None:
+    """Refuse too many values.
+
+    Raises:
+        LimitExceeded: there are more than `count_max`.
+    """
     if len(values) > count_max:
         raise LimitExceeded(
             f"{field} has {len(values)} values; the limit is {count_max}",

@@ -19,6 +19,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import Digest, StoredBlob
 from context_service.working_memory.fields import Embedding, RecordFilter
+from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.ids import new_id
 from service_runtime.postgres import Connection, Database, Row, Tenant, Transaction
 from service_runtime.requests import Request
@@ -227,7 +228,7 @@ FROM restored
 # at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
 # page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key, and so would
 # `coalesce`, as above.
-_LIST_RECORDS = """
+_LIST_RECORDS = f"""
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
     provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id,
@@ -251,15 +252,8 @@ FROM (
                 CASE WHEN %(created_at)s::timestamptz IS NULL THEN 'infinity' ELSE %(created_at)s::timestamptz END,
                 %(seq)s::bigint
             )
-            AND (%(include_archived)s OR (r.archived_at IS NULL AND coalesce(r.expires_at > now(), true)))
             AND (NOT %(blobs_only)s OR r.blob_id IS NOT NULL)
-            AND (%(memory_types)s::text[] = '{}' OR r.memory_type = ANY (%(memory_types)s::text[]))
-            AND (%(subtypes)s::text[] = '{}' OR r.subtype = ANY (%(subtypes)s::text[]))
-            AND (%(semantic_purposes)s::text[] = '{}' OR r.semantic_purpose = ANY (%(semantic_purposes)s::text[]))
-            AND (%(names)s::text[] = '{}' OR r.name = ANY (%(names)s::text[]))
-            AND starts_with(r.name, %(name_prefix)s)
-            AND r.tags @> %(tags)s::text[]
-            AND (%(metadata_contains_json)s::jsonb = '{}' OR r.metadata @> %(metadata_contains_json)s::jsonb)
+            AND {FILTERED}
         ORDER BY r.created_at DESC, r.seq DESC
         LIMIT %(count_max)s + 1
     ) w
@@ -267,7 +261,7 @@ FROM (
 ) page
 WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
 ORDER BY created_at DESC, seq DESC
-"""
+"""  # noqa: S608 - a constant
 
 _RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
 
@@ -442,14 +436,7 @@ class Records:
         parameters = {
             "tenant_id": tenant.tenant_id,
             "entity_node_id": which.entity_node_id,
-            "memory_types": list(which.memory_types),
-            "subtypes": list(which.subtypes),
-            "semantic_purposes": list(which.semantic_purposes),
-            "names": list(which.names),
-            "name_prefix": which.name_prefix,
-            "tags": list(which.tags),
-            "metadata_contains_json": which.metadata_contains_json,
-            "include_archived": which.include_archived,
+            **filter_parameters(which),
             "blobs_only": which.blobs_only,
             "created_at": created_at,
             "seq": seq,

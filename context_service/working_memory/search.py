@@ -19,10 +19,10 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding
+from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding, check_count
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
 from context_service.working_memory.records import Record, record_of
-from contextgraph.errors import InvalidArgument, LimitExceeded, SliceTooLarge
+from contextgraph.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.documents import check_text
@@ -404,17 +404,8 @@ def _checked(question: SearchQuestion, *, has_embedder: bool) -> tuple[SearchMod
     if question.embedding is not None:
         check_vector("embedding.values", question.embedding.values, dimension=EMBEDDING_DIMENSION)
         check_text("embedding.model", question.embedding.model, chars_max=128)
-    for field, values, count_max in (
-        ("entity_node_ids", question.entity_node_ids, ENTITIES_MAX),
-        ("memory_types", question.memory_types, FILTER_VALUES_MAX),
-    ):
-        if len(values) > count_max:
-            raise LimitExceeded(
-                f"{field} has {len(values)} values; the limit is {count_max}",
-                limit=field,
-                limit_max=count_max,
-                value=len(values),
-            )
+    check_count("entity_node_ids", question.entity_node_ids, count_max=ENTITIES_MAX)
+    check_count("memory_types", question.memory_types, count_max=FILTER_VALUES_MAX)
     for memory_type in question.memory_types:
         check_text("memory_types", memory_type, chars_max=TEXT_CHARS_MAX)
     for field in ("graph_name", "agent_bundle_id", "app_id"):
