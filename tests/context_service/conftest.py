@@ -22,6 +22,16 @@ from tests.fakes.blob_backend import FailingBackend
 
 
 @pytest.fixture(scope="module")
+async def shared_channels(shared_services: Addresses) -> AsyncIterator[tuple[grpc.aio.Channel, grpc.aio.Channel]]:
+    """To the Context Service and the Entity Service that all tests share."""
+    async with (
+        grpc.aio.insecure_channel(shared_services.context) as context,
+        grpc.aio.insecure_channel(shared_services.entity) as entity,
+    ):
+        yield context, entity
+
+
+@pytest.fixture(scope="module")
 async def shared_channel(
     postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[str, grpc.aio.Channel]]:

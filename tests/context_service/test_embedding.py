@@ -69,6 +69,15 @@ async def fetched(caller: Caller, record_id: str) -> pb.WMRecord:
     return (await caller.call("FetchWMRecord", request)).record
 
 
+async def asked(embedder: EmbeddingServer, text: str = "") -> None:
+    """Wait until an embedder was asked, for a text if one is given."""
+
+    async def there() -> bool:
+        return text in embedder.texts if text else bool(embedder.requests)
+
+    await until(there)
+
+
 async def in_state(caller: Caller, record_id: str, state: str) -> pb.WMRecord:
     """Wait for a state of indexing, and return the record."""
     record = pb.WMRecord()
@@ -277,10 +286,7 @@ async def test_an_embedder_that_is_away_is_not_asked_for_every_record(
     caller = await embedding_start(embedding_interval_s=0.5)
     await asyncio.gather(*(caller.insert(name=str(number)) for number in range(50)))
 
-    async def asked() -> bool:
-        return bool(embedder.requests)
-
-    await until(asked)
+    await asked(embedder)
     await asyncio.sleep(1)
 
     assert len(embedder.requests) == 1
@@ -318,10 +324,7 @@ async def test_a_text_that_changes_meanwhile_is_embedded_anew(embedding_start: S
     caller = await embedding_start()
     record_id = (await caller.insert(name="old")).working_memory_id
 
-    async def asked() -> bool:
-        return "old" in embedder.texts
-
-    await until(asked)
+    await asked(embedder, "old")
     changed = await rename(caller, record_id, "new")
     assert changed.index_state == pb.INDEX_STATE_PENDING
     embedder.gate.set()
@@ -340,10 +343,7 @@ async def test_a_stale_vector_that_comes_last_does_not_win(
     caller = await embedding_start()
     record_id = (await caller.insert(name="old")).working_memory_id
 
-    async def asked() -> bool:
-        return "old" in embedder.texts
-
-    await until(asked)
+    await asked(embedder, "old")
     await rename(caller, record_id, "new")
     async with embedding_server() as other:
         await embedding_start(embedding_url=other.url)
@@ -386,10 +386,7 @@ async def test_a_vector_that_the_caller_gives_meanwhile_wins(
     caller = await embedding_start()
     record_id = (await caller.insert(name="a")).working_memory_id
 
-    async def asked() -> bool:
-        return bool(embedder.texts)
-
-    await until(asked)
+    await asked(embedder)
     given = pb.Embedding(values=vector_of("given"), model="theirs")
     assert (await caller.update(record_id, embedding=given)).index_state == pb.INDEX_STATE_NONE
     embedder.gate.set()
@@ -417,10 +414,7 @@ async def test_a_record_that_is_purged_meanwhile_leaves_nothing(
     caller = await embedding_start()
     record_id = (await caller.insert(name="a")).working_memory_id
 
-    async def asked() -> bool:
-        return bool(embedder.texts)
-
-    await until(asked)
+    await asked(embedder)
     await caller.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=record_id, purge=True))
     assert await owed(database) == []
     embedder.gate.set()
@@ -573,10 +567,7 @@ async def test_what_a_killed_service_had_claimed_is_embedded_by_the_next(
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
             acknowledged = [(await Caller("", channel).insert(name=f"r{n}")).working_memory_id for n in range(3)]
 
-        async def asked() -> bool:
-            return bool(embedder.requests)
-
-        await until(asked)
+        await asked(embedder)
         process.send_signal(signal.SIGKILL)
     finally:
         process.kill()

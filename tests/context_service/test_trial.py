@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -16,7 +15,7 @@ from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
-from tests.conftest import KEY, OTHER_KEY, Addresses
+from tests.conftest import KEY, OTHER_KEY
 from tests.errors import refused
 
 METADATA = [("authorization", f"Bearer {KEY}")]
@@ -51,12 +50,8 @@ class Stubs:
 
 
 @pytest.fixture(scope="module")
-async def stubs(shared_services: Addresses) -> AsyncIterator[Stubs]:
-    async with (
-        grpc.aio.insecure_channel(shared_services.context) as context,
-        grpc.aio.insecure_channel(shared_services.entity) as entity,
-    ):
-        yield Stubs(context, entity)
+def stubs(shared_channels: tuple[grpc.aio.Channel, grpc.aio.Channel]) -> Stubs:
+    return Stubs(*shared_channels)
 
 
 def sample(data: object = None, **fields: object) -> pb.SampleNode:
