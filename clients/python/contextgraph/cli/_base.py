@@ -196,3 +196,16 @@ def limit_option(rows: int = 100) -> Callable[[Any], Any]:
     return click.option(
         "--limit", type=click.IntRange(0), default=rows, show_default=True, help="Rows at most; 0: all."
     )
+
+
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before what cannot be undone, unless the answer was given.
+
+    Raises:
+        click.Abort: the answer is no, or there is none.
+    """
+    if not yes:
+        click.confirm(f"This cannot be undone. {question}", abort=True, err=True)

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
-from contextgraph.cli._base import JSON_OBJECT, Session, command, limit_option
-from contextgraph.cli._output import Output
+from contextgraph.cli._base import JSON, JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextgraph.cli._output import Format, Output
+from contextgraph.client._messages import ENVELOPE_TYPES, NOT_GIVEN
+from contextgraph.values import EnvelopeType
 
 _ROW = ("id", "general_type_name", "name", "status", "version", "created_at")
 _NODE = click.argument("node_id")
@@ -98,3 +100,121 @@ def connected(session: Session, output: Output, *, node_id: str, limit: int, **w
         for each in session.graph.traverse(node_id, **walk)
     )
     output.many(found, "depth", *_ROW, limit=limit)
+
+
+@command(
+    _NODE,
+    yes_option,
+    _VERSION,
+    name="delete",
+    group=node,
+    example="contextgraph node delete 0197f1f2-0000-7000-8000-000000000001 --yes",
+)
+def delete(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
+    """Delete a node for good, with its edges, input, output, timeline and vectors.
+
+    The key needs the scope `admin`. To hide a node instead, archive it.
+    """
+    confirm("Delete the node and all that hangs on it?", yes)
+    output.one({"id": node_id, "edges_deleted": session.graph.delete_node(node_id, **given)})
+
+
+@command(
+    _NODE,
+    yes_option,
+    _VERSION,
+    name="reset",
+    group=node,
+    example="contextgraph node reset 0197f1f2-0000-7000-8000-000000000001 --yes",
+)
+def reset(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
+    """Put a node back to before its run: status Created, no output, an empty timeline."""
+    confirm("Remove the node's output and timeline?", yes)
+    output.one(session.graph.reset_node(node_id, **given), *_ROW)
+
+
+@command(
+    _NODE,
+    click.option("--set-input", "input", type=JSON, default=NOT_GIVEN, help="Any JSON, or @FILE."),
+    click.option("--set-output", "output_given", type=JSON, default=NOT_GIVEN, help="Any JSON, or @FILE."),
+    name="io",
+    group=node,
+    example="""
+contextgraph node io 0197f1f2-0000-7000-8000-000000000001
+contextgraph node io 0197f1f2-0000-7000-8000-000000000001 --set-output '{"answer": 42}'
+""",
+)
+def io(session: Session, output: Output, *, node_id: str, input: Any, output_given: Any) -> None:
+    """Print what went into a node and what came out of it; set them first, if they are given."""
+    if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
+        session.graph.set_node_io(node_id, input=input, output=output_given)
+    output.one(session.graph.get_node_io(node_id), "input", "output", "modified_at")
+
+
+@command(
+    _NODE,
+    click.option("--own-only", is_flag=True, help="None of what it Calls."),
+    click.option("--type", "types", type=click.Choice(list(ENVELOPE_TYPES)), multiple=True, help="May be repeated."),
+    click.option("--descending", is_flag=True, help="The newest first."),
+    click.option("--clear", is_flag=True, help="Remove its own for good instead. Needs --yes or an answer."),
+    yes_option,
+    limit_option(),
+    name="progress",
+    group=node,
+    example="""
+contextgraph node progress 0197f1f2-0000-7000-8000-000000000001 --type status --descending
+contextgraph node progress 0197f1f2-0000-7000-8000-000000000001 --clear --yes
+""",
+)
+def progress(
+    session: Session,
+    output: Output,
+    *,
+    node_id: str,
+    own_only: bool,
+    types: tuple[EnvelopeType, ...],
+    descending: bool,
+    clear: bool,
+    yes: bool,
+    limit: int,
+) -> None:
+    """List the timeline of a node and of what it Calls, or clear the node's own (--clear)."""
+    if clear:
+        if own_only or types or descending:
+            raise click.UsageError("--clear removes all of the node's timeline, and lists nothing")
+        confirm("Remove the node's timeline?", yes)
+        output.one({"id": node_id, "envelopes_deleted": session.graph.clear_progress(node_id)})
+        return
+    found = session.graph.list_progress(node_id, own_only=own_only, types=types, descending=descending)
+    output.many(found, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)
+
+
+@command(
+    click.argument("node_id", required=False),
+    click.option("--vector", type=JSON_ARRAY, help="Compare with this instead: a JSON array, or @FILE."),
+    click.option("--name", default="", help="Of the vectors; else default."),
+    click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="The least similarity, -1 to 1."),
+    click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="What the vectors' metadata hold."),
+    click.option("--type", "node_types", multiple=True, help="Only nodes of this type; may be repeated."),
+    click.option("--graph", "graph_name", default="", help="Of a search by --vector; else default."),
+    click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
+    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    name="similar",
+    group=node,
+    example="""
+contextgraph node similar 0197f1f2-0000-7000-8000-000000000001 --min 0.8
+contextgraph node similar --vector @vector.json --limit 5
+""",
+)
+def similar(
+    session: Session, output: Output, *, node_id: str | None, vector: list[float] | None, **filters: Any
+) -> None:
+    """List the nodes whose vectors are most like a node's or a given one, the most similar first."""
+    if (node_id is None) == (vector is None):
+        raise click.UsageError("give a node, or --vector")
+    hits = session.graph.search_similar(vector or (), node_id=node_id, **filters)
+    if output.format is Format.JSON:
+        output.many(hits)
+        return
+    rows = ({"similarity": f"{hit.similarity:.4f}", **{name: getattr(hit.node, name) for name in _ROW}} for hit in hits)
+    output.many(rows, "similarity", *_ROW)

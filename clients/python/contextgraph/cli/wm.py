@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from contextgraph.cli._base import JSON, JSON_OBJECT, Session, command, limit_option
+from contextgraph.cli._base import JSON, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
 from contextgraph.cli._output import Format, Output, progress
 from contextgraph.client._messages import RecordFields, SearchMode
 from contextgraph.memory_types import MemoryType
@@ -238,7 +238,7 @@ def log(session: Session, output: Output, *, working_memory_id: str) -> None:
 @command(
     click.argument("working_memory_id"),
     click.option("--purge", is_flag=True, help="For good, with its blob. Needs --yes or an answer."),
-    click.option("--yes", is_flag=True, help="Do not ask."),
+    yes_option,
     name="delete",
     group=wm,
     example="""
@@ -248,8 +248,8 @@ contextgraph wm delete 0197f1f2-0000-7000-8000-000000000002 --purge --yes
 )
 def delete(session: Session, output: Output, *, working_memory_id: str, purge: bool, yes: bool) -> None:
     """Archive a record, or remove it for good (--purge)."""
-    if purge and not yes:
-        click.confirm("This cannot be undone. Purge it?", abort=True, err=True)
+    if purge:
+        confirm("Purge it?", yes)
     archived = session.context.delete_wm_record(working_memory_id, purge=purge)
     if archived is None:
         output.one({"working_memory_id": working_memory_id, "status": "purged"})
