@@ -123,7 +123,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
                 "yes" if problem.repaired else "no",
                 problem.what,
             )
-        Console(stderr=True).print(table)
+        Console().print(table)
     left = sum(not problem.repaired for problem in report.problems)
     _say(f"{len(report.problems)} problems, {left} of them left" if report.problems else "no problems")
     if len(report.problems) > _PROBLEMS_SHOWN:
@@ -152,4 +152,4 @@ def _print_json(document: dict[str, Any]) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201
+    print(text)  # noqa: T201

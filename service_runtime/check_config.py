@@ -87,6 +87,8 @@ async def check(probes: Mapping[str, Probe]) -> list[Checked]:
             return Checked(name=name, problem=f"no answer within {CHECK_TIMEOUT_S:.0f} s")
         except ContextGraphError as error:
             return Checked(name=name, problem=error.message)
+        except SystemExit as error:  # of a setting that nothing works without
+            return Checked(name=name, problem=str(error))
         return Checked(name=name)
 
     return list(await asyncio.gather(*(one(name, probe) for name, probe in probes.items())))

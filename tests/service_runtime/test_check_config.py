@@ -55,6 +55,15 @@ async def test_all_is_well_where_everything_answers(run: Run, services: Addresse
     assert "s3cret-key" not in done.stdout + done.stderr
 
 
+def test_a_database_that_is_not_set_is_named(run: Run):
+    for service in ("context_service", "entity_service"):
+        done = run("--json", service=service, DATABASE_URL="")
+
+        assert done.returncode == 1, done.stderr
+        problems = {one["name"]: one["problem"] for one in json.loads(done.stdout)["checks"]}
+        assert problems["Postgres, as DATABASE_URL"].startswith("DATABASE_URL is not set")
+
+
 def test_what_does_not_answer_is_named(run: Run):
     done = run("--json", ENTITY_SERVICE_URL="127.0.0.1:1", DATABASE_URL="postgresql://nobody:pa55word@127.0.0.1:1/none")
 
