@@ -1,0 +1,79 @@
+"""Cases in YAML files: read, and refused where they are not what they seem.
+
+A case that says something nobody reads, or that expects nothing, holds whatever the service does. So a key that the
+form does not have is an error, and so is a case without an expected answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+FOLDER = Path(__file__).parent / "cases"
+
+
+class BadCase(Exception):
+    """A case is not of its form."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with a way to say what is long: `!repeat [513, x]` of a text is 513 times x, of a list as many elements."""
+
+
+def _repeated(loader: yaml.SafeLoader, node: Any) -> Any:
+    times, one = loader.construct_sequence(node, deep=True)
+    return one * times
+
+
+_Loader.add_constructor("!repeat", _repeated)
+
+
+def cases(folder: str, *, keys: Collection[str], answers: Collection[str], needed: Collection[str] = ()) -> list[Any]:
+    """Return the cases of a folder as parameters of a test.
+
+    Args:
+        folder: Below `tests/cases`.
+        keys: What a case may say, beside `name`, `contract` and `answers`.
+        answers: What it may expect; one of these at least, and not two that exclude each other.
+        needed: What each case must say.
+
+    Raises:
+        BadCase: a case has other keys, no answer, or the name of another.
+    """
+    found: list[Any] = []
+    names: set[str] = set()
+    for path in sorted((FOLDER / folder).glob("*.yaml")):
+        for case in yaml.load(path.read_text("utf-8"), _Loader):
+            check(case, keys=keys, answers=answers, needed=needed)
+            name = f"{path.stem}: {case['name']}"
+            if name in names:
+                raise BadCase(f"two cases are called {name}")
+            names.add(name)
+            found.append(pytest.param(case, id=name))
+    return found
+
+
+def check(case: Any, *, keys: Collection[str], answers: Collection[str], needed: Collection[str] = ()) -> None:
+    """Refuse a case that is not of the form.
+
+    Raises:
+        BadCase: it has other keys, or no answer.
+    """
+    if not isinstance(case, dict) or not isinstance(case.get("name"), str) or not case["name"]:
+        raise BadCase(f"a case without a name: {case}")
+    name = case["name"]
+    if unknown := case.keys() - {"name", "contract", *keys, *answers}:
+        raise BadCase(f"{name}: unknown keys {sorted(unknown)}")
+    if missing := set(needed) - case.keys():
+        raise BadCase(f"{name}: without {sorted(missing)}")
+    said = case.keys() & set(answers)
+    if not said:
+        raise BadCase(f"{name}: expects nothing; say one of {sorted(answers)}")
+    if "error" in said and (len(said) > 1 or not case["error"]):
+        raise BadCase(f"{name}: an error is the whole answer, and has a reason")
+    if not case.get("contract", "x"):
+        raise BadCase(f"{name}: an empty note")
