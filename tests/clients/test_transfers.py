@@ -429,6 +429,19 @@ async def test_a_target_that_cannot_be_written_is_an_oserror(world, where, tmp_p
     assert memory.calls == 0
 
 
+async def test_a_pipe_or_a_device_is_no_target(world, tmp_path):
+    """A rename would replace it: of a machine's /dev/null, say."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    async with serving(memory := Memory()) as address, world.context(address) as client:
+        with pytest.raises(OSError, match="Not a regular file"):
+            await world.run(client.download_blob, memory.put(b"x"), path)
+
+    assert memory.calls == 0
+    assert path.is_fifo()
+    assert list(tmp_path.iterdir()) == [path]
+
+
 async def test_a_missing_blob_leaves_no_file(world, tmp_path):
     async with serving(Memory()) as address, world.context(address) as client:
         with pytest.raises(RecordNotFound):

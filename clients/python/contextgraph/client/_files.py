@@ -83,10 +83,12 @@ class PartFile:
         """Begin.
 
         Raises:
-            OSError: the path is a directory, or in none.
+            OSError: the path is a directory, or in none; or a pipe or a device, which a rename would replace.
         """
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
+        if self._path.exists() and not self._path.is_file():
+            raise OSError(errno.EINVAL, "Not a regular file", str(self._path))
         if not self._path.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "No such directory", str(self._path.parent))
         self._file = self._part.open("xb")
