@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from contextgraph.cli.edge import edge
+from contextgraph.cli.graph import graph
 from contextgraph.cli.history import history
 from contextgraph.cli.mapping import mapping
 from contextgraph.cli.node import node
@@ -36,5 +37,5 @@ def contextgraph() -> None:
     """Working memory, the entity graph, and the chat history read off it."""
 
 
-for _command in (node, edge, search, wm, history, mapping):
+for _command in (node, edge, search, graph, wm, history, mapping):
     contextgraph.add_command(_command)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+
+from contextgraph import EdgeInput, EntityClient, NodeInput
+from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer, add_EntityGraphServicer_to_server
+from tests.cli.conftest import Answer, Run
+from tests.conftest import KEY, Addresses
+
+
+@pytest.fixture
+def name(stack: Addresses) -> str:
+    """A graph of its own: two nodes, an edge, an envelope and a vector."""
+    name = f"g{uuid.uuid4().hex}"
+    session, turn = NodeInput("Session", graph_name=name), NodeInput("Turn", graph_name=name, data={"text": "Grüße"})
+    with EntityClient(stack.entity, api_key=KEY) as graph:
+        graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains", graph_name=name)])
+        graph.append_progress(turn.id, message="half done")
+        graph.upsert_embedding(turn.id, [1, 0])
+    return name
+
+
+@pytest.fixture
+def breaking() -> Iterator[str]:
+    """The address of a service whose exports fail for good behind a message."""
+
+    class Breaking(EntityGraphServicer):
+        def ExportGraph(self, request, context):
+            yield pb.ExportGraphResponse(lines=b'{"half": 1}\n', resume_token="1", nodes=1)
+            context.abort(grpc.StatusCode.DATA_LOSS, "gone")
+
+    server = grpc.server(ThreadPoolExecutor(2))
+    add_EntityGraphServicer_to_server(Breaking(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"127.0.0.1:{port}"
+    server.stop(0).wait()
+
+
+def test_what_is_in_graphs_is_counted(run: Run, answer: Answer, name: str):
+    assert answer(f"graph types --graph {name}") == [{"edge_type": "Contains", "edges": 1}]
+    assert {"graph_name": name, "nodes": 2, "edges": 1} in answer("graph stats --limit 0")
+    assert f"{name}\t2\t1" in run("graph stats --limit 0 --raw").stdout.splitlines()
+    none = run("graph types --graph none")
+    assert (none.exit_code, none.stdout, none.stderr) == (0, "", "nothing found\n")
+
+
+def test_a_graph_goes_out_and_in_again_and_says_what_was_there(run: Run, answer: Answer, name: str, tmp_path: Path):
+    file = tmp_path / "graph.ndjson"
+    written = answer(f"graph export {file} --graph {name}")
+    assert written == {
+        "size_bytes": file.stat().st_size,
+        "nodes": 2,
+        "edges": 1,
+        "embeddings": 1,
+        "envelopes": 1,
+    }
+    assert run(f"graph export - --graph {name}").stdout_bytes == file.read_bytes()
+    rows = [f"{name}\t{kind}\t0\t{count}" for kind, count in zip(("nodes", "edges"), (2, 1), strict=True)]
+    assert run(f"graph import {file} --raw").stdout.splitlines()[:2] == rows
+    more = json.dumps({"node": {"id": str(uuid.uuid4()), "general_type_name": "Turn"}})
+    again = answer("graph import -", stdin=file.read_text("utf-8") + more)
+    assert (again["graph_name"], again["nodes"]) == (name, {"written": 1, "existed": 2})
+    assert again["edges"] == again["embeddings"] == again["envelopes"] == {"written": 0, "existed": 1}
+
+
+def test_an_import_goes_into_the_graph_that_is_named(answer: Answer):
+    line = json.dumps({"node": {"id": str(uuid.uuid4()), "general_type_name": "Turn"}})
+    name = f"g{uuid.uuid4().hex}"
+    assert answer(f"graph import - --graph {name}", stdin=line)["graph_name"] == name
+    assert {"graph_name": name, "nodes": 1, "edges": 0} in answer("graph stats --limit 0")
+
+
+def test_a_line_that_is_wrong_is_named_with_how_many_are_written(run: Run):
+    node = json.dumps({"node": {"id": str(uuid.uuid4()), "general_type_name": "Turn"}})
+    result = run("graph import -", stdin=f"{node}\n{{}}\n")
+    assert result.exit_code == 2
+    assert ("lines[2]" in result.stderr, "lines_done=0" in result.stderr) == (True, True)  # one batch: all or none
+    assert run("graph import /no/such/file").exit_code == 2
+
+
+def test_an_export_that_breaks_leaves_the_file_that_was_there(run: Run, breaking: str, tmp_path: Path):
+    file = tmp_path / "graph.ndjson"
+    file.write_text("the old one")
+    result = run(f"graph export {file} --entity-address {breaking}")
+    assert (result.exit_code, result.stdout) == (7, "")
+    assert file.read_text() == "the old one"
+    assert list(tmp_path.iterdir()) == [file]
+    assert run(f"graph export {tmp_path}/none/graph.ndjson").exit_code == 1
