@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from context_service import app, mcp_command, storage_commands, tenant_commands
+from context_service import app, embedding_commands, mcp_command, storage_commands, tenant_commands
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
@@ -29,6 +29,7 @@ def main() -> None:
     commands.add_parser("dev", help="start Postgres and both services here, and stay up until Ctrl-C")
     add_check_config(commands)
     storage_commands.add_storage(commands)
+    embedding_commands.add_embeddings(commands)
     tenant_commands.add_limits(add_keys(commands))
     mcp_command.add_mcp(commands)
     arguments = parser.parse_args()
@@ -49,6 +50,9 @@ def main() -> None:
             return
         if arguments.command in ("keys", "tenants"):
             run_keys(settings.database_admin, arguments)
+            return
+        if arguments.command == "embeddings":
+            embedding_commands.run_embeddings(settings, arguments)
             return
         if arguments.command == "storage":
             process.tune_malloc()

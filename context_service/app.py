@@ -30,6 +30,7 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
+from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
@@ -347,6 +348,22 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
             grace_s=settings.blob_delete_grace_s,
         )
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
+
+
+async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
+    """Owe the embedder's vectors that are lacking, of all tenants, for an operator.
+
+    Raises:
+        FailedPrecondition: there is no embedder.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `running`.
+    """
+    if not settings.embedding_url:
+        raise FailedPrecondition(
+            "there is no embedder: set EMBEDDING_URL and EMBEDDING_MODEL as the services have them"
+        )
+    async with _database(settings) as database:
+        return await Backfill(database, model=settings.embedding_model).run(dry_run=dry_run, on_progress=on_progress)
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,17 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from context_service.settings import Settings
+from context_service.working_memory import backfill as backfill_module
 from context_service.working_memory import embedding
+from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.records import EMBEDDING_TOPIC
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.errors import RecordExists
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
+from tests.context_service.test_copy import environment_of
 from tests.context_service.working_memory import Caller, Start, an_id, until
 from tests.fakes.embedding_server import Answer, EmbeddingServer, embedded, embedding_server, vector_of
 
@@ -580,3 +585,132 @@ async def test_what_a_killed_service_had_claimed_is_embedded_by_the_next(
     for record_id in acknowledged:
         await in_state(caller, record_id, "INDEXED")
     assert await owed(database) == []
+
+
+# Backfill.
+
+
+def nobody(done: Backfilled) -> None:
+    """Watches no progress."""
+
+
+async def test_a_backfill_owes_what_lacks_a_vector_and_nothing_else(
+    start: Start, embedding_start: Started, embedder: EmbeddingServer, database: Database
+):
+    before = await start()
+    old = (await before.insert(name="old")).working_memory_id
+    archived = (await before.insert(name="archived")).working_memory_id
+    await before.call("DeleteWMRecord", pb.DeleteWMRecordRequest(working_memory_id=archived))
+    theirs = pb.Embedding(values=vector_of("theirs"), model="theirs")
+    given = (await before.insert(name="given", embedding=theirs)).working_memory_id
+    caller = await embedding_start()
+    new = (await caller.insert(name="new")).working_memory_id
+    await in_state(caller, new, "INDEXED")
+    backfill = Backfill(database, model="m1")
+
+    assert await backfill.run(dry_run=True, on_progress=nobody) == Backfilled(to_do=2)
+    assert (await fetched(caller, old)).index_state == pb.INDEX_STATE_NONE
+    assert await backfill.run(dry_run=False, on_progress=nobody) == Backfilled(to_do=2, owed=2)
+
+    for record_id, name in ((old, "old"), (archived, "archived")):
+        indexed = await in_state(caller, record_id, "INDEXED")
+        assert indexed.name == name
+        assert await is_found_by(caller, name) == [record_id]
+    assert await is_found_by(caller, "theirs") == [given]
+    assert sorted(embedder.texts) == ["archived", "new", "old"]
+    assert await backfill.run(dry_run=False, on_progress=nobody) == Backfilled()
+
+
+async def test_a_backfill_makes_the_vectors_of_another_model_again(embedding_start: Started, database: Database):
+    caller = await embedding_start()
+    record_id = (await caller.insert(name="a")).working_memory_id
+    await in_state(caller, record_id, "INDEXED")
+    await database.tenant(PRINCIPAL.tenant_id).query("UPDATE context.embedding SET model = 'm0'")
+
+    assert await Backfill(database, model="m1").run(dry_run=False, on_progress=nobody) == Backfilled(to_do=1, owed=1)
+
+    await until(lambda: _no_more_owed(database))
+    assert [(row.record_id, row.model) for row in await vectors(database)] == [(record_id, "m1")]
+
+
+async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwhile(start: Start, database: Database):
+    caller = await start()
+    record_id = (await caller.insert(name="a")).working_memory_id
+    held, go = asyncio.Event(), asyncio.Event()
+
+    async def holding(transaction: Transaction) -> None:
+        await transaction.query(embedding._LOCK_RECORD, (transaction.tenant_id, uuid.UUID(record_id)))
+        held.set()
+        await go.wait()
+
+    holder = asyncio.create_task(database.tenant(PRINCIPAL.tenant_id).transaction(holding))
+    await held.wait()
+    theirs = pb.Embedding(values=vector_of("theirs"), model="theirs")
+    given = asyncio.create_task(caller.update(record_id, embedding=theirs))
+    await asyncio.sleep(0.3)  # it waits for the record
+    backfill = asyncio.create_task(Backfill(database, model="m1").run(dry_run=False, on_progress=nobody))
+    await asyncio.sleep(0.3)  # it has looked, and waits behind it
+    go.set()
+    await asyncio.gather(holder, given)
+
+    assert await backfill == Backfilled(to_do=1, owed=0)
+    assert await owed(database) == []
+    assert await is_found_by(caller, "theirs") == [record_id]
+
+
+async def test_a_backfill_owes_only_so_many_at_a_time(
+    start: Start, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(backfill_module, "BATCH", 2)
+    monkeypatch.setattr(backfill_module, "WAITING_MAX", 4)
+    monkeypatch.setattr(backfill_module, "POLL_S", 0.01)
+    caller = await start()
+    for number in range(7):
+        await caller.insert(name=str(number))
+    told: list[Backfilled] = []
+    waiting: list[int] = []
+
+    async def made() -> None:
+        """The services make them, two at a time."""
+        while len(told) < 2 or told[-1].owed < 7:
+            waiting.append(len(await owed(database)))
+            outbox, tenant = Outbox("context", EMBEDDING_TOPIC), database.tenant(PRINCIPAL.tenant_id)
+            for one in await outbox.claim(tenant, count_max=2, lease_s=60):
+                await tenant.query(
+                    "DELETE FROM context.outbox WHERE tenant_id = %s AND id = %s", (tenant.tenant_id, one.id)
+                )
+            await asyncio.sleep(0.05)
+
+    worker = asyncio.create_task(made())
+    done = await Backfill(database, model="m1").run(dry_run=False, on_progress=told.append)
+    await worker
+
+    assert done == Backfilled(to_do=7, owed=7)
+    assert told[0] == Backfilled(to_do=7)
+    assert told[-1] == done
+    assert max(waiting) <= 5
+
+
+async def test_the_command_owes_them_and_says_so(start: Start, context_settings: Settings, database: Database):
+    caller = await start()
+    await caller.insert(name="a")
+    command = [sys.executable, "-m", "context_service", "embeddings", "backfill"]
+
+    async def run(*options: str, **variables: str) -> tuple[int | None, str, str]:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            *options,
+            env={**os.environ, **environment_of(context_settings), **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        return process.returncode, out.decode(), err.decode()
+
+    _, _, refused = await run()
+    assert "EMBEDDING_URL" in refused
+    url = {"EMBEDDING_URL": "http://127.0.0.1:1/v1"}
+    assert await run("--dry-run", **url) == (0, "1 records lack a vector of this embedder's model\n", "")
+    code, out, _ = await run("--json", **url)
+    assert (code, json.loads(out)) == (0, {"dry_run": False, "to_do": 1, "owed": 1})
+    assert len(await owed(database)) == 1

@@ -1,0 +1,61 @@
+"""`context-service embeddings`: what an operator does with the embedder's vectors."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from context_service import app
+from context_service.settings import Settings
+from context_service.working_memory.backfill import Backfilled
+from service_runtime import process
+from service_runtime.commands import Subparsers
+
+_INTERRUPTED = 130
+
+
+def add_embeddings(commands: Subparsers) -> None:
+    """Add `embeddings` and what it does."""
+    embeddings = commands.add_parser("embeddings", help="look after the embedder's vectors")
+    embedding_commands = embeddings.add_subparsers(dest="embeddings_command", required=True)
+    backfill = embedding_commands.add_parser(
+        "backfill",
+        help="have vectors made for records from before the embedder, and for those of another model",
+        description="Owes the vectors that are lacking; the running services make them. Stays until the last is owed;"
+        " may be broken off and started again.",
+    )
+    backfill.add_argument("--dry-run", action="store_true", help="only count what there is to do")
+    backfill.add_argument("--json", action="store_true", help="print the outcome as JSON")
+
+
+def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
+    """Run `embeddings backfill`.
+
+    Raises:
+        FailedPrecondition: there is no embedder.
+        Unavailable: Postgres does not answer.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    try:
+        with Progress(*columns, console=console, disable=arguments.json or not console.is_terminal) as bar:
+            task = bar.add_task("vectors owed", total=None)
+
+            def on_progress(done: Backfilled) -> None:
+                bar.update(task, completed=done.owed, total=done.to_do)
+
+            done = process.run(app.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress))
+    except KeyboardInterrupt:
+        print("interrupted; what is owed is made, start it again for the rest", file=sys.stderr)  # noqa: T201
+        sys.exit(_INTERRUPTED)
+    if arguments.json:
+        print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(done)}))  # noqa: T201
+    elif arguments.dry_run:
+        print(f"{done.to_do} records lack a vector of this embedder's model")  # noqa: T201
+    else:
+        print(f"{done.owed} vectors are owed; the services make them")  # noqa: T201
