@@ -166,6 +166,16 @@ def named(value: Any, letters: Mapping[str, Any]) -> Any:
     return value
 
 
+def add(whole: Any, message: Any) -> None:
+    """Put a message of a stream, or a page of a list, behind those that came before; bytes are put together, too."""
+    before = {
+        field.name: getattr(whole, field.name) for field in whole.DESCRIPTOR.fields if field.type == field.TYPE_BYTES
+    }
+    whole.MergeFrom(message)
+    for name, value in before.items():
+        setattr(whole, name, value + getattr(message, name))
+
+
 def plain(message: Message) -> dict[str, Any]:
     """Return a message as a case writes it: every field, enums by their short names, JSON as text still."""
     made: dict[str, Any] = {}

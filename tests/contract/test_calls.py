@@ -25,6 +25,7 @@ from tests.conftest import cloned
 from tests.contract.calls import (
     RPCS,
     Call,
+    add,
     at_path,
     calls_of,
     differences,
@@ -79,7 +80,7 @@ class Stack:
             return await made
         whole = rpc.response()
         async for message in made:
-            whole.MergeFrom(message)
+            add(whole, message)
         return whole
 
 
@@ -159,7 +160,7 @@ class Case:
         whole: Any = call.rpc.response()
         while True:
             page = await self._stack.call(call, messages, key)
-            whole.MergeFrom(page)
+            add(whole, page)
             whole.next_page_token = ""
             if not page.next_page_token:
                 return plain(whole)
