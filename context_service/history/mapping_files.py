@@ -7,18 +7,16 @@ stored, so each replica has what its files say, and a mapping is gone with its f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import built_in, compile_mapping
-from context_service.history.rules import MessageRule, Rules, rules_bytes
+from context_service.history.rules import Rules, rules_bytes
+from contextgraph import mapping_files
 from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
 
@@ -27,9 +25,6 @@ FILES_BYTES_MAX = 1024 * 1024  # of all rules as JSON: one page of a list has ro
 FileMappings = Mapping[tuple[str, str], CompiledMapping]  # by app and name
 
 _RULES = TypeAdapter(Rules)
-_FILE_FIELDS = frozenset({"app_id", "mappings"})
-_RULE_FIELDS = frozenset(field.name for field in fields(Rules))
-_MESSAGE_FIELDS = frozenset(field.name for field in fields(MessageRule))
 
 
 def load(folder: Path, limits: HistoryLimits) -> FileMappings:
@@ -62,37 +57,21 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
 def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise InvalidArgument(f"MAPPINGS_PATH is {folder}, which is no folder")
-    return sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+    return mapping_files.files_of(folder)
 
 
 def _read(path: Path, limits: HistoryLimits) -> Iterator[tuple[str, str, Rules]]:
     """Yield app, name and rules of each mapping of a file."""
-    try:
-        content = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 (it is a SafeLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidArgument(f"{path} cannot be read: {error}") from error
-    if content is None:
-        return
-    _check_fields(f"{path}", content, _FILE_FIELDS)
-    app_id, mappings = content.get("app_id", ""), content.get("mappings", {})
-    if not isinstance(app_id, str) or not isinstance(mappings, dict):
-        raise InvalidArgument(f"{path}: app_id is a text, and mappings an object: names, and the rules of each")
-    _check_name(f"{path}: app_id", app_id, limits, required=False)
-    for name, rules in mappings.items():
-        place = f"{path}: mappings.{name}"
-        if not isinstance(name, str):
-            raise InvalidArgument(f"{place}: a name is a text; put it in quotes")
-        _check_name(place, name, limits, required=True)
-        _check_fields(place, rules, _RULE_FIELDS)
-        messages = rules.get("messages")
-        for position, message in enumerate(messages if isinstance(messages, list) else ()):
-            _check_fields(f"{place}.messages[{position}]", message, _MESSAGE_FIELDS)
+    for mapping in mapping_files.read(path):
+        app_id, name = mapping.app_id or "", mapping.mapping_name
+        _check_name(f"{path}: app_id", app_id, limits, required=False)
+        _check_name(mapping.place, name, limits, required=True)
         try:
-            yield app_id, name, _RULES.validate_python(rules)
+            yield app_id, name, _RULES.validate_python(mapping.rules)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
-            raise InvalidArgument(f"{place}.{where}: {first['msg']}") from error
+            raise InvalidArgument(f"{mapping.place}.{where}: {first['msg']}") from error
 
 
 def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool) -> None:
@@ -100,14 +79,6 @@ def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool)
         check_text("name", name, chars_max=limits.name_chars_max, required=required)
     except ContextGraphError as error:
         raise type(error)(f"{place}: {error.message}") from error
-
-
-def _check_fields(place: str, value: object, known: frozenset[str]) -> None:
-    if not isinstance(value, dict):
-        raise InvalidArgument(f"{place} is no object")
-    for name in value:
-        if name not in known:
-            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(known))}")
 
 
 def _check(what: str, count: int, count_max: int) -> None:
@@ -118,16 +89,3 @@ def _check(what: str, count: int, count_max: int) -> None:
             limit_max=count_max,
             value=count,
         )
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that is there twice, of which only the last would count."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is there twice", key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import fields
 from pathlib import Path
 
 import grpc
@@ -13,6 +14,7 @@ import context_service.app
 from context_service.history.limits import DEFAULTS
 from context_service.history.mapping_files import load
 from context_service.history.mappings import built_in_names
+from context_service.history.rules import MessageRule, Rules
 from context_service.settings import Settings
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -40,6 +42,12 @@ def test_the_file_of_the_docs_is_one(tmp_path: Path):
     assert list(load(write(tmp_path, support=text), DEFAULTS)) == [("support", "typed"), ("support", "tickets")]
 
 
+def test_rules_have_the_fields_that_a_file_may_have():
+    """A field that only the proto knew would be read from a file and dropped."""
+    assert {each.name for each in fields(Rules)} == set(pb.MappingRules.DESCRIPTOR.fields_by_name)
+    assert {each.name for each in fields(MessageRule)} == set(pb.MessageRule.DESCRIPTOR.fields_by_name)
+
+
 def test_only_yaml_files_of_the_folder_itself_count_and_empty_ones_are_fine(tmp_path: Path):
     (tmp_path / "below").mkdir()
     write(tmp_path / "below", c="no mapping")
@@ -56,6 +64,8 @@ def test_only_yaml_files_of_the_folder_itself_count_and_empty_ones_are_fine(tmp_
         ("- x", "a.yaml is no object"),
         ("mapping: {}", "a.yaml: 'mapping' is none of app_id, mappings"),
         ("app_id: 7", "a.yaml: app_id is a text"),
+        ("app_id:", "a.yaml: app_id is a text"),
+        ("mappings: {said: 2026-99-99}", "a.yaml cannot be read: "),
         ("mappings: {no: {}}", "a name is a text; put it in quotes"),
         ("mappings: {said: }", "a.yaml: mappings.said is no object"),
         ("mappings: {'': " + RULES + "}", "a.yaml: mappings.: "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import click
 
 from contextgraph import errors
 from contextgraph.cli._output import Format, Output, printable
+from contextgraph.client import _base as client_base
 from contextgraph.client.sync import ContextClient, EntityClient
 
 _EXIT_CODES: tuple[tuple[type[errors.ContextGraphError], int], ...] = (
@@ -94,6 +96,18 @@ class Session:
         if self._graph is None:
             self._graph = EntityClient(self._entity_address, api_key=self._api_key)
         return self._graph
+
+    def app_of_file(self, app_id: str | None) -> str:
+        """Return the app of what a file says: the file's own, else the one of the command.
+
+        Raises:
+            click.UsageError: the file names another app than the command's option.
+        """
+        if app_id is None:
+            return os.environ.get(client_base.APP_ID_VARIABLE, "") if self._app_id is None else self._app_id
+        if self._app_id not in (None, app_id):
+            raise click.UsageError(f"the file is of the app {app_id!r}, and --app-id is {self._app_id!r}")
+        return app_id
 
     def close(self) -> None:
         """Close what was opened."""

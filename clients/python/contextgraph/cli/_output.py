@@ -141,11 +141,13 @@ def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_cell(row.get(name))) for name in columns))
-    if table.row_count:
-        _print(table)
-    else:
+    try:
+        for row in rows:
+            table.add_row(*(Text(_cell(row.get(name))) for name in columns))
+    finally:  # what came before an error is shown, as in the other formats
+        if table.row_count:
+            _print(table)
+    if not table.row_count:
         click.echo("nothing found", err=True)
     return table.row_count
 

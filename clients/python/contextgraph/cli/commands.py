@@ -23,6 +23,7 @@ Exit codes:
   5  the key is missing, unknown, or may not do this
   6  the service cannot be reached, is busy, or a limit was passed
   7  stored data is damaged
+  8  mapping diff: something differs
 
 \b
 Example:

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-import click
+import dataclasses
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
-from contextgraph.cli._base import Session, command, limit_option
-from contextgraph.cli._output import Output
+import click
+from google.protobuf.json_format import MessageToDict
+
+from contextgraph import mapping_files
+from contextgraph.cli._base import JSON_ARRAY, Session, command, limit_option
+from contextgraph.cli._output import Format, Output
+from contextgraph.client import _messages as messages
+from contextgraph.errors import ContextGraphError, InvalidArgument, MappingNotFound
+from contextgraph.inputs import SampleNode
+from contextgraph.mapping_files import FileMapping
+from contextgraph.values import ChatMapping
+
+EXIT_DIFFERS = 8
+
+_DEFAULTS = {"direction": "out", "depth_max": 3, "order": "ascending"}  # as the service shows what was left out
+_FILES = click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 
 
 @click.group(epilog="\b\nExample:\n  contextgraph mapping list")
 def mapping() -> None:
-    """Mappings: how nodes become chat messages."""
+    """Mappings: how nodes become chat messages.
+
+    Their files are those that a service reads from MAPPINGS_PATH; docs/mappings.md has the format.
+    """
 
 
 @command(limit_option(), name="list", group=mapping, example="contextgraph mapping list --json")
@@ -18,3 +41,196 @@ def list_mappings(session: Session, output: Output, *, limit: int) -> None:
     """List the mappings that the key sees, of all apps, then the built-in ones."""
     columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
     output.many(session.context.list_mappings(), *columns, limit=limit)
+
+
+@command(
+    _FILES,
+    click.option("--replace", is_flag=True, help="Replace other rules that are registered."),
+    click.option(
+        "--rules-version",
+        type=click.IntRange(0),
+        default=0,
+        help="Of all of them: a higher one replaces, a lower one changes nothing.",
+    ),
+    name="apply",
+    group=mapping,
+    example="""
+contextgraph mapping apply mappings.yaml --rules-version 3
+contextgraph mapping apply mappings/ --replace
+""",
+)
+def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: Any) -> None:
+    """Register the mappings of YAML files, or of all in a folder.
+
+    All files are read before the first mapping is registered. The first that is refused ends it; those before it stay
+    registered, and the same command goes on from there.
+    """
+    output.many(_applied(session, _read(session, files), how), "app_id", "mapping_name", "rules_version", "change")
+
+
+@command(
+    click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("--mapping", "mapping_name", help="Which, if the file has several."),
+    click.option("--node", "node_id", help="On what the rules reach from this node."),
+    click.option("--samples", type=JSON_ARRAY, help="Or on these, which need not exist: a JSON array, or @FILE."),
+    limit_option(),
+    name="test",
+    group=mapping,
+    example="""
+contextgraph mapping test mappings.yaml --mapping tickets --node 0197f1f2-0000-7000-8000-000000000001
+contextgraph mapping test mappings.yaml --mapping tickets --samples '[{"type": "Ticket", "data": {"question": "Why?"}}]'
+""",
+)
+def test(
+    session: Session,
+    output: Output,
+    *,
+    file: Path,
+    mapping_name: str | None,
+    node_id: str | None,
+    samples: list[Any] | None,
+    limit: int,
+) -> None:
+    """Try the rules of a file out, and print what they give of each node. Nothing is registered."""
+    if (node_id is None) == (samples is None):
+        raise click.UsageError("give --node, or --samples")
+    one = _the_one(file, mapping_name)
+    nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
+    with _located(one.place):
+        trials = session.context.test_mapping(one.rules, node_id=node_id, nodes=nodes)
+        if output.format is Format.JSON:
+            output.many(trials, limit=limit)
+            return
+        rows = (
+            {
+                "node_id": trial.node_id,
+                "included": trial.included,
+                "decided_by": trial.decided_by,
+                "messages": [str(given.message) for given in trial.messages],
+                "error": "; ".join(skipped.error for skipped in trial.skipped if skipped.error),
+                "duration_us": trial.duration_us,
+            }
+            for trial in trials
+        )
+        output.many(rows, "node_id", "included", "decided_by", "messages", "error", "duration_us", limit=limit)
+
+
+@command(
+    _FILES,
+    name="diff",
+    group=mapping,
+    example="""
+contextgraph mapping diff mappings.yaml
+contextgraph mapping diff mappings/ --json
+""",
+)
+def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
+    """Compare the mappings of YAML files with what is registered.
+
+    Prints a row for each field that differs; `rules` is all of a mapping that is not registered. What is registered and
+    in no file is no difference. The exit code is 0 if nothing differs, and 8 if something does.
+    """
+    rows = list(_differences(session, _read(session, files)))
+    if rows or output.format is not Format.TABLE:
+        output.many(rows, "app_id", "mapping_name", "field", "registered", "file")
+    else:
+        click.echo("nothing differs", err=True)
+    if rows:
+        sys.exit(EXIT_DIFFERS)
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Put a place in a file before the message of an error."""
+    try:
+        yield
+    except ContextGraphError as error:
+        error.message = f"{place}: {error.message}"
+        raise
+
+
+def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
+    """Return the mappings of files and folders, each with its app."""
+    found: dict[tuple[str, str], FileMapping] = {}
+    for path in paths:
+        for file in mapping_files.files_of(path) if path.is_dir() else (path,):
+            for one in mapping_files.read(file):
+                app_id = session.app_of_file(one.app_id)
+                if (app_id, one.mapping_name) in found:
+                    raise InvalidArgument(f"{one.place} is in another file, too")
+                with _located(one.place):
+                    messages.mapping_rules(one.rules)
+                found[app_id, one.mapping_name] = dataclasses.replace(one, app_id=app_id)
+    return list(found.values())
+
+
+def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for one in given:
+        with _located(one.place):
+            before = _registered(session, one)
+            after = session.context.register_mapping(one.mapping_name, one.rules, app_id=one.app_id, **how)
+        kept = before is not None and before.version == after.version
+        yield {
+            "app_id": after.app_id,
+            "mapping_name": after.mapping_name,
+            "rules_version": after.rules_version,
+            "change": "none" if kept else "replaced" if before else "created",
+        }
+
+
+def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
+    """Return what is registered under the name, in the app itself."""
+    try:
+        found = session.context.get_mapping(one.mapping_name, app_id=one.app_id)
+    except MappingNotFound:
+        return None
+    in_scope = found.app_id == one.app_id or not one.app_id  # without an app it is the key's, or the shared scope
+    return found if in_scope and not found.built_in else None
+
+
+def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[str, Any]]:
+    for one in given:
+        with _located(one.place):
+            registered = _registered(session, one)
+        name = {"app_id": registered.app_id if registered else one.app_id, "mapping_name": one.mapping_name}
+        rules = MessageToDict(messages.mapping_rules(one.rules), preserving_proto_field_name=True)
+        if registered is None:
+            yield {**name, "field": "rules", "registered": None, "file": rules}
+            continue
+        old, new = (dict(_leaves("rules", _DEFAULTS | each)) for each in (registered.rules, rules))
+        for field in sorted(old.keys() | new.keys()):
+            if old.get(field) != new.get(field):
+                yield {**name, "field": field, "registered": old.get(field), "file": new.get(field)}
+
+
+def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is in rules by its place, such as "rules.messages[0].when"."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _leaves(f"{place}.{name}", each)
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        for position, each in enumerate(value):
+            yield from _leaves(f"{place}[{position}]", each)
+    else:
+        yield place, value
+
+
+def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
+    """Return the mapping of a file that is named, or its only one."""
+    found = {one.mapping_name: one for one in mapping_files.read(file)}
+    if mapping_name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if mapping_name not in found:
+        raise click.UsageError(f"give --mapping: {', '.join(found) or 'the file has none'}")
+    return found[mapping_name]
+
+
+def _sample(place: str, given: Any) -> SampleNode:
+    """Return a node to try rules on, whose fields are those of `SampleNode`."""
+    try:
+        times = {name: datetime.fromisoformat(given[name]) for name in ("created_at", "modified_at") if name in given}
+        node = SampleNode(**{**given, **times})
+        messages.sample_node(place, node)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(f"{place} is no node: {error}") from error
+    return node
