@@ -20,10 +20,13 @@ NESTING_MAX = 100  # what recursive readers, ours and others', can take
 _EXPONENT_MIN = -400
 _SHORT_CHARS = 16 * 1024
 _MAY_HOLD_EXPONENT = re.compile(r"\d[eE][+-]?\d")
-_EXPONENTS = re.compile(r'"(?:[^"\\]|\\.)*"|[eE]([+-]?\d+)', re.DOTALL)
+_EXPONENT_DIGITS_MAX = 10  # that are looked at: as many are too many for anything
 
-# Strings first, so that a bracket inside one is not counted.
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+# Strings first, so that what is inside one is not counted. Nothing of a string is given back, and one that does not end
+# goes on to the end of the text: so a text is gone through once, whatever is in it.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+_EXPONENTS = re.compile(rf"{_STRING}|[eE]([+-]?)0*+(\d*)", re.DOTALL)
+_BRACKETS = re.compile(rf"{_STRING}|[\[{{]|[\]}}]", re.DOTALL)
 
 
 def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) -> Any:
@@ -111,7 +114,7 @@ def check_text(field: str, text: str, *, chars_max: int, required: bool = False)
 
 
 def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
-    exponents = [int(match[1]) for match in _EXPONENTS.finditer(text) if match[1]]
+    exponents = [int(match[1] + match[2][:_EXPONENT_DIGITS_MAX]) for match in _EXPONENTS.finditer(text) if match[2]]
     if exponents and min(exponents) < _EXPONENT_MIN:
         raise InvalidArgument(f"{field} holds a number too small for a double", field=field)
     size_bytes = len(text) + sum(map(abs, exponents))

@@ -40,6 +40,8 @@ VALUES = st.recursive(
         "[" * (NESTING_MAX + 1) + "]" * (NESTING_MAX + 1),
         '{"a":' * (NESTING_MAX + 1) + "1" + "}" * (NESTING_MAX + 1),
         "[" * 500_000,
+        "[" * (NESTING_MAX + 1) + '"' + '\\"' * 500_000,  # a string without an end is gone through once
+        "[1e-" + "9" * 5000 + "]",
     ],
 )
 def test_what_is_not_safe_json_is_refused_with_the_field(text: str):
@@ -58,6 +60,8 @@ def test_what_is_not_safe_json_is_refused_with_the_field(text: str):
         '"an escaped backslash, then u0000: \\\\u0000"',
         "[" + ",".join(["[]"] * 1000) + "]",
         " 12345678901234567890123 ",
+        "[1e-" + "0" * 5000 + "1]",
+        json.dumps(['e-999 "e-999" ' * 200, 1e-3]),
     ],
 )
 def test_what_only_looks_unsafe_is_taken(text: str):
@@ -92,6 +96,12 @@ def test_the_limit_is_in_bytes_of_utf8_and_inclusive(text: str, fits: bool):
     with pytest.raises(LimitExceeded) as caught:
         parse_json("value_json", text, size_bytes_max=10, nesting_max=NESTING_MAX)
     assert caught.value.metadata == {"limit": "value_json", "limit_max": "10", "value": "11"}
+
+
+def test_numbers_that_would_be_written_out_beyond_the_limit_are_refused():
+    for text in ("[0e" + "9" * 20_000 + "]", "[" + ",".join(["1e300"] * 5000) + "]"):
+        with pytest.raises(LimitExceeded):
+            parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
 
 
 def test_a_text_is_counted_in_characters_and_holds_no_nul():
