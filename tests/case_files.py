@@ -77,3 +77,19 @@ def check(case: Any, *, keys: Collection[str], answers: Collection[str], needed:
         raise BadCase(f"{name}: an error is the whole answer, and has a reason")
     if not case.get("contract", "x"):
         raise BadCase(f"{name}: an empty note")
+    _check_names(case)
+
+
+def _check_names(value: Any) -> None:
+    """Refuse names that YAML does not take for text, such as `on`.
+
+    Raises:
+        BadCase: there is one, at any depth.
+    """
+    if isinstance(value, dict):
+        if unquoted := [name for name in value if not isinstance(name, str)]:
+            raise BadCase(f"to YAML these names are no text; quote them: {unquoted}")
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            _check_names(one)

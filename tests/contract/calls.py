@@ -115,28 +115,27 @@ def graph_request(case: dict[str, Any], letters: dict[str, Any]) -> dict[str, An
 
 def message_of(kind: type[Message], said: Any, letters: Mapping[str, Any]) -> Any:
     """Return a request as a message."""
-    return ParseDict(_parsable(kind.DESCRIPTOR, said, letters), kind())
+    return ParseDict(_parsable(kind.DESCRIPTOR, named(said, letters)), kind())
 
 
-def _parsable(descriptor: Any, said: Any, letters: Mapping[str, Any]) -> Any:
+def _parsable(descriptor: Any, said: Any) -> Any:
     made = {}
     for name, value in said.items():
         field = descriptor.fields_by_name.get(name)
         if field is None:
             raise BadCase(f"{descriptor.name} has no {name}")
-        meant = named(value, letters)
-        if field.is_repeated and isinstance(meant, list):
-            made[name] = [_value(field, one, letters) for one in meant]
+        if field.is_repeated and isinstance(value, list):
+            made[name] = [_value(field, one) for one in value]
         else:
-            made[name] = _value(field, meant, letters)
+            made[name] = _value(field, value)
     return made
 
 
-def _value(field: Any, value: Any, letters: Mapping[str, Any]) -> Any:
+def _value(field: Any, value: Any) -> Any:
     if field.message_type is not None and field.message_type.full_name == _TIME:
         return value.isoformat() if isinstance(value, datetime) else value
     if field.message_type is not None and not field.message_type.GetOptions().map_entry:
-        return _parsable(field.message_type, value, letters)
+        return _parsable(field.message_type, value)
     if field.enum_type is not None and isinstance(value, str):
         return _prefix(field.enum_type) + value
     if field.type == field.TYPE_BYTES:
