@@ -296,7 +296,7 @@ def _order(search: NodeSearch, bindings: Bindings) -> _Order:
     if field.type not in _ORDERED or field.or_sql:
         raise InvalidArgument(f"nodes are not ordered by {search.order_by}", field="order_by")
     if field.type is FieldType.TEXT:
-        kind = f"CASE WHEN {field.sql} IS NULL THEN 3 ELSE 1 END"
+        kind = f"CASE WHEN {field.sql} <> '' THEN 1 ELSE 3 END"  # as to a condition, an empty one is not there
         return _Order(kind, "0::numeric", f"left(coalesce({field.sql}, ''), {_TEXT_CHARS_MAX})")
     number = _TIME_MICROS.format(sql=field.sql) if field.type is FieldType.TIME else field.sql
     return _Order("0", f"({number})::numeric", "''")
