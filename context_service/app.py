@@ -230,9 +230,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
         border = Border(callers, calls_max=settings.calls_max, metrics=metrics)
-        port = await stack.enter_async_context(server.running(services, border, options, metrics))
+        servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
         if settings.mcp_port is not None:
-            await stack.enter_async_context(_mcp(settings, tools, callers, border))
+            servers.append(_mcp(settings, tools, callers, border))
+        port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
 
 

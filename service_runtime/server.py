@@ -10,9 +10,10 @@ import asyncio
 import ipaddress
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -139,6 +140,39 @@ async def running(
     finally:
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
         await server.stop(options.drain_s)
+
+
+@asynccontextmanager
+async def together(*servers: AbstractAsyncContextManager[int]) -> AsyncIterator[list[int]]:
+    """Run servers for the block, yielding their ports: they begin one after the other and drain at the same time.
+
+    Raises:
+        ContextGraphError: of the server that does not begin; those before it have ended.
+    """
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    running: list[asyncio.Task[None]] = []
+
+    async def run(server: AbstractAsyncContextManager[int], begun: asyncio.Future[int]) -> None:
+        async with server as port:
+            begun.set_result(port)
+            await stop.wait()
+
+    try:
+        ports = []
+        for server in servers:
+            begun: asyncio.Future[int] = loop.create_future()
+            task = asyncio.create_task(run(server, begun))
+            first: Iterable[asyncio.Future[Any]] = (begun, task)
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                await task
+            running.append(task)
+            ports.append(begun.result())
+        yield ports
+    finally:
+        stop.set()
+        await asyncio.gather(*running)
 
 
 async def until_signal() -> None:

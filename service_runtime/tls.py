@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import grpc
 
@@ -12,6 +15,8 @@ from contextgraph.errors import FailedPrecondition
 from service_runtime.settings import ServiceSettings
 
 _log = logging.getLogger("tls")
+
+Made = TypeVar("Made")
 
 _Stamp = tuple[tuple[int, int], ...]  # when each file was written, and its size
 
@@ -60,36 +65,79 @@ def client_certificates(settings: ServiceSettings, *, root_path: Path | None) ->
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    """Return credentials that follow the files: a renewed certificate is shown to the next connection.
+    """Return credentials of a gRPC port that follow the files: a renewed certificate is shown to the next connection.
 
     Raises:
-        BadCertificate: a file cannot be read.
+        BadCertificate: a file cannot be read, or the key is another certificate's.
     """
-    stamp = _stamp(files)
-    first = _configuration(files)
+    following = _Following(files, _configuration)
+    return grpc.dynamic_ssl_server_credentials(
+        following.made, following.renewed, require_client_authentication=files.client_ca is not None
+    )
 
-    def fetch() -> grpc.ServerCertificateConfiguration | None:
-        nonlocal stamp
+
+def server_context(files: TlsFiles) -> ssl.SSLContext:
+    """Return the context of another port, which follows the files as `server_credentials` do.
+
+    Raises:
+        BadCertificate: a file cannot be read, or the key is another certificate's.
+    """
+    following = _Following(files, _context)
+
+    def choose(connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        following.renewed()
+        connection.context = following.made
+
+    first = _context(files)
+    first.sni_callback = choose  # called for every connection, whether it names a server or not
+    return first
+
+
+class _Following(Generic[Made]):
+    """What is made of the files, made again when they change; as long as they are wrong, what they were before."""
+
+    def __init__(self, files: TlsFiles, make: Callable[[TlsFiles], Made]) -> None:
+        self._files = files
+        self._make = make
+        self._stamp = _stamp(files)
+        self.made = make(files)
+
+    def renewed(self) -> Made | None:
+        """Return what is made of changed files; None if they are the same, or wrong."""
         try:
-            now = _stamp(files)
-            if now == stamp:
+            now = _stamp(self._files)
+            if now == self._stamp:
                 return None
-            renewed = _configuration(files)
+            self.made = self._make(self._files)
         except BadCertificate as error:
             _log.error("certificate not renewed", extra={"error": error.message})
             return None
-        stamp = now
-        _log.info("certificate renewed", extra={"path": str(files.certificate)})
-        return renewed
-
-    return grpc.dynamic_ssl_server_credentials(first, fetch, require_client_authentication=files.client_ca is not None)
+        self._stamp = now
+        _log.info("certificate renewed", extra={"path": str(self._files.certificate)})
+        return self.made
 
 
 def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
+    _context(files)  # grpc itself tells nobody that a key is another certificate's
     return grpc.ssl_server_certificate_configuration(
         [(_read(files.key), _read(files.certificate))],
         root_certificates=_read(files.client_ca) if files.client_ca else None,
     )
+
+
+def _context(files: TlsFiles) -> ssl.SSLContext:
+    for path in (files.certificate, files.key, files.client_ca):
+        if path is not None:
+            _read(path)  # its errors name the file
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(files.certificate, files.key, password=lambda: "")  # instead of asking the terminal
+        if files.client_ca is not None:
+            context.load_verify_locations(files.client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (ssl.SSLError, OSError) as error:
+        raise BadCertificate(f"{files.certificate} and {files.key} cannot be used: {error}") from error
+    return context
 
 
 def _stamp(files: TlsFiles) -> _Stamp:

@@ -11,7 +11,6 @@ import ipaddress
 import logging
 import math
 import socket
-import ssl
 from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -40,7 +39,7 @@ from contextgraph.errors import (
 from service_runtime.auth import Authenticator
 from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
 from service_runtime.server import CannotListen
-from service_runtime.tls import TlsFiles
+from service_runtime.tls import TlsFiles, server_context
 
 _log = logging.getLogger("mcp")
 
@@ -119,6 +118,9 @@ class _Door:
             await _refusal(error)(scope, receive, send)
         except TimeoutError:
             await _refusal(DeadlineExceeded("the request took too long"))(scope, receive, send)
+        except asyncio.CancelledError:  # the drain is over, and nothing of an answer is sent: it goes out whole
+            await _refusal(Unavailable("the service is stopping", dependency="context-service"))(scope, receive, send)
+            raise
 
     async def _session(self, scope: Scope) -> _HttpSession:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -181,8 +183,10 @@ async def serving(
         server_header=False,
         limit_concurrency=options.calls_max,
         timeout_graceful_shutdown=math.ceil(options.drain_s),
-        **_tls(options.tls),
     )
+    config.load()
+    if options.tls is not None:
+        config.ssl = server_context(options.tls)  # uvicorn's own would read the files once
     listening = _listen(options.host, options.port)
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[listening]))
@@ -219,15 +223,6 @@ def _listen(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}:{port}: is another process using the port?", host=host, port=port
         ) from error
     return listening
-
-
-def _tls(files: TlsFiles | None) -> dict[str, Any]:
-    if files is None:
-        return {}
-    said: dict[str, Any] = {"ssl_certfile": str(files.certificate), "ssl_keyfile": str(files.key)}
-    if files.client_ca is not None:
-        said |= {"ssl_ca_certs": str(files.client_ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
-    return said
 
 
 def _refusal(error: ContextGraphError) -> Response:

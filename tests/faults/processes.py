@@ -44,14 +44,25 @@ class Service:
         environment: Its settings, but the port.
         log: Where it writes.
         runner: A module that runs it, such as `tests.bench.bare`; by default it runs itself.
+        root_certificates: PEM, of a service that speaks TLS.
     """
 
-    def __init__(self, module: str, port: int, *, environment: Mapping[str, str], log: Path, runner: str = "") -> None:
+    def __init__(
+        self,
+        module: str,
+        port: int,
+        *,
+        environment: Mapping[str, str],
+        log: Path,
+        runner: str = "",
+        root_certificates: bytes | None = None,
+    ) -> None:
         self.module = module
         self.port = port
         self.log = log
         self._command = [runner, module, "serve"] if runner else [module, "serve"]
         self._environment = {**environment, f"{module.upper()}_PORT": str(port)}
+        self._root_certificates = root_certificates
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -63,6 +74,10 @@ class Service:
         assert self._process is not None, "it was never started"
         return self._process
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     async def start(self, *, until: str = "") -> None:
         """Start it, and wait until a health service name says that it serves; by default all of it."""
         self._process = spawn(*self._command, environment=self._environment, log=self.log)
@@ -71,7 +86,7 @@ class Service:
     async def until_serving(self, name: str = "", *, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until a health service name says that it serves."""
         give_up_at = time.monotonic() + timeout_s
-        async with grpc.aio.insecure_channel(self.address, [("grpc.max_reconnect_backoff_ms", 100)]) as channel:
+        async with self._channel() as channel:
             stub = health_pb2_grpc.HealthStub(channel)
             while True:
                 try:
@@ -87,10 +102,16 @@ class Service:
                     raise AssertionError("\n".join([f"{self.module} does not serve (ended: {ended})", *tail]))
                 await asyncio.sleep(0.02)
 
+    def _channel(self) -> grpc.aio.Channel:
+        options = [("grpc.max_reconnect_backoff_ms", 100)]
+        if self._root_certificates is None:
+            return grpc.aio.insecure_channel(self.address, options)
+        return grpc.aio.secure_channel(self.address, grpc.ssl_channel_credentials(self._root_certificates), options)
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(number)
+        if self.is_running:
+            self.process.send_signal(number)
 
     async def ended(self, *, timeout_s: float) -> int:
         """Wait for its end, and return its exit status."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+import ssl
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -20,9 +23,10 @@ from pydantic import ValidationError
 
 import context_service.app
 import entity_service.app
+from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.errors import Unavailable
-from service_runtime.tls import BadCertificate, TlsFiles, server_credentials
+from service_runtime.tls import BadCertificate, TlsFiles, server_context, server_credentials
 from tests.conftest import KEY, Addresses
 
 PEM = serialization.Encoding.PEM
@@ -147,10 +151,15 @@ async def test_who_trusts_no_such_authority_or_is_not_trusted_gets_nothing(stack
             await client.create_node("Session")
 
 
-async def test_a_renewed_certificate_is_shown_without_a_restart(entity_settings, callers, files: TlsFiles):
-    async with entity_service.app.running(with_tls(entity_settings, files, mutual=False), callers=callers) as port:
+Reach = Callable[[Issued], Awaitable[bool]]  # whether it answers who trusts an authority
 
-        async def reached_by_who_trusts(authority: Issued) -> bool:
+
+@asynccontextmanager
+async def entity_port(request: pytest.FixtureRequest, files: TlsFiles) -> AsyncIterator[Reach]:
+    settings, callers = request.getfixturevalue("entity_settings"), request.getfixturevalue("callers")
+    async with entity_service.app.running(with_tls(settings, files, mutual=False), callers=callers) as port:
+
+        async def reach(authority: Issued) -> bool:
             options: dict[str, Any] = {"api_key": KEY, "retries": 0, "root_certificates": authority.pem[0]}
             async with AsyncEntityClient(f"https://localhost:{port}", **options) as client:
                 try:
@@ -159,14 +168,84 @@ async def test_a_renewed_certificate_is_shown_without_a_restart(entity_settings,
                     return False
                 return True
 
+        yield reach
+
+
+@asynccontextmanager
+async def mcp_port(request: pytest.FixtureRequest, files: TlsFiles) -> AsyncIterator[Reach]:
+    settings, callers = request.getfixturevalue("context_settings"), request.getfixturevalue("callers")
+    port = free_port()
+    settings = with_tls(settings, files, mutual=True, mcp_port=port)
+    async with context_service.app.running(settings, callers=callers):
+
+        async def reach(authority: Issued) -> bool:
+            """By the name, which a handshake carries, and by the number, which it does not."""
+            verify = ssl.create_default_context(cadata=authority.pem[0].decode())
+            with certificate_files(issue("client", authority)) as (certificate, key):
+                verify.load_cert_chain(certificate, key)
+            answers = [await mcp_answers(f"https://{host}:{port}/mcp", verify) for host in ("localhost", "127.0.0.1")]
+            assert len(set(answers)) == 1
+            return answers[0]
+
+        yield reach
+
+
+async def mcp_answers(url: str, verify: ssl.SSLContext) -> bool:
+    async with httpx2.AsyncClient(verify=verify) as client:
+        try:
+            answer = await client.get(url, headers={"authorization": f"Bearer {KEY}"})
+        except httpx2.TransportError:
+            return False
+    assert answer.status_code == 405
+    return True
+
+
+@contextmanager
+def certificate_files(issued: Issued) -> Iterator[tuple[str, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = f"{folder}/tls.crt", f"{folder}/tls.key"
+        for path, text in zip(paths, issued.pem, strict=True):
+            Path(path).write_bytes(text)
+        yield paths
+
+
+@pytest.mark.parametrize("serving", [entity_port, mcp_port])
+async def test_a_renewed_certificate_is_shown_without_a_restart(
+    request: pytest.FixtureRequest,
+    files: TlsFiles,
+    serving: Callable[[pytest.FixtureRequest, TlsFiles], AbstractAsyncContextManager[Reach]],
+):
+    async with serving(request, files) as reached_by_who_trusts:
         assert await reached_by_who_trusts(AUTHORITY)
-        write(files, issue("service", STRANGER))
+        assert not await reached_by_who_trusts(STRANGER)
+
+        renewed = issue("service", STRANGER)
+        files.certificate.write_bytes(renewed.pem[0])  # and its key not yet
         os.utime(files.certificate, (1, 1))  # however fast that was
+        assert await reached_by_who_trusts(AUTHORITY)
+
+        write(files, renewed)
+        assert files.client_ca is not None
+        files.client_ca.write_bytes(STRANGER.pem[0])
+        os.utime(files.certificate, (2, 2))
         assert await reached_by_who_trusts(STRANGER)
         assert not await reached_by_who_trusts(AUTHORITY)
 
         files.key.write_bytes(b"half a file")
         assert await reached_by_who_trusts(STRANGER)
+
+
+def test_a_key_of_another_certificate_and_one_with_a_password_are_refused(files: TlsFiles):
+    for key in (
+        issue("other").pem[1],
+        issue("other").key.private_bytes(
+            PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
+        ),
+    ):
+        files.key.write_bytes(key)
+        for make in (server_credentials, server_context):
+            with pytest.raises(BadCertificate, match=r"tls\.key"):
+                make(files)
 
 
 @pytest.mark.parametrize("text", [None, b"", b"not PEM"])

@@ -1,0 +1,158 @@
+"""SIGTERM while MCP over HTTPS is being used: what runs finishes, and both ports drain at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from context_service.dev import free_port
+from contextgraph import AsyncContextClient, new_id
+from contextgraph.errors import Unavailable
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.conftest import Urls, cloned
+from tests.faults.processes import Service
+from tests.service_runtime.test_tls import AUTHORITY, issue
+
+DRAIN_S = 2
+KEY = "key-of-the-drained"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A Context Service with TLS on both ports."""
+
+    service: Service
+    mcp_url: str
+    urls: Urls
+
+    async def start(self) -> None:
+        if not self.service.is_running:
+            await self.service.start(until="contextgraph.context.v1.WorkingMemory")
+
+    @asynccontextmanager
+    async def http(self) -> AsyncIterator[httpx2.AsyncClient]:
+        trust = ssl.create_default_context(cadata=AUTHORITY.pem[0].decode())
+        headers = {"authorization": f"Bearer {KEY}", "accept": "application/json, text/event-stream"}
+        async with httpx2.AsyncClient(verify=trust, headers=headers, timeout=20) as client:
+            yield client
+
+    def grpc(self, **options: Any) -> AsyncContextClient:
+        return AsyncContextClient(
+            f"https://localhost:{self.service.port}", api_key=KEY, root_certificates=AUTHORITY.pem[0], **options
+        )
+
+
+@pytest.fixture(scope="module")
+async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Running]:
+    folder = tmp_path_factory.mktemp("mcp")
+    for path, text in zip((folder / "tls.crt", folder / "tls.key"), issue("service", AUTHORITY).pem, strict=True):
+        path.write_bytes(text)
+    async with AsyncExitStack() as stack:
+        urls = stack.enter_context(cloned(postgres))
+        mcp_port = free_port()
+        service = Service(
+            "context_service",
+            free_port(),
+            environment={
+                "DATABASE_URL": urls.service,
+                "API_KEY": KEY,
+                "DRAIN_S": str(DRAIN_S),
+                "MCP_PORT": str(mcp_port),
+                "TLS_CERTIFICATE_PATH": str(folder / "tls.crt"),
+                "TLS_KEY_PATH": str(folder / "tls.key"),
+                "WORKING_MEMORY_STORAGE_PATH": str(folder / "blobs"),
+            },
+            log=folder / "context.log",
+            root_certificates=AUTHORITY.pem[0],
+        )
+        stack.push_async_callback(service.kill)
+        yield Running(service=service, mcp_url=f"https://localhost:{mcp_port}/mcp", urls=urls)
+
+
+@pytest.fixture
+async def running(shared: Running) -> Running:
+    """What a test has stopped is started again."""
+    await shared.start()
+    return shared
+
+
+def upload(name: str, request_id: str) -> dict[str, Any]:
+    arguments = {"name": name, "content": "under way", "request_id": request_id}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wm_upload", "arguments": arguments}}
+
+
+@asynccontextmanager
+async def writes_waiting(urls: Urls) -> AsyncIterator[None]:
+    """Let no record be written for the block."""
+    async with await psycopg.AsyncConnection.connect(urls.superuser) as connection:
+        await connection.execute("LOCK TABLE context.wm_record IN EXCLUSIVE MODE")
+        yield
+
+
+async def waits_for_a_lock(urls: Urls) -> None:
+    async with await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as connection, asyncio.timeout(5):
+        while True:
+            found = await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+            if await found.fetchone() is not None:
+                return
+            await asyncio.sleep(0.02)
+
+
+async def test_a_call_under_way_finishes_and_no_port_takes_a_new_one(running: Running):
+    async with running.http() as http, running.http() as newcomer, running.grpc(retries=0) as grpc:
+        async with writes_waiting(running.urls):
+            calling = asyncio.create_task(http.post(running.mcp_url, json=upload("a.txt", str(new_id()))))
+            await waits_for_a_lock(running.urls)
+            running.service.send(signal.SIGTERM)
+            await asyncio.sleep(0.3)
+            with pytest.raises(httpx2.ConnectError):
+                await newcomer.post(running.mcp_url, json=upload("b.txt", str(new_id())))
+            with pytest.raises(Unavailable):
+                await grpc.list_tools()
+            assert not calling.done()
+        answer = await calling
+
+    assert answer.status_code == 200, answer.text
+    assert await running.service.ended(timeout_s=DRAIN_S) == 0
+    stored = json.loads(answer.json()["result"]["content"][0]["text"])
+    await running.start()
+    async with running.grpc() as grpc:
+        assert (await grpc.fetch_wm_record(stored["working_memory_id"])).name == "a.txt"
+
+
+async def test_what_takes_longer_than_the_drain_is_told_so_and_leaves_nothing(running: Running):
+    async with running.http() as http, running.http() as slow:
+        async with writes_waiting(running.urls):
+            calls = asyncio.gather(
+                http.post(running.mcp_url, json=upload("late.txt", str(new_id()))),
+                slow.post(running.mcp_url, content=whole_too_late()),
+                return_exceptions=True,
+            )
+            await waits_for_a_lock(running.urls)
+            running.service.send(signal.SIGTERM)
+            assert await running.service.ended(timeout_s=DRAIN_S + 3) == 0
+        late, sending = await calls
+
+    assert isinstance(late, httpx2.Response), late
+    assert (late.status_code, late.json()["error"]["reason"]) == (503, "UNAVAILABLE")
+    # Who still sends may find the connection gone instead of the answer.
+    assert isinstance(sending, httpx2.TransportError) or sending.status_code == 503
+    await running.start()
+    async with running.grpc() as grpc:
+        assert "late.txt" not in [row["name"] for row in (await grpc.query_wm_records(select=["name"])).rows]
+
+
+async def whole_too_late() -> AsyncIterator[bytes]:
+    yield b'{"jsonrpc":'
+    await asyncio.sleep(DRAIN_S + 2)
+    yield b"1}"
