@@ -16,24 +16,15 @@ def paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[
             yield from paths(below, (*path, name))
 
 
-def the_command_of(words: list[str]) -> click.Command:
-    command: click.Command = contextgraph
-    for word in words:
-        if not isinstance(command, click.Group):
-            break
-        command = command.commands[word]
-    return command
+def examples(path: tuple[str, ...]) -> list[str]:
+    """Return the lines of a help's example that run a command of ours."""
+    result = CliRunner().invoke(contextgraph, [*path, "--help"])
+    assert result.exit_code == 0
+    lines = [line.strip() for line in result.output.partition("Example:")[2].splitlines()]
+    return [line for line in lines if "contextgraph " in line]
 
 
 @pytest.mark.parametrize("path", list(paths(contextgraph)), ids=" ".join)
-def test_the_help_of_every_command_has_an_example_that_it_understands(path: tuple[str, ...]):
-    result = CliRunner().invoke(contextgraph, [*path, "--help"])
-
-    assert result.exit_code == 0
-    lines = [line.strip() for line in result.output.partition("Example:")[2].splitlines()]
-    examples = [line for line in lines if line.startswith("contextgraph ")]
-    assert examples, result.output
-    for example in examples:
-        assert the_command_of(example.split()[1:]) is not contextgraph
-        if path:
-            assert example.startswith(" ".join(("contextgraph", *path)))
+def test_every_help_has_an_example_of_its_own_command(path: tuple[str, ...]):
+    """What the examples do is in test_examples.py."""
+    assert any(" ".join(("contextgraph", *path)) in line for line in examples(path))

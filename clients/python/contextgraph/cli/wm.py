@@ -83,7 +83,7 @@ def insert(session: Session, output: Output, *, name: str, memory_type: str, con
     example="""
 contextgraph wm get 0197f1f2-0000-7000-8000-000000000002
 contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 -o report.md
-contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 --raw | less
+contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 """,
 )
 def get(session: Session, output: Output, *, working_memory_id: str, path: Path | None, include_archived: bool) -> None:

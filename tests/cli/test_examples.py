@@ -1,0 +1,117 @@
+"""The examples of the helps and of docs/cli.md do what they say, against both services.
+
+A line is run as it is printed: in this process, or by a shell where it needs one. Only ids are put in.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from string import Template
+
+import pytest
+
+from contextgraph import ContextClient, EdgeInput, EntityClient, NodeInput
+from contextgraph.cli.commands import contextgraph
+from tests.cli.conftest import Run
+from tests.cli.test_help import examples, paths
+from tests.conftest import KEY, Addresses
+
+DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+MAPPINGS = """
+app_id: shop
+mappings:
+  my_mapping: {role_mapping: {Turn: user}, content_field: user_input}
+  tickets: {messages: [{when: has(entity.data.question), role: "'user'", content: entity.data.question}]}
+"""
+
+of_helps = [(" ".join(path), line) for path in paths(contextgraph) for line in examples(path)]
+of_docs = [
+    line
+    for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    for line in block.splitlines()
+    if "contextgraph " in line
+]
+
+
+@pytest.fixture
+def ids(stack: Addresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the examples speak of: a conversation with a record, and files in the folder where they run."""
+    session = NodeInput("Session", name="support", data={"language": "de"})
+    turns = [NodeInput("Turn", data={"user_input": "Where?", "language": "de", "score": 0.9}) for _ in range(2)]
+    edge = EdgeInput(session.id, turns[0].id, "Contains")
+    with EntityClient(stack.entity, api_key=KEY) as graph:
+        graph.write_graph([session, *turns], [edge])
+        graph.update_node_status(session.id, "Running", message="begun")
+        graph.set_node_io(session.id, input={"question": "Where?"})
+        for node in (session, *turns):
+            graph.upsert_embedding(node.id, [1, 0.5])
+    with ContextClient(stack.context, api_key=KEY) as context:
+        text = b"# The quarterly report\n"
+        record = context.upload_blob(text, name="report", memory_type="text/markdown", entity_node_id=session.id)
+        context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session.id)
+
+    monkeypatch.chdir(tmp_path)
+    line = json.dumps({"node": {"id": str(uuid.uuid4()), "general_type_name": "Turn"}}).encode()
+    for name in ("mappings", "folder"):
+        Path(name).mkdir()
+    for name in ("mappings.yaml", "mappings/shop.yaml"):
+        Path(name).write_text(MAPPINGS)
+    for name in ("report.md", "report.pdf", "folder/file"):
+        Path(name).write_text("a file")
+    Path("plan.json").write_text('{"steps": []}')
+    Path("vector.json").write_text("[1, 0]")
+    Path("graph.ndjson").write_bytes(line)
+    Path("graph.ndjson.gz").write_bytes(gzip.compress(line))
+    return {"SESSION": session.id, "TURN": turns[1].id, "EDGE": edge.id, "RECORD": record.working_memory_id}
+
+
+@pytest.fixture(autouse=True)
+def registered(run: Run, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mappings of the files, in the app that the commands are of."""
+    monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert run("mapping apply mappings.yaml").exit_code == 0
+
+
+def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str]:
+    """Run a line and return its exit code and what it printed: to stdout, and to stderr."""
+    if {"|", ">"} & set(shlex.split(line)):
+        shell = ["bash", "-o", "pipefail", "-c", line]
+        done = subprocess.run(shell, input=stdin or "", capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+    result = run(line.removeprefix("contextgraph "), stdin=stdin)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(("command", "line"), of_helps)
+def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
+    second = ids["RECORD" if command.startswith("wm") else "TURN"]
+    for number, one in enumerate((ids["SESSION"], second, ids["EDGE"]), 1):
+        line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
+
+    code, printed, told = ran(run, line)
+
+    assert (code, told.replace("nothing differs\n", "")) == (0, "")
+    assert printed or told or " > " in line
+
+
+@pytest.mark.parametrize("line", of_docs)
+def test_an_example_of_the_page_runs(run: Run, ids: dict[str, str], line: str):
+    """What asks is told yes."""
+    code, _, told = ran(run, Template(line.partition(" #")[0]).safe_substitute(ids), stdin="y\n")
+
+    assert code == 0, told
+
+
+def test_every_command_is_on_the_page():
+    for path in paths(contextgraph):
+        command = " ".join(("contextgraph", *path))
+        assert any(command in line for line in of_docs), f"docs/cli.md has no line with {command}"
