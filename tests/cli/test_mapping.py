@@ -70,6 +70,14 @@ def test_other_rules_need_to_be_meant(run: Run, answer: Answer, app: str, file: 
     assert run(f"mapping diff {file} --app-id {app}").exit_code == 0
 
 
+def test_the_name_of_a_built_in_mapping_cannot_be_had(run: Run, file: Path):
+    file.write_text(SAID.replace("said", "simple_chat"))
+    assert run(f"mapping diff {file}").exit_code == 8
+    refused = run(f"mapping apply {file} --replace")
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert "what to do: choose another name" in refused.stderr
+
+
 def test_a_difference_is_a_row_for_each_field(run: Run, app: str, file: Path):
     old = {"edge_types": ["Contains"], "messages": [{"role": "'user'", "content": "entity.data.a"}], "direction": "out"}
     new = {"filter": "true", "messages": [{"role": "'user'", "content": "entity.data.b"}], "depth_max": 3}

@@ -64,10 +64,16 @@ class Failed(click.ClickException):
         error = self._error
         details = "".join(f" {key}={value}" for key, value in error.metadata.items())
         lines = [f"error: {error.message or error.reason}", f"reason: {error.reason}{details}"]
-        if advice := next((text for kind, text in _ADVICE if isinstance(error, kind)), ""):
+        if advice := _advice(error):
             lines.append(f"what to do: {advice}")
         for line in lines:
             click.echo(printable(line), file=file, err=file is None)
+
+
+def _advice(error: errors.ContextGraphError) -> str:
+    if "built_in" in error.metadata:
+        return "choose another name"
+    return next((text for kind, text in _ADVICE if isinstance(error, kind)), "")
 
 
 class Session:
