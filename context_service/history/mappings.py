@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping as Variables
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from context_service.history.cel import (
     CallBudget,
     CelError,
     ExpressionLimits,
     ExpressionTooLarge,
+    ResultType,
     compile_expression,
 )
 from context_service.history.limits import DEFAULTS, HistoryLimits
@@ -114,7 +115,7 @@ def _compile_rule(place: str, rule: MessageRule, limits: ExpressionLimits) -> Co
     return CompiledMessageRule(
         place=f"rules.{place}",
         role=role,
-        content=_compile(f"{place}.content", rule.content, "any", limits, variables),
+        content=_compile(f"{place}.content", rule.content, "content", limits, variables),
         when=_compile(f"{place}.when", rule.when, "bool", limits, variables),
         for_each=_compile(f"{place}.for_each", rule.for_each, "list", limits),
         name=_compile(f"{place}.name", rule.name, "string", limits, variables),
@@ -126,7 +127,7 @@ def _compile_rule(place: str, rule: MessageRule, limits: ExpressionLimits) -> Co
 def _compile(
     place: str,
     source: str,
-    result: Literal["bool", "string", "list", "map", "any"],
+    result: ResultType,
     limits: ExpressionLimits,
     variables: frozenset[str] = _NODE,
 ) -> Rule | None:

@@ -13,7 +13,7 @@ from context_service.history.cel.errors import (
     EvaluationError,
     ExpressionTooLarge,
 )
-from context_service.history.cel.expression import Expression, compile_expression
+from context_service.history.cel.expression import Expression, ResultType, compile_expression
 from context_service.history.cel.json_values import to_json
 from context_service.history.cel.times import Duration, Timestamp
 from context_service.history.cel.values import CelType, Uint
@@ -29,6 +29,7 @@ __all__ = [
     "Expression",
     "ExpressionLimits",
     "ExpressionTooLarge",
+    "ResultType",
     "Timestamp",
     "Uint",
     "compile_expression",

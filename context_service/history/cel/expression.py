@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,7 +14,9 @@ from context_service.history.cel.paths import Run
 from context_service.history.cel.syntax import Conditional, Node
 from context_service.history.cel.values import type_name
 
-ResultType = Literal["bool", "string", "list", "map", "any"]
+# "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
+ResultType = Literal["bool", "string", "list", "map", "content", "any"]
+_CONTENT = ("string", "list", "map", "null_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,13 @@ def compile_expression(
     tree = parse(source, limits)
     compiler = Compiler(variables, checked=True)
     code = compiler.code(tree, {})
-    wanted = None if result == "any" else result
-    if wanted is not None:
-        _check_result(compiler, tree, wanted)
-    return _expression(source, compiler, code, wanted)
+    if result == "any":
+        return _expression(source, compiler, code, None)
+    if result == "content":
+        _check_result(compiler, tree, _CONTENT, "a text, an object or a list")
+        return _expression(source, compiler, code, None)
+    _check_result(compiler, tree, (result,), result)
+    return _expression(source, compiler, code, result)
 
 
 def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
@@ -117,13 +122,13 @@ def _expression(source: str, compiler: Compiler, code: Code, result: str | None)
     )
 
 
-def _check_result(compiler: Compiler, node: Node, wanted: str) -> None:
-    """Refuse a result that is evidently of another type, in any branch."""
+def _check_result(compiler: Compiler, node: Node, types: Sequence[str], wanted: str) -> None:
+    """Refuse a result that is evidently of none of these types, in any branch."""
     if isinstance(node, Conditional):
         for _, then in node.branches:
-            _check_result(compiler, then, wanted)
-        _check_result(compiler, node.otherwise, wanted)
+            _check_result(compiler, then, types, wanted)
+        _check_result(compiler, node.otherwise, types, wanted)
         return
     evident = compiler.types[id(node)]
-    if evident is not None and evident != wanted:
+    if evident is not None and evident not in types:
         raise CelError(f"the result is {evident}, not {wanted}", *node.at)

@@ -97,8 +97,27 @@ def test_result_that_is_evidently_of_another_type_is_refused(source: str, result
 
 
 @pytest.mark.parametrize(
+    ("source", "found", "column"),
+    [
+        ("true", "bool", 1),
+        ("size(entity.a)", "int", 1),
+        ("1.5", "double", 1),
+        ("b'x'", "bytes", 1),
+        ("entity.a ? 'x' : 7", "int", 18),
+    ],
+)
+def test_content_that_is_evidently_neither_text_nor_json_is_refused(source: str, found: str, column: int) -> None:
+    assert refusal(source, result="content") == (f"the result is {found}, not a text, an object or a list", 1, column)
+
+
+@pytest.mark.parametrize(
     ("source", "result"),
     [
+        ("'text'", "content"),
+        ("[1]", "content"),
+        ("{'a': 1}", "content"),
+        ("null", "content"),
+        ("entity.a ? entity.b : null", "content"),
         ("entity.a", "bool"),
         ("entity.a ? entity.b : 'x'", "string"),
         ("entity.a + entity.b", "list"),
