@@ -108,7 +108,7 @@ class NodeChanges:
                 await self._requests.answer(transaction, request, node)
             return node
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
     async def update_status(self, principal: Principal, change: StatusChange) -> Node:
         """Change a node's status and append the envelope that says so; a node that has it is left alone.
@@ -128,7 +128,7 @@ class NodeChanges:
             await append_status(transaction, principal, node, status=change.status, message=change.message)
             return await _changed(transaction, _SET_STATUS, node, status=change.status)
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
     async def reset(self, principal: Principal, reset: Reset) -> Node:
         """Put a node back to before its run: its first status, no output, no timeline.
@@ -148,7 +148,7 @@ class NodeChanges:
                 return node
             return await _changed(transaction, _SET_STATUS, node, status=STATUS_DEFAULT)
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
     async def archive(self, principal: Principal, change: ArchiveChange) -> Node:
         """Archive a node or bring it back; one that is so already is left alone.
@@ -165,7 +165,7 @@ class NodeChanges:
             check_version(node, change.expected_version)
             return await _changed(transaction, _SET_ARCHIVED, node, is_archived=change.is_archived)
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
 
 def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:

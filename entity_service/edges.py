@@ -57,7 +57,7 @@ class EdgeStore:
         Raises:
             EdgeNotFound: the tenant has none of this id.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(_EDGE, {"tenant_id": tenant.tenant_id, "id": edge_id}, named=False)
         if not rows:
             raise edge_not_found(edge_id)
@@ -69,7 +69,7 @@ class EdgeStore:
         Raises:
             AnswerTooLarge: their documents do not fit one answer.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {"tenant_id": tenant.tenant_id, "ids": id_array(edge_ids), "bytes_max": ANSWER_BYTES_MAX}
         rows = await tenant.query(_EDGES, parameters, named=False)
         if rows and rows[0][-1] > len(rows):
@@ -103,7 +103,7 @@ class EdgeStore:
                 await self._requests.answer(transaction, request, edge)
             return edge
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
 
 def edge_not_found(edge_id: str) -> EdgeNotFound:

@@ -250,7 +250,7 @@ class EmbeddingStore:
             NodeNotFound: there is no such node.
             InvalidArgument: the other embeddings of the name in the node's graph have another dimension.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(
             _UPSERT,
             {
@@ -278,7 +278,7 @@ class EmbeddingStore:
         Raises:
             NodeNotFound, EmbeddingNotFound: there is no such node, or it has none of the name.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         (row,) = await tenant.query(_DELETE, {"tenant_id": tenant.tenant_id, "node_id": node_id, "name": name})
         if not row.there:
             raise _node_not_found(node_id)
@@ -292,7 +292,7 @@ class EmbeddingStore:
             NodeNotFound: there is no such node.
             InvalidPageToken: the token is of another query.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         after_name = _after(tenant, query)
         rows = await tenant.query(
             _LIST,
@@ -332,7 +332,7 @@ class EmbeddingStore:
             LimitExceeded: there are more vectors to compare with than one call may.
             AnswerTooLarge: the documents of the nodes do not fit one answer.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {
             "tenant_id": tenant.tenant_id,
             "graph_name": query.graph_name,

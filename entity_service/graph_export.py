@@ -216,7 +216,7 @@ class GraphExport:
         Raises:
             InvalidPageToken: the token is of another graph.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         binding = ("ExportGraph", tenant.tenant_id, query.graph_name)
         place = _decode(binding, query.resume_token)
         if place is None:

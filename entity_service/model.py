@@ -15,7 +15,6 @@ from typing import NamedTuple, NotRequired, TypedDict
 from service_runtime.documents import NESTING_MAX
 from service_runtime.settings import KIB, MIB
 
-GRAPH_DEFAULT = "default"
 STATUS_DEFAULT = "Created"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

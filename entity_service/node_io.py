@@ -69,7 +69,7 @@ class NodeIOStore:
         Raises:
             NodeNotFound: the tenant has no such node.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(
             _SET,
             {
@@ -91,7 +91,7 @@ class NodeIOStore:
         Raises:
             NodeNotFound: the tenant has no such node.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(_GET, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
         if not rows:
             raise NodeNotFound("no node has this id", node_id=node_id)

@@ -191,7 +191,7 @@ class Timelines:
             NodeNotFound: there is no such node.
             RequestIdReused: the request id was used with other content.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {
             "tenant_id": tenant.tenant_id,
             "node_id": envelope.node_id,
@@ -202,7 +202,7 @@ class Timelines:
             "value": envelope.value_json,
             "error": envelope.error_json,
             "created_by": principal.subject,
-            "request_id": request and request.request_id,
+            "request_id": request and request.key(principal.bounds),
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
         }
@@ -229,7 +229,7 @@ class Timelines:
             NodeBudgetExceeded: it calls too many.
             InvalidPageToken: the token is of another query.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(
             _LIST_DESCENDING if query.descending else _LIST,
             {
@@ -276,7 +276,7 @@ class Timelines:
         Raises:
             NodeNotFound: there is no such node.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         (row,) = await tenant.query(_CLEAR, {"tenant_id": tenant.tenant_id, "node_id": node_id})
         if not row.there:
             raise _not_found(node_id)

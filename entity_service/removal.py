@@ -80,7 +80,7 @@ class Removal:
             await transaction.query(_DELETE_EDGE, {"tenant_id": transaction.tenant_id, "id": there.id})
             return there
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
     async def delete_node(self, principal: Principal, node_id: str, *, expected_version: int | None) -> int:
         """Remove a node, its edges, input, output, timeline and embeddings; return how many edges that were.
@@ -100,7 +100,7 @@ class Removal:
             count: int = edges.count
             return count
 
-        return await self._database.tenant(principal.tenant_id).transaction(work)
+        return await self._database.of(principal).transaction(work)
 
 
 async def _locked_edge(transaction: Transaction, edge: str | EdgeEnds) -> Edge:

@@ -159,7 +159,7 @@ class Search:
             InvalidPageToken: the token is of another search.
             NodeNotFound, NodeBudgetExceeded: `connected_to` names no node, or reaches too many.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         bindings = Bindings()
         order = _order(search, bindings)
         parts = {
@@ -193,7 +193,7 @@ class Search:
 
     async def count(self, principal: Principal, wanted: NodeFilter) -> int:
         """Return how many nodes are meant; errors as of `page`."""
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         bindings = Bindings()
         statement = _COUNT.format(filter=await self._filter(principal, wanted, bindings))
         parameters = {**bindings.values, "tenant_id": tenant.tenant_id}
@@ -229,7 +229,7 @@ class Search:
         Raises:
             InvalidArgument: it is neither.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         with _refusing_json_path():
             (row,) = await tenant.query(_IS_PREDICATE, {"json_path": json_path})
         if not row.is_valid:

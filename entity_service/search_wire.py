@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import InvalidArgument
 from entity_service.counts import EdgeTypePage, GraphPage
-from entity_service.model import GRAPH_DEFAULT, Limits
+from entity_service.model import Limits
 from entity_service.search import CREATED_AT, JSON_PATH_CHARS_MAX, ConnectedTo, NodeFilter, NodePage, NodeSearch
 from entity_service.wire import DEPTH_DEFAULT, check_at_most, direction, fill_node, id_of, type_names
+from service_runtime.calls import principal
 from service_runtime.documents import check_text, parse_object
 from service_runtime.pages import page_size
 
@@ -40,7 +41,7 @@ def node_filter(message: pb.NodeFilter, limits: Limits) -> NodeFilter:
             nesting_max=limits.nesting_max,
         )
     return NodeFilter(
-        graph_name=graph_name or ("" if connected_to else GRAPH_DEFAULT),
+        graph_name=graph_name or ("" if connected_to else principal().graph_default),
         condition_json=message.condition_json,
         contains_json=message.contains_json,
         json_path=check_text("filter.json_path", message.json_path, chars_max=JSON_PATH_CHARS_MAX),

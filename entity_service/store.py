@@ -143,7 +143,7 @@ class GraphStore:
         Raises:
             NodeNotFound: the tenant has none of this id.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(NODE, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
         if not rows:
             raise NodeNotFound("no node has this id", node_id=node_id)
@@ -155,7 +155,7 @@ class GraphStore:
         Raises:
             AnswerTooLarge: their documents do not fit one answer.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {"tenant_id": tenant.tenant_id, "ids": id_array(node_ids), "bytes_max": ANSWER_BYTES_MAX}
         rows = await tenant.query(_NODES, parameters, named=False)
         if rows and rows[0][-1] > len(rows):
@@ -168,7 +168,7 @@ class GraphStore:
         Raises:
             NodeNotFound: the graph has none.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {"tenant_id": tenant.tenant_id, "graph_name": graph_name, "external_id": external_id}
         rows = await tenant.query(NODE_BY_EXTERNAL_ID, parameters, named=False)
         if not rows:
@@ -183,7 +183,7 @@ class GraphStore:
         Raises:
             NodeNotFound: the graph has none.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         parameters = {"tenant_id": tenant.tenant_id, "graph_name": graph_name, "name": name}
         rows = await tenant.query(_NEWEST_OF_NAME, parameters, named=False)
         if not rows:
@@ -197,7 +197,7 @@ class GraphStore:
             NodeNotFound: the tenant has no such node.
             InvalidPageToken: the token is of another query.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         after_at, after_id = _edge_key(tenant, query)
         rows = await tenant.query(
             _EDGES_DESCENDING if query.descending else _EDGES,

@@ -299,7 +299,7 @@ class Traversal:
             NodeBudgetExceeded: there is more to visit than the caller wants; an indexed walk has yielded until then.
             InvalidPageToken: the token is of another walk.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         pages = self._children(tenant, walk) if walk.indexed else self._visited(tenant, walk)
         async with aclosing(_ahead(pages)) as ready:
             async for page in ready:
@@ -307,7 +307,7 @@ class Traversal:
 
     async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
         """Return the ids of what a walk returns, for searches among them; errors as of `walk`."""
-        return [hit.id for hit in await self._visit(self._database.tenant(principal.tenant_id), walk)]
+        return [hit.id for hit in await self._visit(self._database.of(principal), walk)]
 
     async def _children(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Read the index, page by page."""

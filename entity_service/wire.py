@@ -12,7 +12,6 @@ from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
 from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import (
-    GRAPH_DEFAULT,
     STATUS_DEFAULT,
     Direction,
     Edge,
@@ -28,6 +27,7 @@ from entity_service.node_io import NodeIO, NodeIOChange
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
 from entity_service.traversal import IO, NODE, ROW_BYTES, Walk, WalkPage
+from service_runtime.calls import principal
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.ids import new_id, parse_id
 from service_runtime.pages import page_size
@@ -103,8 +103,9 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
     return NewNode(
         id_of(f"{path}.id", message.id) if message.id else made_id,
         external_id or None,
-        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or GRAPH_DEFAULT,
-        check_text(f"{path}.agent_bundle_id", message.agent_bundle_id, chars_max=limits.name_chars_max),
+        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or principal().graph_default,
+        check_text(f"{path}.agent_bundle_id", message.agent_bundle_id, chars_max=limits.name_chars_max)
+        or principal().agent_bundle_id,
         general,
         check_text(f"{path}.specific_type_name", message.specific_type_name, chars_max=chars_max) or general,
         check_text(f"{path}.name", message.name, chars_max=limits.name_chars_max),
@@ -124,7 +125,7 @@ def new_edge(path: str, message: pb.EdgeInput, limits: Limits, *, made_id: str) 
     chars_max = limits.type_chars_max
     return NewEdge(
         id_of(f"{path}.id", message.id) if message.id else made_id,
-        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or GRAPH_DEFAULT,
+        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or principal().graph_default,
         id_of(f"{path}.from_node_id", message.from_node_id),
         id_of(f"{path}.to_node_id", message.to_node_id),
         check_text(f"{path}.edge_type", message.edge_type, chars_max=chars_max, required=True),
@@ -363,7 +364,7 @@ def external_id(message: pb.GetNodeByExternalIdRequest, limits: Limits) -> str:
 
 def graph_name(text: str, limits: Limits, *, field: str = "graph_name") -> str:
     """Return the name of a graph; errors as of `_data_change`."""
-    return check_text(field, text, chars_max=limits.type_chars_max) or GRAPH_DEFAULT
+    return check_text(field, text, chars_max=limits.type_chars_max) or principal().graph_default
 
 
 def name(text: str, limits: Limits) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import psycopg
 
-from contextgraph.errors import Aborted, ExternalIdTaken, NodeNotFound
+from contextgraph.errors import Aborted, ContextGraphError, EdgeExists, ExternalIdTaken, NodeExists, NodeNotFound
 from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_of, misplaced, refusal
 from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
 from entity_service.store import NODE, NODE_BY_EXTERNAL_ID, id_array
@@ -244,14 +244,16 @@ class GraphWrites:
             InvalidArgument: an edge leaves its graph or its context, or Postgres cannot store a value.
             RequestIdReused: the request id was used with other content.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         for _ in range(_ATTEMPTS):
             try:
                 (row,) = await tenant.query(_WRITE, _parameters(principal, write, request))
-            except psycopg.IntegrityError:
+            except psycopg.IntegrityError as raised:
                 if request and (answer := await self._requests.answered(tenant, request)):
                     return outcome(write, answer)
                 if error := refusal(write, await tenant.transaction(lambda t: _standing(t, write))):
+                    raise error from None
+                if tenant.bounds and (error := _taken(raised)):
                     raise error from None
             else:
                 return outcome(write, {"first_id": write.first_made_id, "at": row.at, "seqs": row.seqs})
@@ -279,7 +281,7 @@ class GraphWrites:
 
         for _ in range(_ATTEMPTS):
             with suppress(psycopg.IntegrityError):  # an end was deleted meanwhile: the next look names it
-                return await self._database.tenant(principal.tenant_id).transaction(work)
+                return await self._database.of(principal).transaction(work)
         raise Aborted("other calls keep changing the rows that this one needs; try again")
 
     async def add_missing(
@@ -297,7 +299,7 @@ class GraphWrites:
         Raises:
             NodeNotFound, InvalidArgument: as `write_missing`; and whatever `then` raises.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
 
         async def as_new(transaction: Transaction) -> Written:
             (row,) = await transaction.query(_WRITE, _parameters(principal, write, None))
@@ -335,7 +337,7 @@ class GraphWrites:
             NodeExists: the id is taken by a node with another external id.
             RequestIdReused: the request id was used with other content.
         """
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         (node,) = write.nodes
         if not await self._with_external_id(tenant, node):
             with suppress(ExternalIdTaken):  # by a call that was faster
@@ -346,7 +348,7 @@ class GraphWrites:
                 return outcome(write, answer).nodes[0]
             there = (await _standing(transaction, write)).external_ids.get((node.graph_name, node.external_id or ""))
             if there is None:
-                raise Aborted("the node was deleted meanwhile; try again")
+                raise _hidden(transaction) or Aborted("the node was deleted meanwhile; try again")
             answer = _existed(there)
             if request:
                 await self._requests.answer(transaction, request, answer)
@@ -372,7 +374,7 @@ class GraphWrites:
         """
         (edge,) = write.edges
         (row,) = (await self.write(principal, write, request)).edges
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         stored = await tenant.query(
             _EDGE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": edge.data_json}, named=False
         )
@@ -391,7 +393,7 @@ class GraphWrites:
 
     async def _node_as_written(self, principal: Principal, node: NewNode, row: WrittenRow) -> Node:
         """Return the node as the call that wrote it saw it, which a repeat of the call must see too."""
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         stored = await tenant.query(
             _NODE_AS_WRITTEN, {"tenant_id": tenant.tenant_id, "id": row.id, "data": node.data_json}, named=False
         )
@@ -445,7 +447,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
                 continue
             there = standing.nodes.get(node.id) or standing.external_ids.get((node.graph_name, node.external_id or ""))
             if there is None:
-                raise Aborted("another call has deleted a row that this one repeats; try again")
+                raise _hidden(transaction) or Aborted("another call has deleted a row that this one repeats; try again")
             answer.setdefault("existed_nodes", {})[str(position)] = (there.id, there.created_at, there.seq)
             aliases[node.id] = there.id
     if write.edges:
@@ -466,9 +468,26 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
                 continue
             joined = standing.edges.get(edge.id) or standing.edge_ends.get(ends_of(edge))
             if joined is None:
-                raise Aborted("another call has deleted a row that this one repeats; try again")
+                raise _hidden(transaction) or Aborted("another call has deleted a row that this one repeats; try again")
             answer.setdefault("existed_edges", {})[str(position)] = (joined.id, joined.created_at)
     return answer
+
+
+def _taken(raised: psycopg.IntegrityError) -> ContextGraphError | None:
+    """Return what a caller is told of a row in its way that it does not see: that an id is taken, and no more."""
+    match raised.diag.constraint_name:
+        case "node_pkey":
+            return NodeExists("an id of the request is taken")
+        case "node_external_id":
+            return ExternalIdTaken("an external id of the request is taken in its graph")
+        case "edge_pkey":
+            return EdgeExists("an id of the request is taken")
+    return None
+
+
+def _hidden(transaction: Transaction) -> ContextGraphError | None:
+    """Return the same, where Postgres did not say which."""
+    return NodeExists("an id or external id of the request is taken") if transaction.bounds else None
 
 
 def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
@@ -536,7 +555,7 @@ def _parameters(principal: Principal, write: GraphWrite, request: Request | None
         "edges": _edge_rows(write.edges),
         "old_ends": id_array(ends - new_ids),
         "first_id": write.first_made_id,
-        "request_id": request and request.request_id,
+        "request_id": request and request.key(principal.bounds),
         "rpc": request and request.rpc,
         "fingerprint": request and request.fingerprint,
     }

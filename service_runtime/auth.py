@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from contextgraph.errors import Unauthenticated
+import orjson
+
+from contextgraph.errors import PermissionDenied, Unauthenticated
 
 # The row of it is in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
+GRAPH_DEFAULT = "default"
 
 Metadata = Iterable[tuple[str, str | bytes]]
 
@@ -31,8 +34,46 @@ class Principal:
     user_id: str = ""
     agent_id: str = ""
     app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
-    agent_bundle_id: str = ""
+    agent_bundle_id: str = ""  # empty: not bound to one
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
+
+    @property
+    def bounds(self) -> str:
+        """What row-level security is told of the bounds: JSON, the same for the same ones; empty if there are none."""
+        if not (self.app_ids or self.agent_bundle_id or self.graph_names):
+            return ""
+        said: dict[str, object] = {}
+        if self.app_ids:
+            said["app_ids"] = sorted(self.app_ids)
+        if self.agent_bundle_id:
+            said["agent_bundle_id"] = self.agent_bundle_id
+        if self.graph_names:
+            said["graph_names"] = sorted(self.graph_names)
+        return orjson.dumps(said).decode()
+
+    @property
+    def graph_default(self) -> str:
+        """The graph of a request that names none: the only one that the principal is bound to, else `default`."""
+        return next(iter(self.graph_names)) if len(self.graph_names) == 1 else GRAPH_DEFAULT
+
+    @property
+    def app_default(self) -> str:
+        """The app of a request that names none: the only one that the principal is bound to, else none."""
+        return next(iter(self.app_ids)) if len(self.app_ids) == 1 else ""
+
+    def check_bounds(self, *, graph_name: str, agent_bundle_id: str, app_id: str) -> None:
+        """Refuse to write what would not be the principal's to see.
+
+        Raises:
+            PermissionDenied: it is bound to others.
+        """
+        for what, name, bounds in (
+            ("graphs", graph_name, self.graph_names),
+            ("agent bundles", agent_bundle_id, {self.agent_bundle_id} - {""}),
+            ("apps", app_id, self.app_ids),
+        ):
+            if bounds and name not in bounds:
+                raise PermissionDenied(f"the key is bound to other {what}")
 
 
 ANONYMOUS = Principal(tenant_id=DEFAULT_TENANT_ID, subject="anonymous")

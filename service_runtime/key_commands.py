@@ -34,6 +34,23 @@ def add_keys(commands: Subparsers) -> Subparsers:
     )
     create.add_argument("--user-id", default="", help="rows keep it as owner_user_id")
     create.add_argument("--agent-id", default="", help="rows keep it as agent_id")
+    create.add_argument(
+        "--app-id",
+        dest="app_ids",
+        action="append",
+        type=_name,
+        default=[],
+        help="bind it to an app: other apps' records and mappings do not exist for it; may be said several times",
+    )
+    create.add_argument("--agent-bundle", dest="agent_bundle_id", type=_name, help="bind it to an agent bundle")
+    create.add_argument(
+        "--graph",
+        dest="graph_names",
+        action="append",
+        type=_name,
+        default=[],
+        help="bind it to a graph; may be said several times",
+    )
     create.add_argument("--expires-in", type=_lifetime, metavar="90d", help="minutes, hours or days: 30m, 12h, 90d")
     listing = of_keys.add_parser("list", help="show keys, never whole")
     listing.add_argument("--tenant", help="of one tenant only")
@@ -66,6 +83,9 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
                     scopes=arguments.scope or ["read", "write"],
                     user_id=arguments.user_id,
                     agent_id=arguments.agent_id,
+                    app_ids=arguments.app_ids,
+                    agent_bundle_id=arguments.agent_bundle_id or "",
+                    graph_names=arguments.graph_names,
                     lifetime=arguments.expires_in,
                 )
             )
@@ -83,6 +103,12 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
             _done("created", as_json=arguments.json)
         case "tenants", "list":
             show_rows([dataclasses.asdict(tenant) for tenant in administration.tenants()], as_json=arguments.json)
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty, which would bind the key to nothing")
+    return text
 
 
 def _lifetime(text: str) -> timedelta:

@@ -29,7 +29,7 @@ _USE_NOTED_S = 60
 _PREFIX_CHARS = 12  # "cgk_" and eight of the key
 
 _FIND = """
-SELECT id, tenant_id, subject, scopes, user_id, agent_id, expires_at,
+SELECT id, tenant_id, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id, graph_names,
     coalesce(last_used_at < now() - make_interval(secs => %(noted_s)s), true) AS is_due
 FROM access.api_key
 WHERE key_sha256 = %(sha256)s AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
@@ -44,14 +44,17 @@ _TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
 _ADD_TENANT = "INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (name) DO NOTHING"
 
 _ADD_KEY = """
-INSERT INTO access.api_key (id, key_sha256, prefix, tenant_id, subject, scopes, user_id, agent_id, expires_at)
-VALUES (%(id)s, %(sha256)s, %(prefix)s, %(tenant_id)s, %(subject)s, %(scopes)s, %(user_id)s, %(agent_id)s,
-    now() + %(lifetime)s)
+INSERT INTO access.api_key (
+    id, key_sha256, prefix, tenant_id, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id, graph_names,
+    expires_at
+)
+VALUES (%(id)s, %(sha256)s, %(prefix)s, %(tenant_id)s, %(subject)s, %(scopes)s, %(user_id)s, %(agent_id)s, %(app_ids)s,
+    %(agent_bundle_id)s, %(graph_names)s, now() + %(lifetime)s)
 """
 
 _LIST = """
-SELECT k.prefix, t.name AS tenant, k.subject, k.scopes, k.user_id, k.agent_id, k.created_at, k.expires_at, k.revoked_at,
-    k.last_used_at
+SELECT k.prefix, t.name AS tenant, k.subject, k.scopes, k.user_id, k.agent_id, k.app_ids, k.agent_bundle_id,
+    k.graph_names, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
 FROM access.api_key k JOIN access.tenant t ON t.id = k.tenant_id
 WHERE %(tenant)s::text IS NULL OR t.name = %(tenant)s
 ORDER BY k.created_at, k.id
@@ -122,6 +125,9 @@ class StoredKeys:
                 scopes=frozenset(row.scopes),
                 user_id=row.user_id,
                 agent_id=row.agent_id,
+                app_ids=frozenset(row.app_ids),
+                agent_bundle_id=row.agent_bundle_id,
+                graph_names=frozenset(row.graph_names),
             )
         return None
 
@@ -135,6 +141,9 @@ class NewKey:
     scopes: Sequence[str]
     user_id: str = ""
     agent_id: str = ""
+    app_ids: Sequence[str] = ()  # it is bound to; none: not to apps
+    agent_bundle_id: str = ""
+    graph_names: Sequence[str] = ()
     lifetime: timedelta | None = None  # None: it does not expire
 
 
@@ -148,6 +157,9 @@ class ListedKey:
     scopes: Sequence[str]
     user_id: str
     agent_id: str
+    app_ids: Sequence[str]
+    agent_bundle_id: str
+    graph_names: Sequence[str]
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -200,6 +212,9 @@ class KeyAdministration:
             "scopes": list(new.scopes),
             "user_id": new.user_id,
             "agent_id": new.agent_id,
+            "app_ids": list(new.app_ids),
+            "agent_bundle_id": new.agent_bundle_id,
+            "graph_names": list(new.graph_names),
             "lifetime": new.lifetime,
         }
         self._run(_ADD_KEY, parameters)

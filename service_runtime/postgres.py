@@ -36,10 +36,12 @@ from contextgraph.errors import (
     InvalidArgument,
     LimitExceeded,
     Overloaded,
+    PermissionDenied,
     StorageFull,
     Unavailable,
 )
 from service_runtime import tracing
+from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.metrics import Metrics
 
@@ -74,6 +76,8 @@ SELECT
     set_config('plan_cache_mode', 'force_custom_plan', true) AS plans,
     set_config('transaction_read_only', 'on', true) AS read_only
 """
+# What the principal is bound to, where it is: policies read it, beside the tenant.
+_BOUNDS = ", set_config('app.bounds', %s, true) AS bounds"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
 _ROLE = """
@@ -178,8 +182,12 @@ class Database:
     def _read_pool(self, key: str) -> int:
         return self._pool.get_stats().get(key, 0)
 
+    def of(self, principal: Principal) -> Tenant:
+        """Return the door to those of a tenant's rows that a principal is not bound away from: for all calls."""
+        return Tenant(self, principal.tenant_id, bounds=principal.bounds)
+
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to one tenant's rows."""
+        """Return the door to all rows of one tenant: for background work, which nobody called for."""
         return Tenant(self, tenant_id)
 
     async def untenanted(
@@ -250,11 +258,18 @@ class Database:
 
 
 class Tenant:
-    """The two doors to one tenant's rows."""
+    """The two doors to one tenant's rows.
 
-    def __init__(self, database: Database, tenant_id: UUID) -> None:
+    Args:
+        database: Where they are.
+        tenant_id: Whose.
+        bounds: `Principal.bounds`: which of them. Empty: all.
+    """
+
+    def __init__(self, database: Database, tenant_id: UUID, *, bounds: str = "") -> None:
         self._database = database
         self.tenant_id = tenant_id
+        self.bounds = bounds
 
     async def query(
         self, sql: str, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
@@ -275,13 +290,17 @@ class Tenant:
             Unavailable: Postgres does not answer, or has no connection for us (`Overloaded`).
             DeadlineExceeded: the statement took longer than the call has.
             StorageFull: Postgres has no room left.
+            PermissionDenied: what it writes is outside of the bounds.
             psycopg.IntegrityError: a constraint; only the store knows what it means.
         """
+        settings = _SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL
+        if self.bounds:
+            settings += _BOUNDS
 
         async def run() -> list[Row]:
             async with self._database.connection() as connection:
                 async with connection.pipeline():
-                    await connection.execute(_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL, self._settings())
+                    await connection.execute(settings.encode(), (*self._settings(), *self._bounds()))
                     cursor = await _execute(connection, sql, parameters, named=named, prepare=not ad_hoc)
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await _rows(cursor)
@@ -301,8 +320,9 @@ class Tenant:
         async def run() -> _T:
             async with self._database.connection() as connection, connection.transaction():
                 tenant_id, timeout_ms = self._settings()
-                await connection.execute(_SET_LOCAL_OF_SEVERAL, (tenant_id, timeout_ms, timeout_ms))
-                return await work(Transaction(connection, self.tenant_id))
+                settings = _SET_LOCAL_OF_SEVERAL + _BOUNDS if self.bounds else _SET_LOCAL_OF_SEVERAL
+                await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *self._bounds()))
+                return await work(Transaction(connection, self.tenant_id, bounds=self.bounds))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
             return await _once_more(run)
@@ -311,13 +331,17 @@ class Tenant:
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return str(self.tenant_id), str(max(1, int(timeout_s * 1000)))
 
+    def _bounds(self) -> tuple[str, ...]:
+        return (self.bounds,) if self.bounds else ()
+
 
 class Transaction:
     """Statements of one transaction, of one tenant."""
 
-    def __init__(self, connection: Connection, tenant_id: UUID) -> None:
+    def __init__(self, connection: Connection, tenant_id: UUID, *, bounds: str) -> None:
         self._connection = connection
         self.tenant_id = tenant_id
+        self.bounds = bounds
 
     async def query(self, sql: str, parameters: Parameters = (), *, named: bool = True) -> list[Row]:
         """Run one statement and return its rows; `named` as of `Tenant.query`."""
@@ -440,6 +464,8 @@ def _ours(error: BaseException) -> Exception | None:
             return DeadlineExceeded("the database did not answer within the call's time")
         case pg.DiskFull():
             return StorageFull("the database has no room left", dependency="postgres")
+        case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
+            return PermissionDenied("the key is bound to other graphs, agent bundles or apps")
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")
         case pg.ProgramLimitExceeded():

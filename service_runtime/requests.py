@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
@@ -30,6 +30,10 @@ class Request:
     request_id: UUID
     rpc: str
     fingerprint: bytes  # sha256 of the request without its id
+
+    def key(self, bounds: str) -> UUID:
+        """Return what the table knows the request by: for callers with other bounds it is another request."""
+        return uuid5(self.request_id, bounds) if bounds else self.request_id
 
 
 class RequestMessage(Protocol):
@@ -90,7 +94,7 @@ class Requests:
             RequestIdReused: it was used with other content or for another RPC.
         """
         tenant_id = transaction.tenant_id
-        key = (tenant_id, request.request_id)
+        key = (tenant_id, request.key(transaction.bounds))
         if await transaction.query(self._claim, (*key, request.rpc, request.fingerprint)):
             return None
         # A statement of its own: it sees what the twin committed while we waited.
@@ -98,7 +102,8 @@ class Requests:
 
     async def answer(self, transaction: Transaction, request: Request, answer: object) -> None:
         """Store the answer of a claimed id: JSON, not null."""
-        await transaction.query(self._answer, (Jsonb(answer), transaction.tenant_id, request.request_id))
+        key = request.key(transaction.bounds)
+        await transaction.query(self._answer, (Jsonb(answer), transaction.tenant_id, key))
 
     async def answered(self, tenant: Tenant, request: Request) -> Any:
         """Return the answer of an id without claiming it, or None: for writes that begin long before their transaction.
@@ -106,7 +111,7 @@ class Requests:
         Raises:
             RequestIdReused: as `claim`.
         """
-        rows = await tenant.query(self._read, (tenant.tenant_id, request.request_id))
+        rows = await tenant.query(self._read, (tenant.tenant_id, request.key(tenant.bounds)))
         return _same(request, rows) if rows else None
 
     async def sweep(self, tenant: Tenant) -> None:

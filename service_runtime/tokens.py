@@ -1,7 +1,8 @@
 """Tokens of an OpenID Connect issuer, as a second way to authenticate.
 
 A token is a JWT (RFC 7519) that the issuer signed with one of the keys of its JWKS (RFC 7517). Its `sub` is the
-subject, its `scope` (RFC 8693: names with spaces between them) the scopes, and one claim names the tenant.
+subject, its `scope` (RFC 8693: names with spaces between them) the scopes, and one claim names the tenant. Where it has
+them, `app_ids` and `graph_names` (lists of texts) and `agent_bundle_id` (a text) bind it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ JWKS_LIFETIME_S = 300.0
 JWKS_RETRY_S = 5.0  # between two requests for a key that is not there, or an issuer that is away
 JWKS_TIMEOUT_S = 5.0
 TOKEN_CHARS_MAX = 16 * 1024
+NAME_CHARS_MAX = 512  # of what a claim binds to
 _TENANT_LIFETIME_S = 60.0
 
 _TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
@@ -86,11 +88,23 @@ class Tokens:
         tenant, subject, scope = claims.get(self._tenant_claim), claims["sub"], claims.get("scope", "")
         if not (isinstance(tenant, str) and isinstance(scope, str) and 0 < len(subject) <= 512) or "\0" in tenant:
             return None
+        app_ids, graph_names = _names(claims, "app_ids"), _names(claims, "graph_names")
+        bundle = claims.get("agent_bundle_id")
+        # What was meant to bind and cannot be read must not bind nothing.
+        if app_ids is None or graph_names is None or not (bundle is None or _is_name(bundle)):
+            return None
         tenant_id = await self._tenant(tenant)
         if tenant_id is None:
             return None
-        scopes = frozenset(scope.split()) & frozenset(SCOPES)
-        return Principal(tenant_id=tenant_id, subject=subject, user_id=subject, scopes=scopes)
+        return Principal(
+            tenant_id=tenant_id,
+            subject=subject,
+            user_id=subject,
+            scopes=frozenset(scope.split()) & frozenset(SCOPES),
+            app_ids=app_ids,
+            agent_bundle_id=bundle or "",
+            graph_names=graph_names,
+        )
 
     async def _tenant(self, name: str) -> UUID | None:
         until, tenant_id = self._tenants.get(name, (0.0, None))
@@ -122,3 +136,15 @@ class Tokens:
     def _is_current(self, key_id: str) -> bool:
         age_s = time.monotonic() - self._asked_at
         return age_s < (JWKS_LIFETIME_S if key_id in self._keys else JWKS_RETRY_S)
+
+
+def _names(claims: dict[str, Any], claim: str) -> frozenset[str] | None:
+    """Return what a claim binds a token to, nothing if it is not there; None if it cannot be read or is empty."""
+    if claim not in claims:
+        return frozenset()
+    names = claims[claim]
+    return frozenset(names) if isinstance(names, list) and names and all(map(_is_name, names)) else None
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= NAME_CHARS_MAX and "\0" not in value

@@ -80,7 +80,7 @@ class EntityHistory:
     ) -> list[_Source]:
         node_id, descending = question.node_id, question.descending
         of_node = await self._events.of_node(node_id)
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         of_node = of_node[::-1] if of_node and descending else of_node
 
         async def itself(token: str, after: Key | None) -> EventPage:

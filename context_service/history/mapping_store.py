@@ -105,16 +105,14 @@ class MappingStore:
 
     async def find(self, principal: Principal, name: str, app_ids: Sequence[str]) -> dict[str, StoredMapping]:
         """Return the mappings of that name in some apps, by app."""
-        rows = await self._database.tenant(principal.tenant_id).query(
+        rows = await self._database.of(principal).query(
             _FIND, {"tenant_id": principal.tenant_id, "name": name, "app_ids": list(app_ids)}
         )
         return {row.app_id: _stored(row) for row in rows}
 
     async def apps(self, principal: Principal, name: str) -> list[str]:
         """Return up to 20 apps that have a mapping of that name."""
-        rows = await self._database.tenant(principal.tenant_id).query(
-            _APPS, {"tenant_id": principal.tenant_id, "name": name}
-        )
+        rows = await self._database.of(principal).query(_APPS, {"tenant_id": principal.tenant_id, "name": name})
         return [row.app_id for row in rows]
 
     async def list(
@@ -143,7 +141,7 @@ class MappingStore:
             "count_max": count_max,
             "bytes_max": bytes_max,
         }
-        rows = await self._database.tenant(principal.tenant_id).query(_LIST, parameters)
+        rows = await self._database.of(principal).query(_LIST, parameters)
         return [_stored(row) for row in rows], bool(rows) and rows[0].found > len(rows)
 
     async def register(
@@ -189,7 +187,7 @@ class MappingStore:
             await transaction.query(_BUMP)
             return _stored(row), changed
 
-        return await self._database.tenant(principal.tenant_id).transaction(write)
+        return await self._database.of(principal).transaction(write)
 
     async def delete(self, principal: Principal, app_id: str, name: str) -> StoredMapping | None:
         """Remove the mapping of that name from an app, and return it as it was; None if there is none."""
@@ -202,7 +200,7 @@ class MappingStore:
             await transaction.query(_BUMP)
             return _stored(rows[0])
 
-        return await self._database.tenant(principal.tenant_id).transaction(remove)
+        return await self._database.of(principal).transaction(remove)
 
     async def revision(self) -> int:
         """Return the number that grows with every change of any mapping."""

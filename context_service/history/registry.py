@@ -313,6 +313,8 @@ class MappingRegistry:
         scope = _scopes(principal, app_id)[0]
         if app_id and scope != app_id:
             raise PermissionDenied("the key is bound to other apps", app_id=app_id)
+        if principal.app_ids and not scope:
+            raise PermissionDenied("the key is bound to apps: name one of them")
         return scope
 
     def _forget(self) -> None:

@@ -4,6 +4,16 @@ CREATE SCHEMA context;
 
 ALTER SCHEMA context OWNER TO contextgraph_owner;
 
+CREATE FUNCTION context.app_in_bounds(app_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN coalesce((current_setting('app.bounds')::jsonb -> 'app_ids') ? app_id, true);
+END
+$$;
+
+ALTER FUNCTION context.app_in_bounds(app_id text) OWNER TO contextgraph_owner;
+
 CREATE FUNCTION context.beginning_of_texts(content json, chars_max integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT "left"(string_agg((found.value #>> '{}'::text[]), ' '::text), beginning_of_texts.chars_max) AS "left" FROM jsonb_path_query((beginning_of_texts.content)::jsonb, 'strict $.**?(@.type() == "string" || @.type() == "number")'::jsonpath) found(value));
@@ -28,6 +38,20 @@ END
 $$;
 
 ALTER FUNCTION context.count_usage() OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
+BEGIN
+    RETURN coalesce((bounds -> 'graph_names') ? graph_name, true)
+        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, true)
+        AND coalesce((bounds -> 'app_ids') ? app_id, true);
+END
+$$;
+
+ALTER FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) OWNER TO contextgraph_owner;
 
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
@@ -56,6 +80,32 @@ CREATE FUNCTION context.search_of(tenant_id uuid, name text, description text, c
 
 ALTER FUNCTION context.search_of(tenant_id uuid, name text, description text, content json) OWNER TO contextgraph_owner;
 
+CREATE FUNCTION context.sees_record(record_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM context.wm_record r
+        WHERE r.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid AND r.id = record_id
+    );
+END
+$$;
+
+ALTER FUNCTION context.sees_record(record_id uuid) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.sees_upload(upload_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM context.upload u
+        WHERE u.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid AND u.id = upload_id
+    );
+END
+$$;
+
+ALTER FUNCTION context.sees_upload(upload_id uuid) OWNER TO contextgraph_owner;
+
 CREATE TABLE context.action (
     tenant_id uuid NOT NULL,
     record_id uuid NOT NULL,
@@ -66,6 +116,7 @@ CREATE TABLE context.action (
     principal text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
     entity_node_id uuid,
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
     CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
 );
 
@@ -140,7 +191,7 @@ CREATE VIEW context.embedding_of_tenant AS
     agent_bundle_id,
     app_id
    FROM context.embedding
-  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 ALTER VIEW context.embedding_of_tenant OWNER TO contextgraph_owner;
 
@@ -195,7 +246,8 @@ CREATE TABLE context.request (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     rpc text NOT NULL,
     fingerprint bytea NOT NULL,
-    answer jsonb NOT NULL
+    answer jsonb NOT NULL,
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
 );
 
 ALTER TABLE context.request OWNER TO contextgraph_owner;
@@ -329,7 +381,7 @@ CREATE VIEW context.wm_record_of_tenant AS
     search,
     name_search
    FROM context.wm_record
-  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 ALTER VIEW context.wm_record_of_tenant OWNER TO contextgraph_owner;
 
@@ -443,6 +495,26 @@ ALTER TABLE ONLY context.wm_record
 ALTER TABLE context.action ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY bounds ON context.action AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_record(record_id) OR ((kind = 'purged'::text) AND (bounds = current_setting('app.bounds'::text, true)))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (app_id = ''::text) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.upload AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(COALESCE(NULLIF((record ->> 'graph_name'::text), ''::text), 'default'::text), (record ->> 'agent_bundle_id'::text), (record ->> 'app_id'::text))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.upload_part AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_upload(upload_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 

@@ -100,4 +100,4 @@ class LifeCycle:
         return found[0]
 
     def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.tenant(principal.tenant_id)
+        return self._database.of(principal)

@@ -180,7 +180,7 @@ class Manifests:
             asked = [node for node in asked if _key(node) > behind]
 
         rows = await self._rows(
-            self._database.tenant(principal.tenant_id),
+            self._database.of(principal),
             asked,
             question.which,
             entities_max=page_size,

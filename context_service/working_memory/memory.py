@@ -140,6 +140,7 @@ class WorkingMemory:
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         self._checks.check(said, path="record")
+        said = within_bounds(said, principal)
         record = _with_content(_new_record(said, principal), said.content_json)
 
         tenant = self._tenant(principal)
@@ -214,7 +215,10 @@ class WorkingMemory:
                 )
             if content_changes and record.blob_key:
                 raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
-            changed = _changed(record, said, names)
+            changed = _changed(record, said, names, principal)
+            principal.check_bounds(
+                graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
+            )
             await limits.check_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
             if index_state := await self._index_anew(transaction, record_id, said, names):
                 changed = dataclasses.replace(changed, index_state=index_state, index_error="")
@@ -292,6 +296,7 @@ class WorkingMemory:
             RequestIdReused, InvalidArgument, LimitExceeded, StorageFull, Unavailable: see the contract.
         """
         self.check_header(said, path="header.record")
+        said = within_bounds(said, principal)
         tenant = self._tenant(principal)
         if record := await self.answered(tenant, request):
             return record
@@ -367,6 +372,7 @@ class WorkingMemory:
             UploadExpired: the sweeper has taken the blob.
             Whatever `first` raises.
         """
+        said = within_bounds(said, principal)
         record = dataclasses.replace(
             _new_record(said, principal),
             content_type=content_type_of(said, otherwise="application/octet-stream"),
@@ -505,7 +511,7 @@ class WorkingMemory:
         return "PENDING"
 
     def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.tenant(principal.tenant_id)
+        return self._database.of(principal)
 
     async def _find(
         self,
@@ -551,6 +557,22 @@ async def _again_for_same_content(publish: Callable[[], Awaitable[Record]]) -> R
     raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
 
 
+def within_bounds(said: RecordInput, principal: Principal) -> RecordInput:
+    """Return a new record with the graph, agent bundle and app that it is of: where it names none, the principal's.
+
+    Raises:
+        PermissionDenied: it names others than the principal is bound to.
+    """
+    said = dataclasses.replace(
+        said,
+        graph_name=said.graph_name or principal.graph_default,
+        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        app_id=said.app_id or principal.app_default,
+    )
+    principal.check_bounds(graph_name=said.graph_name, agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+    return said
+
+
 def _new_record(said: RecordInput, principal: Principal) -> Record:
     """Return the record that a caller describes; its times are the database's, and set when it is stored."""
     return Record(
@@ -565,8 +587,8 @@ def _new_record(said: RecordInput, principal: Principal) -> Record:
         content_type=content_type_of(said, otherwise="application/json" if said.content_json else ""),
         metadata_json=said.metadata_json or "{}",
         tags=said.tags,
-        graph_name=said.graph_name or "default",
-        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+        graph_name=said.graph_name,
+        agent_bundle_id=said.agent_bundle_id,
         app_id=said.app_id,
         created_by=principal.subject,
         owner_user_id=principal.user_id,
@@ -591,13 +613,17 @@ def _with_content(record: Record, content_json: str) -> Record:
     )
 
 
-def _changed(record: Record, said: RecordInput, names: Sequence[str]) -> Record:
+def _changed(record: Record, said: RecordInput, names: Sequence[str], principal: Principal) -> Record:
     """Return the record with the named fields as the caller says them; empty ones get their defaults."""
     values: dict[str, Any] = {name: getattr(said, name) for name in names if name not in ("content_json", "embedding")}
     if "metadata_json" in values:
         values["metadata_json"] = said.metadata_json or "{}"
     if "graph_name" in values:
-        values["graph_name"] = said.graph_name or "default"
+        values["graph_name"] = said.graph_name or principal.graph_default
+    if "agent_bundle_id" in values:
+        values["agent_bundle_id"] = said.agent_bundle_id or principal.agent_bundle_id
+    if "app_id" in values:
+        values["app_id"] = said.app_id or principal.app_default
     changed = dataclasses.replace(record, **values)
     if "content_json" in names:
         changed = _with_content(changed, said.content_json)

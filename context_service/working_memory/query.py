@@ -104,7 +104,7 @@ class RecordQueries:
             "limit": limit,
             "bytes_max": ANSWER_BYTES_MAX,
         }
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         rows = await tenant.query(statement.sql, parameters, named=False, ad_hoc=True)
         found, shown = rows[0][0], [row[2:] for row in rows if row[1] is not None]
         if len(shown) < min(found, limit):

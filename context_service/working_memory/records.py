@@ -124,9 +124,9 @@ WITH new_record AS (
     SELECT %(tenant_id)s, id, entity_node_id, %(request_id)s, 'created', %(created_by)s FROM new_record
 ), answered AS (
     INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
-    SELECT %(tenant_id)s, %(request_id)s, %(rpc)s, %(fingerprint)s, to_jsonb(new_record)
+    SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s, to_jsonb(new_record)
     FROM new_record
-    WHERE %(request_id)s::uuid IS NOT NULL
+    WHERE %(request_key)s::uuid IS NOT NULL
 )
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
@@ -485,6 +485,7 @@ class Records:
             "order_id": new_id() if owes_vector else None,
             "topic": EMBEDDING_TOPIC,
             "request_id": request and request.request_id,
+            "request_key": request and request.key(door.bounds),
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
         }

@@ -253,7 +253,7 @@ class Searches:
         if mode is not SearchMode.TEXT and question.embedding is None:
             assert self._embed_text is not None
             question = dataclasses.replace(question, embedding=await self._embed_text(question.text))
-        tenant = self._database.tenant(principal.tenant_id)
+        tenant = self._database.of(principal)
         places_max = max(limit, CANDIDATES) if mode is SearchMode.FUSED else limit
         by_text: list[Found] = []
         by_vector: list[Found] = []

@@ -18,7 +18,7 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
 from context_service.working_memory.fields import RecordInput
 from context_service.working_memory.limits import Limits, TenantLimits
-from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.memory import WorkingMemory, within_bounds
 from context_service.working_memory.records import Record
 from context_service.working_memory.upload_store import OpenUpload, UploadStore
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
@@ -102,6 +102,7 @@ class ResumableUploads:
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         self._memory.check_header(said, path="record")
+        said = within_bounds(said, principal)
         tenant = self._tenant(principal)
         if request and (answer := await self._requests.answered(tenant, request)):
             return await self.get(UUID(answer["upload_id"]), principal=principal)
@@ -306,7 +307,7 @@ class ResumableUploads:
             yield chunk
 
     def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.tenant(principal.tenant_id)
+        return self._database.of(principal)
 
 
 def _finish_request(upload_id: UUID) -> Request:

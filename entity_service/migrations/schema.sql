@@ -10,6 +10,69 @@ CREATE FUNCTION entity.document_bytes(document jsonb) RETURNS integer
 
 ALTER FUNCTION entity.document_bytes(document jsonb) OWNER TO contextgraph_owner;
 
+CREATE FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
+BEGIN
+    RETURN coalesce((bounds -> 'graph_names') ? graph_name, true)
+        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, true);
+END
+$$;
+
+ALTER FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
+    node_id uuid;
+BEGIN
+    IF NOT coalesce((bounds -> 'graph_names') ? graph_name, true) THEN
+        RETURN false;
+    END IF;
+    IF bounds ? 'agent_bundle_id' THEN
+        FOREACH node_id IN ARRAY node_ids LOOP
+            IF NOT entity.sees_node(node_id) THEN
+                RETURN false;
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION entity.refuse_edge_out_of_bounds() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NOT (entity.sees_node(NEW.from_node_id) AND entity.sees_node(NEW.to_node_id)) THEN
+        RAISE insufficient_privilege
+            USING MESSAGE = 'new row violates row-level security policy "bounds" for table "edge"';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION entity.refuse_edge_out_of_bounds() OWNER TO contextgraph_owner;
+
+CREATE FUNCTION entity.sees_node(node_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entity.node n
+        WHERE n.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid AND n.id = node_id
+    );
+END
+$$;
+
+ALTER FUNCTION entity.sees_node(node_id uuid) OWNER TO contextgraph_owner;
+
 CREATE TABLE entity.edge (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -26,6 +89,15 @@ CREATE TABLE entity.edge (
 );
 
 ALTER TABLE entity.edge OWNER TO contextgraph_owner;
+
+CREATE VIEW entity.edge_to_count AS
+ SELECT tenant_id,
+    graph_name,
+    edge_type
+   FROM entity.edge
+  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF(( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)), false) IS NOT NULL));
+
+ALTER VIEW entity.edge_to_count OWNER TO contextgraph_owner;
 
 CREATE TABLE entity.embedding (
     tenant_id uuid NOT NULL,
@@ -111,7 +183,7 @@ CREATE VIEW entity.node_of_tenant AS
     agent_id,
     data
    FROM entity.node
-  WHERE (tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif"));
+  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, agent_bundle_id)), false) IS NOT NULL));
 
 ALTER VIEW entity.node_of_tenant OWNER TO contextgraph_owner;
 
@@ -123,6 +195,14 @@ ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE VIEW entity.node_to_count AS
+ SELECT tenant_id,
+    graph_name
+   FROM entity.node
+  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF(( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)), false) IS NOT NULL));
+
+ALTER VIEW entity.node_to_count OWNER TO contextgraph_owner;
 
 CREATE TABLE entity.progress (
     tenant_id uuid NOT NULL,
@@ -157,7 +237,8 @@ CREATE TABLE entity.request (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     rpc text NOT NULL,
     fingerprint bytea NOT NULL,
-    answer jsonb NOT NULL
+    answer jsonb NOT NULL,
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
 );
 
 ALTER TABLE entity.request OWNER TO contextgraph_owner;
@@ -205,6 +286,8 @@ CREATE INDEX node_specific_type ON entity.node USING btree (tenant_id, graph_nam
 
 CREATE INDEX request_age ON entity.request USING btree (tenant_id, created_at);
 
+CREATE TRIGGER bounds BEFORE INSERT ON entity.edge FOR EACH ROW WHEN (((COALESCE(current_setting('app.bounds'::text, true), ''::text) <> ''::text) AND (new.child_seq IS NOT NULL))) EXECUTE FUNCTION entity.refuse_edge_out_of_bounds();
+
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
 
@@ -216,6 +299,18 @@ ALTER TABLE ONLY entity.node_io
 
 ALTER TABLE ONLY entity.progress
     ADD CONSTRAINT progress_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
+CREATE POLICY bounds ON entity.edge AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[from_node_id, to_node_id])), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, NULL::text)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[owner_id])), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.node AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, agent_bundle_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.node_io AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.sees_node(node_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.progress AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.sees_node(node_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
 
 ALTER TABLE entity.edge ENABLE ROW LEVEL SECURITY;
 
@@ -245,6 +340,8 @@ GRANT USAGE ON SCHEMA entity TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
 
+GRANT SELECT ON TABLE entity.edge_to_count TO contextgraph_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
@@ -252,6 +349,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextgraph_service;
 
 GRANT SELECT ON TABLE entity.node_of_tenant TO contextgraph_service;
+
+GRANT SELECT ON TABLE entity.node_to_count TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextgraph_service;
 

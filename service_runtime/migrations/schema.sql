@@ -17,6 +17,9 @@ CREATE TABLE access.api_key (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
+    app_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    graph_names text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
 );
 

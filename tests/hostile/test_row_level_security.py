@@ -106,18 +106,29 @@ def test_a_view_that_forgets_the_tenant_is_found(filled: Urls):
             connection.execute("DROP VIEW entity.leaking")
 
 
-def test_every_policy_is_the_one_policy(filled: Urls):
+def test_every_table_has_the_policy_of_tenants_and_others_only_take_away(filled: Urls):
     with psycopg.connect(filled.superuser) as connection:
         policies = connection.execute(
             "SELECT schemaname || '.' || tablename, policyname, permissive, cmd, qual, with_check"
             " FROM pg_policies WHERE schemaname = ANY (%s)",
             (SCHEMAS,),
         ).fetchall()
-    ((name, permissive, command, qual, with_check),) = {policy[1:] for policy in policies}
-    assert (name, permissive, command) == ("tenant", "PERMISSIVE", "ALL")
+    of_tenant = [policy for policy in policies if policy[1] == "tenant"]
+    ((permissive, command, qual, with_check),) = {policy[2:] for policy in of_tenant}
+    assert (permissive, command) == ("PERMISSIVE", "ALL")
     assert "current_setting('app.tenant'::text, true)" in qual
     assert with_check is None  # of what is written, `qual` must hold too
-    assert sorted(policy[0] for policy in policies) == [one for one in tenanted(filled) if not is_view(filled, one)]
+    assert sorted(policy[0] for policy in of_tenant) == [one for one in tenanted(filled) if not is_view(filled, one)]
+    # Others only take away, and from nobody who is not bound.
+    for table, name, permissive, _, qual, with_check in policies:
+        if name != "tenant":
+            assert name.startswith("bounds"), (table, name)
+            assert permissive == "RESTRICTIVE"
+            for expression in filter(None, (qual, with_check)):
+                assert expression.startswith(
+                    "(NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''"
+                )
+                assert expression.endswith(", false) IS NOT NULL)")
 
 
 POLICY = "tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid)"

@@ -89,7 +89,8 @@ def test_a_foreign_key_stays_within_a_tenant_or_leads_to_a_reference_table(urls:
 
 def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
     """With `citus.enable_unsafe_triggers` Citus runs those that touch colocated tables only."""
-    colocated = {  # all write rows of the same tenant
+    colocated = {  # all read or write rows of the same tenant
+        ("bounds", "entity.edge"),  # of entity.node
         ("move_embedding", "context.wm_record"),  # of context.embedding
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),

@@ -105,6 +105,21 @@ async def test_a_key_is_its_principal(administration: KeyAdministration, databas
     assert principal.scopes == {"read"}
 
 
+async def test_a_key_may_be_bound(run, administration: KeyAdministration, database: Database):
+    options = ["--app-id", "crm", "--app-id", "erp", "--agent-bundle", "billing", "--graph", "sales"]
+    key = run("keys", "create", "--subject", "x", *options).stdout.strip()
+
+    principal = await checking(database).authenticate(bearer(key))
+
+    assert principal.app_ids == {"crm", "erp"}
+    assert (principal.agent_bundle_id, principal.graph_names) == ("billing", {"sales"})
+    (listed,) = (json.loads(line) for line in run("keys", "list", "--json").stdout.splitlines())
+    assert (listed["app_ids"], listed["agent_bundle_id"]) == (["crm", "erp"], "billing")
+    assert "crm,erp" in run("keys", "list").stdout
+    for option in ("--app-id", "--agent-bundle", "--graph"):
+        assert run("keys", "create", "--subject", "x", option, "").returncode == 2
+
+
 async def test_a_list_shows_keys_without_their_secret_and_when_they_were_used(
     administration: KeyAdministration, database: Database
 ):

@@ -127,6 +127,20 @@ async def test_a_claim_names_the_tenant(found: Tokens, urls: Urls):
     assert principal.tenant_id != DEFAULT_TENANT_ID
 
 
+async def test_claims_bind_a_token(found: Tokens):
+    principal = await found.find(token(app_ids=["crm", "erp"], agent_bundle_id="billing", graph_names=["sales"]))
+
+    assert principal is not None
+    assert (principal.app_ids, principal.agent_bundle_id) == ({"crm", "erp"}, "billing")
+    assert principal.graph_names == {"sales"}
+
+
+@pytest.mark.parametrize("claim", ["app_ids", "graph_names", "agent_bundle_id"])
+@pytest.mark.parametrize("value", [[], "", 7, [7], ["a", ""], {}, ["a\0"], True])
+async def test_a_claim_that_cannot_be_read_binds_to_nothing_and_so_is_nobody(found: Tokens, claim: str, value: Any):
+    assert await found.find(token(**{claim: value})) is None
+
+
 @pytest.mark.parametrize(
     "changes",
     [
