@@ -13,10 +13,12 @@ import shlex
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 
 import pytest
+import yaml
 
 from contextgraph import ContextClient, EdgeInput, EntityClient, NodeInput
 from contextgraph.cli.commands import contextgraph
@@ -41,23 +43,36 @@ of_docs = [
 ]
 
 
+@pytest.fixture(scope="module")
+def clients(stack: Addresses) -> Iterator[tuple[EntityClient, ContextClient]]:
+    """Both clients; the mappings of the files are registered."""
+    content = yaml.safe_load(MAPPINGS)
+    with (
+        EntityClient(stack.entity, api_key=KEY) as graph,
+        ContextClient(stack.context, api_key=KEY, app_id=content["app_id"]) as context,
+    ):
+        for name, rules in content["mappings"].items():
+            context.register_mapping(name, rules)
+        yield graph, context
+
+
 @pytest.fixture
-def ids(stack: Addresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the examples speak of: a conversation with a record, and files in the folder where they run."""
+    graph, context = clients
     session = NodeInput("Session", name="support", data={"language": "de"})
     turns = [NodeInput("Turn", data={"user_input": "Where?", "language": "de", "score": 0.9}) for _ in range(2)]
     edge = EdgeInput(session.id, turns[0].id, "Contains")
-    with EntityClient(stack.entity, api_key=KEY) as graph:
-        graph.write_graph([session, *turns], [edge])
-        graph.update_node_status(session.id, "Running", message="begun")
-        graph.set_node_io(session.id, input={"question": "Where?"})
-        for node in (session, *turns):
-            graph.upsert_embedding(node.id, [1, 0.5])
-    with ContextClient(stack.context, api_key=KEY) as context:
-        text = b"# The quarterly report\n"
-        record = context.upload_blob(text, name="report", memory_type="text/markdown", entity_node_id=session.id)
-        context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session.id)
+    graph.write_graph([session, *turns], [edge])
+    graph.update_node_status(session.id, "Running", message="begun")
+    for node in (session, *turns):
+        graph.upsert_embedding(node.id, [1, 0.5])
+    text = b"# The quarterly report\n"
+    record = context.upload_blob(text, name="report", memory_type="text/markdown", entity_node_id=session.id)
+    context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session.id)
 
+    monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     line = json.dumps({"node": {"id": str(uuid.uuid4()), "general_type_name": "Turn"}}).encode()
     for name in ("mappings", "folder"):
@@ -71,14 +86,6 @@ def ids(stack: Addresses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
     Path("graph.ndjson").write_bytes(line)
     Path("graph.ndjson.gz").write_bytes(gzip.compress(line))
     return {"SESSION": session.id, "TURN": turns[1].id, "EDGE": edge.id, "RECORD": record.working_memory_id}
-
-
-@pytest.fixture(autouse=True)
-def registered(run: Run, ids: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mappings of the files, in the app that the commands are of."""
-    monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    assert run("mapping apply mappings.yaml").exit_code == 0
 
 
 def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str]:
