@@ -16,6 +16,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from psycopg import sql
 
 import context_service.app
@@ -25,7 +29,7 @@ import entity_service.settings
 import tests.emulators.azurite
 import tests.emulators.gcs
 import tests.emulators.moto
-from service_runtime import embedded_postgres
+from service_runtime import embedded_postgres, tracing
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.migrate import migrate
@@ -34,6 +38,7 @@ from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
 
+EXPORTER = InMemorySpanExporter()
 TEMPLATE = "migrated"
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
@@ -169,3 +174,15 @@ async def services(
         settings = context_settings.model_copy(update={"entity_service_url": entity})
         context_port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
         yield Addresses(context=f"127.0.0.1:{context_port}", entity=entity)
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    """What is traced during the test. A process has one provider for good."""
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        provider = TracerProvider()
+        provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
+        trace.set_tracer_provider(provider)
+    EXPORTER.clear()
+    with tracing.switched_on():
+        yield EXPORTER

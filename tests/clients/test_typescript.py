@@ -8,18 +8,27 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from context_service.dev import free_port
+from contextgraph import AsyncEntityClient
 from contextgraph.errors import ContextGraphError, FieldViolation, error_classes
 from contextgraph.status import details_of
+from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
-from tests.conftest import KEY, OTHER_KEY, Addresses
+from tests.conftest import KEY, OTHER_KEY, Addresses, cloned
+from tests.faults.processes import Service
+from tests.faults.test_balancing import writes
+from tests.service_runtime.test_telemetry import ended
 from tests.service_runtime.test_tls import issue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +109,96 @@ async def test_tls_trusts_and_shows_what_it_is_told_and_a_client_keeps_no_proces
         https = f"https://localhost:{address.rpartition(':')[2]}"
         answers = await asyncio.gather(call(https, *files), call(https, files[0]), call(https))
     assert answers == [NODE_ID, "UNAVAILABLE", "UNAVAILABLE"]
+
+
+TRACED = """
+import { ContextClient, EntityClient } from "contextgraph";
+
+const [traceparent] = process.argv.slice(1);
+const headers = () => ({ traceparent });
+const graph = new EntityClient({ headers });
+const session = await graph.createNode({ generalTypeName: "Session" });
+await new ContextClient({ headers }).getChatHistory(session.id);
+"""
+
+
+async def test_the_callers_trace_goes_through_both_services(
+    services: Addresses, spans: InMemorySpanExporter, node: str, built: Path
+):
+    trace_id, span_id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    command = (node, "--input-type=module", "-e", TRACED, f"00-{trace_id}-{span_id}-01")
+
+    await asyncio.to_thread(run, *command, **addresses(services))
+
+    await ended(spans, "contextgraph.context.v1.ChatHistory/StreamChatHistory")
+    finished = spans.get_finished_spans()
+    assert {f"{span.context.trace_id:032x}" for span in finished} == {trace_id}
+    remote = {span.name.rpartition("/")[2] for span in finished if f"{span.parent.span_id:016x}" == span_id}
+    assert remote == {"CreateNode", "StreamChatHistory"}
+    assert "contextgraph.entity.v1.EntityGraph/Traverse" in {span.name for span in finished}
+
+
+# Writes without a pause, three at a time, until a line says that it is enough.
+WRITE = """
+import dns from "node:dns";
+import { once } from "node:events";
+
+dns.promises.lookup = async () => ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));
+const { EntityClient } = await import("contextgraph");
+const graph = new EntityClient({ address: process.argv[1] });
+let [enough, written] = [false, 0];
+once(process.stdin, "data").then(() => (enough = true));
+const writing = async () => {
+  for (; !enough; written += 1) await graph.createNode({ generalTypeName: "Session" });
+};
+await Promise.all([writing(), writing(), writing()]);
+console.log(written);
+process.exit();
+"""
+
+
+async def test_calls_are_spread_over_the_addresses_of_a_name_and_none_fails_when_a_replica_drains(
+    postgres: EmbeddedPostgres, tmp_path: Path, node: str, built: Path
+):
+    async with AsyncExitStack() as stack:
+        urls = stack.enter_context(cloned(postgres))
+        port = free_port()
+        replicas = [
+            Service(
+                "entity_service",
+                port,
+                host=f"127.0.0.{number}",
+                environment={"DATABASE_URL": urls.service, "DRAIN_S": "1"},
+                log=tmp_path / f"{number}.log",
+            )
+            for number in (1, 2)
+        ]
+        for replica in replicas:
+            stack.push_async_callback(replica.kill)
+        await asyncio.gather(*(replica.start() for replica in replicas))
+
+        process = await asyncio.create_subprocess_exec(
+            *(node, "--input-type=module", "-e", WRITE, f"replicas.internal:{port}"),
+            cwd=CLIENT,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        stack.callback(lambda: process.returncode is None and process.kill())
+        async with asyncio.timeout(30):
+            while min(writes(replica.log) for replica in replicas) < 20:
+                assert process.returncode is None
+                await asyncio.sleep(0.05)
+            replicas[0].send(signal.SIGTERM)
+            assert await replicas[0].ended(timeout_s=5) == 0
+            before = writes(replicas[1].log)
+            while writes(replicas[1].log) < before + 20:
+                assert process.returncode is None
+                await asyncio.sleep(0.05)
+            said, _ = await process.communicate(b"enough\n")
+
+        assert process.returncode == 0  # no call failed
+        async with AsyncEntityClient(replicas[1].address) as client:
+            assert await client.count_nodes() == int(said)
 
 
 def run(*command: str, **environment: str) -> str:

@@ -45,6 +45,7 @@ class Service:
         log: Where it writes.
         runner: A module that runs it, such as `tests.bench.bare`; by default it runs itself.
         root_certificates: PEM, of a service that speaks TLS.
+        host: Where it listens.
     """
 
     def __init__(
@@ -56,18 +57,24 @@ class Service:
         log: Path,
         runner: str = "",
         root_certificates: bytes | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self.module = module
         self.port = port
         self.log = log
         self._command = [runner, module, "serve"] if runner else [module, "serve"]
-        self._environment = {**environment, f"{module.upper()}_PORT": str(port)}
+        self._environment = {
+            **environment,
+            f"{module.upper()}_HOST": host,
+            f"{module.upper()}_PORT": str(port),
+        }
+        self._host = host
         self._root_certificates = root_certificates
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self._host}:{self.port}"
 
     @property
     def process(self) -> subprocess.Popen[bytes]:

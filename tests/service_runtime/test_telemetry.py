@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import entity_service.app
@@ -23,19 +21,6 @@ from tests.conftest import KEY, Addresses
 
 ROOT = Path(__file__).parents[2]
 NO_NODE = "0190b5f4-0000-7000-8000-000000000000"
-EXPORTER = InMemorySpanExporter()
-
-
-@pytest.fixture
-def spans() -> Iterator[InMemorySpanExporter]:
-    """What is traced during the test. A process has one provider for good."""
-    if not isinstance(trace.get_tracer_provider(), TracerProvider):
-        provider = TracerProvider()
-        provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
-        trace.set_tracer_provider(provider)
-    EXPORTER.clear()
-    with tracing.switched_on():
-        yield EXPORTER
 
 
 async def ended(spans: InMemorySpanExporter, name: str) -> None:

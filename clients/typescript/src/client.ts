@@ -19,14 +19,16 @@ const TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const RETRIES = 3;
 
+type Headers = Record<string, string>;
+
 /** Who calls which service, and how. */
 export interface ClientOptions extends TlsOptions {
   /** `host:port`, `http://host:port` or `https://host[:port]`. Else the service's variable, else its port on this machine. */
   address?: string;
   /** Else `CONTEXT_SERVICE_API_KEY`. Empty: none is sent. */
   apiKey?: string;
-  /** Metadata that goes with every call. */
-  headers?: Record<string, string>;
+  /** Metadata that goes with every call. A function is asked at each attempt, where the call is made: for the current trace. */
+  headers?: Headers | (() => Headers);
   /** Deadline of a call, its retries included; 30,000. */
   timeoutMs?: number;
   /** How long nothing may move on a stream; 60,000. */
@@ -38,7 +40,7 @@ export interface ClientOptions extends TlsOptions {
 /** What any method takes beside its own options. */
 export interface CallOptions {
   /** Metadata of this call, beside the client's; the same name wins. */
-  headers?: Record<string, string>;
+  headers?: Headers;
   /** Deadline of this call, its retries included; of a list, of each page. */
   timeoutMs?: number;
   /** Ends the call; the method then throws the signal's reason. */
@@ -151,10 +153,11 @@ export abstract class Client {
     };
   }
 
-  private metadata(headers: Record<string, string>): Metadata {
+  private metadata(headers: Headers): Metadata {
     const metadata = new Metadata();
+    const own = typeof this.options.headers === "function" ? this.options.headers() : this.options.headers;
     if (this.apiKey) metadata.set("authorization", `Bearer ${this.apiKey}`);
-    for (const [name, value] of Object.entries({ ...this.options.headers, ...headers })) {
+    for (const [name, value] of Object.entries({ ...own, ...headers })) {
       try {
         metadata.set(name, value);
       } catch {
