@@ -32,7 +32,14 @@ def _repeated(loader: yaml.SafeLoader, node: Any) -> Any:
 _Loader.add_constructor("!repeat", _repeated)
 
 
-def cases(folder: str, *, keys: Collection[str], answers: Collection[str], needed: Collection[str] = ()) -> list[Any]:
+def cases(
+    folder: str,
+    *,
+    keys: Collection[str],
+    answers: Collection[str],
+    needed: Collection[str] = (),
+    node_keys: Collection[str] | None = None,
+) -> list[Any]:
     """Return the cases of a folder as parameters of a test.
 
     Args:
@@ -40,6 +47,7 @@ def cases(folder: str, *, keys: Collection[str], answers: Collection[str], neede
         keys: What a case may say, beside `name`, `contract` and `answers`.
         answers: What it may expect; one of these at least, and not two that exclude each other.
         needed: What each case must say.
+        node_keys: What a node of its graph may say; None: that is checked where the graph is made.
 
     Raises:
         BadCase: a case has other keys, no answer, or the name of another.
@@ -49,6 +57,9 @@ def cases(folder: str, *, keys: Collection[str], answers: Collection[str], neede
     for path in sorted((FOLDER / folder).glob("*.yaml")):
         for case in yaml.load(path.read_text("utf-8"), _Loader):
             check(case, keys=keys, answers=answers, needed=needed)
+            for letter, node in case.get("nodes", {}).items():
+                if node_keys is not None and (unknown := node.keys() - set(node_keys)):
+                    raise BadCase(f"{case['name']}: node {letter} with unknown keys {sorted(unknown)}")
             name = f"{path.stem}: {case['name']}"
             if name in names:
                 raise BadCase(f"two cases are called {name}")

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import grpc
 import orjson
 import pytest
-import yaml
 from google.protobuf.json_format import ParseDict
 
 from context_service.history.assembly import ContextAssembly, History, Question
@@ -27,21 +25,23 @@ from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import ContextGraphError, MappingNotFound
 from service_runtime.auth import Principal
+from tests.case_files import cases
 from tests.conftest import KEY, PRINCIPAL, Addresses
 from tests.errors import raised
 from tests.fakes.entity_graph import FakeEdge, FakeEntityGraph, FakeNode
 
-FOLDER = Path(__file__).parents[1] / "cases" / "history"
 START = datetime(2026, 1, 1, tzinfo=UTC)
 METADATA = [("authorization", f"Bearer {KEY}")]
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(case, id=f"{path.stem}: {case['name']}")
-        for path in sorted(FOLDER.glob("*.yaml"))
-        for case in yaml.safe_load(path.read_text("utf-8"))
-    ]
+def history_cases() -> list[Any]:
+    return cases(
+        "history",
+        keys={"nodes", "edges", "start", "mapping", "max_messages", "strict", "nodes_failed", "roles_unknown"},
+        answers={"messages", "formats", "error"},
+        needed={"contract", "nodes", "edges"},
+        node_keys={"type", "general_type", "at", "data", "name", "status", "external_id", "archived", "io"},
+    )
 
 
 class Graph:
@@ -133,7 +133,7 @@ def part_of(part: Any) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", history_cases())
 async def test_the_rules_alone(case: dict[str, Any]):
     graph = Graph(case)
     assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
@@ -179,7 +179,7 @@ async def test_the_rules_alone(case: dict[str, Any]):
         assert [given.message for row in rows for given in row.outcome.given] == history.messages
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", history_cases())
 async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
     graph = Graph(case)
     async with (

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import grpc
 import orjson
 import pytest
-import yaml
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from tests.case_files import cases
 from tests.entity_service import model
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import raised
 
-FOLDER = Path(__file__).parents[1] / "cases" / "walks"
 DIRECTIONS = {"out": pb.DIRECTION_OUT, "in": pb.DIRECTION_IN, "both": pb.DIRECTION_BOTH}
 DEFAULTS: dict[str, Any] = {
     "edge_types": [],
@@ -30,12 +28,14 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(case, id=case["name"])
-        for path in sorted(FOLDER.glob("*.yaml"))
-        for case in yaml.safe_load(path.read_text("utf-8"))
-    ]
+def walk_cases() -> list[Any]:
+    return cases(
+        "walks",
+        keys={"nodes", "edges", "starts", "walk", "service"},
+        answers={"rows", "error"},
+        needed={"contract", "nodes", "edges"},
+        node_keys={"type", "general_type", "at", "data", "archived"},
+    )
 
 
 class Shape:
@@ -77,7 +77,7 @@ class Shape:
         return " ".join([self.letters[node_id], str(depth), *reached_by])
 
 
-@pytest.mark.parametrize("case", [one for one in cases() if "error" not in one.values[0]])
+@pytest.mark.parametrize("case", [one for one in walk_cases() if "error" not in one.values[0]])
 def test_the_model(case: dict[str, Any]):
     shape = Shape(case)
 
@@ -86,7 +86,7 @@ def test_the_model(case: dict[str, Any]):
     assert [shape.row(one.id, one.depth, one.edge_id, one.near_id) for one in found] == case["rows"]
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", walk_cases())
 async def test_the_service(case: dict[str, Any], graph: Graph):
     shape = Shape(case)
     await shape.write(graph)

@@ -60,6 +60,7 @@ def _cases() -> list[Any]:
 @pytest.mark.parametrize("case", _cases())
 def test_case_holds(case: dict[str, Any]) -> None:
     assert case.keys() <= KEYS
+    assert len(case.keys() & {"want", "error", "refused"}) == 1, "a case expects one thing"
     if "refused" in case:
         with pytest.raises(CelError) as refusal:
             _compiled(case)
