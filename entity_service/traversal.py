@@ -140,7 +140,10 @@ _IO = """\
 _CHILDREN_IO = _with_io(_CHILDREN)
 _CHILDREN_IO_DESCENDING = _with_io(_CHILDREN_DESCENDING)
 
-# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it.
+# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it. Ends and types are
+# compared as ranges, which only the index of that end serves. For equalities the planner reads all edges of a type that
+# the tenant has, once for each node, while it knows nothing of a new table; and all of the table once it has seen that
+# most edges have one end.
 _LEVEL = """
 SELECT
     n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
@@ -157,13 +160,37 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at
         FROM entity.edge e
-        WHERE %(outward)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = near.id
-            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+        WHERE %(outward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
+            AND e.from_node_id >= near.id AND e.from_node_id <= near.id
+        UNION ALL
+        SELECT e.to_node_id, e.id, e.created_at
+        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+        CROSS JOIN LATERAL (
+            SELECT e.to_node_id, e.id, e.created_at
+            FROM entity.edge e
+            WHERE %(outward)s AND e.tenant_id = %(tenant_id)s
+                AND e.from_node_id >= near.id AND e.from_node_id <= near.id
+                AND (e.from_node_id, e.edge_type) >= (near.id, w.edge_type)
+                AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
+            OFFSET 0
+        ) e
         UNION ALL
         SELECT e.from_node_id, e.id, e.created_at
         FROM entity.edge e
-        WHERE %(inward)s AND e.tenant_id = %(tenant_id)s AND e.to_node_id = near.id
-            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+        WHERE %(inward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
+            AND e.to_node_id >= near.id AND e.to_node_id <= near.id
+        UNION ALL
+        SELECT e.from_node_id, e.id, e.created_at
+        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+        CROSS JOIN LATERAL (
+            SELECT e.from_node_id, e.id, e.created_at
+            FROM entity.edge e
+            WHERE %(inward)s AND e.tenant_id = %(tenant_id)s
+                AND e.to_node_id >= near.id AND e.to_node_id <= near.id
+                AND (e.to_node_id, e.edge_type) >= (near.id, w.edge_type)
+                AND (e.to_node_id, e.edge_type) <= (near.id, w.edge_type)
+            OFFSET 0
+        ) e
     ) e
     ORDER BY e.far_id, e.created_at, e.edge_id
     LIMIT %(rows)s

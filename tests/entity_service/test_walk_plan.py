@@ -1,0 +1,51 @@
+"""How Postgres reads one level of a walk: the edges of each node off an index, whatever it knows of the table.
+
+With no statistics it once read all edges of a tenant for each node, and with those of one large session too: a walk of
+two levels over 40,000 messages took minutes.
+"""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from entity_service.traversal import _LEVEL
+from service_runtime.auth import DEFAULT_TENANT_ID
+from tests.conftest import Urls
+from tests.entity_service.graph import Graph, edge, new_id, node
+
+
+@pytest.mark.parametrize("edge_types", [["Contains", "InResponseTo"], ["Contains"], []], ids=str)
+@pytest.mark.parametrize(("outward", "index"), [(True, "edge_children"), (False, "edge_ends")], ids=["out", "in"])
+@pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])
+async def test_a_level_reads_the_edges_of_its_nodes_and_no_others(
+    graph: Graph, urls: Urls, edge_types: list[str], outward: bool, index: str, analyzed: bool
+):
+    session = new_id()
+    children = [new_id() for _ in range(900)]
+    await graph.write(node("Session", id=session), *[node(id=i) for i in children])
+    await graph.write(*[edge(session, i) for i in children])
+    parameters = {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "near_ids": children,
+        "edge_types": edge_types,
+        "all_edge_types": not edge_types,
+        "node_types": [],
+        "all_node_types": True,
+        "include_archived": False,
+        "order_path": None,
+        "outward": outward,
+        "inward": not outward,
+        "context_id": None,
+        "rows": 100_001,
+    }
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        if analyzed:
+            connection.execute("ANALYZE entity.edge")
+            connection.execute("ANALYZE entity.node")
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) {_LEVEL}", parameters))
+
+    assert f"Index Scan using {index} on edge" in plan or f"Index Only Scan using {index} on edge" in plan, plan
+
+    assert "Seq Scan on edge" not in plan, plan
+    assert "using edge_type on" not in plan, plan
