@@ -4,10 +4,22 @@ import { randomUUID } from "node:crypto";
 
 import { Client, type CallOptions, type ClientOptions } from "./client.js";
 import * as pb from "./gen/contextgraph/entity/v1/entity_graph_pb.js";
+import {
+  type ExportOptions,
+  type ExportPage,
+  type ImportOptions,
+  type ImportedGraph,
+  exportPage,
+  nothingImported,
+  segmentMessages,
+  segments,
+  withImported,
+} from "./graphs.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
 import { choice, enumText, fieldsOf, whole } from "./messages.js";
 import { Rows, pages } from "./rows.js";
 import { timeText, toTimestamp } from "./times.js";
+import type { ByteStream } from "./transfer.js";
 
 const graph = pb.EntityGraph.method;
 
@@ -496,6 +508,64 @@ export class EntityClient extends Client {
     const request = { ...to, name, similarityMin, metadataContainsJson, nodeTypes, includeArchived, limit };
     const { nodes } = await this.call(graph.searchSimilar, request, options);
     return nodes.map(({ node, similarity }) => ({ node: nodeOf(node!), similarity }));
+  }
+
+  /**
+   * Write a graph from newline-delimited JSON, as `exportGraph` gives it, and return what was written.
+   *
+   * What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in segments of some
+   * MiB; one that failed with `Unavailable` is sent again by itself.
+   *
+   * @throws InvalidArgument A line is malformed: the violation names it.
+   * @throws NodeNotFound A line names a node that no line before it wrote.
+   */
+  async importGraph(source: ByteStream | Uint8Array, options: ImportOptions = {}): Promise<ImportedGraph> {
+    let done = nothingImported(options.graphName);
+    let sentBytes = 0;
+    for await (const segment of segments(source instanceof Uint8Array ? [source] : source)) {
+      const header = { graphName: done.graphName, linesBefore: BigInt(done.lines) };
+      const attempts = this.attempts(options, undefined);
+      const answer = await attempts.run(() => {
+        const messages = segmentMessages(header, segment);
+        return this.connection.upload(graph.importGraph, messages, this.settings(options, attempts));
+      });
+      done = withImported(done, answer);
+      for (const chunk of segment) sentBytes += chunk.length;
+      options.onProgress?.(sentBytes, source instanceof Uint8Array ? source.length : undefined);
+    }
+    return done;
+  }
+
+  /**
+   * Read a whole graph out, as newline-delimited JSON: `writeFile(path, client.exportGraph())`, or another client's `importGraph`.
+   * An export that breaks off goes on where it was. It is no snapshot of rows that are written meanwhile.
+   */
+  async *exportGraph(options: ExportOptions = {}): AsyncGenerator<Uint8Array> {
+    for await (const { lines } of this.exportGraphPages(options)) yield lines;
+  }
+
+  /**
+   * The same in pieces that say how many rows they hold, and by which token another export goes on behind them.
+   *
+   * @throws InvalidPageToken The token is malformed or of another graph.
+   */
+  async *exportGraphPages(options: ExportOptions = {}): AsyncGenerator<ExportPage> {
+    const { graphName } = options;
+    let { resumeToken } = options;
+    let attempts = this.attempts(options, undefined);
+    for (;;) {
+      try {
+        for await (const page of this.stream(graph.exportGraph, { graphName, resumeToken }, options, false)) {
+          resumeToken = page.resumeToken;
+          attempts.succeeded();
+          attempts = this.attempts(options, undefined);
+          yield exportPage(page);
+        }
+        return;
+      } catch (error) {
+        await attempts.wait(error);
+      }
+    }
   }
 
   /** @throws EdgeNotFound There is none, or it is another tenant's. */

@@ -8,6 +8,7 @@ export type * from "./entity.js";
 export { ContextGraphError } from "./error.js";
 export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
 export * from "./gen/errors.js";
+export type { ExportOptions, ExportPage, ImportOptions, ImportedGraph, RowCount } from "./graphs.js";
 export type {
   AssembledNode,
   ChatHistory,

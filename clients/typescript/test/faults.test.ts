@@ -152,6 +152,43 @@ test("a history that breaks off is read again from its beginning", async () => {
   assert.deepEqual(messages.map(({ content }) => Number.parseInt(content)), turns.map((_, n) => n));
 });
 
+test("an import whose answer is lost goes on, and so does an export that breaks off", async () => {
+  const graphName = newId();
+  const nodes = Array.from({ length: 12 }, (_, n) => ({
+    node: { id: newId(), general_type_name: "Turn", data: { n, text: "x".repeat(900_000) } },
+  }));
+  const text = Buffer.from([{ graph: { version: 1, graph_name: graphName } }, ...nodes].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const [lossy, breaking] = [
+    await Proxy.before(ENTITY_ADDRESS, "answer lost", "whole"),
+    await Proxy.before(ENTITY_ADDRESS, 3 * MIB, "refused", 3 * MIB, "whole"),
+  ];
+  const [importer, exporter] = [lossy, breaking].map(({ address }) => new EntityClient({ address }));
+  opened.push(lossy, breaking, importer!, exporter!);
+  const told: number[] = [];
+
+  const done = await importer!.importGraph(inOneBuffer(text), { onProgress: (bytes) => told.push(bytes) });
+
+  assert.equal(lossy.connections, 2);
+  assert.ok(told.length > 1);
+  assert.equal(told.at(-1), text.length);
+  assert.deepEqual([done.graphName, done.lines, done.nodes.written + done.nodes.existed], [graphName, 13, 12]);
+  assert.ok(done.nodes.existed > 0 && done.nodes.written > 0);
+
+  const pieces: Uint8Array[] = [];
+  for await (const piece of exporter!.exportGraph({ graphName })) pieces.push(piece);
+  const lines = Buffer.concat(pieces).toString().trimEnd().split("\n");
+  assert.ok(breaking.connections >= 3);
+  assert.deepEqual(lines.slice(1).map((line) => JSON.parse(line).node.data.n), nodes.map((_, n) => n));
+});
+
+/** A source that uses its buffer again. */
+function* inOneBuffer(bytes: Buffer): Generator<Uint8Array> {
+  const buffer = Buffer.alloc(100_000);
+  for (let start = 0; start < bytes.length; start += buffer.length) {
+    yield buffer.subarray(0, bytes.copy(buffer, 0, start, start + buffer.length));
+  }
+}
+
 test("a service that is away is unavailable, by name, after the retries", async () => {
   const [client, proxy] = await behind(["refused"], { retries: 1 });
 

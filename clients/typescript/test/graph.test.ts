@@ -16,6 +16,12 @@ import {
 
 import { OTHER_KEY, graph } from "./stack.js";
 
+async function collected<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
+
 /** A session with turns below it, written in one call. */
 async function session(turns: number): Promise<{ id: string; turnIds: string[] }> {
   const id = newId();
@@ -252,4 +258,46 @@ test("a malformed request is refused with the field", async () => {
     return true;
   });
   assert.throws(() => graph.traverse(newId(), { direction: "up" as never }), InvalidArgument);
+});
+
+test("a graph is read out, goes on behind any piece, and is there when it is written again", async () => {
+  const graphName = newId();
+  const [from, to] = [newId(), newId()];
+  await graph.writeGraph({
+    nodes: [from, to].map((id) => ({ id, generalTypeName: "Turn", graphName })),
+    edges: [{ fromNodeId: from, toNodeId: to, edgeType: "Contains", graphName }],
+  });
+
+  const [first, ...rest] = await collected(graph.exportGraphPages({ graphName }));
+  const behind = await collected(graph.exportGraphPages({ graphName, resumeToken: first!.resumeToken }));
+  const again = await graph.importGraph(graph.exportGraph({ graphName }));
+
+  assert.deepEqual(behind.map(({ lines }) => lines), rest.map(({ lines }) => lines));
+  assert.deepEqual([first, ...rest].reduce((sum, page) => [sum[0]! + page!.nodes, sum[1]! + page!.edges], [0, 0]), [2, 1]);
+  assert.deepEqual(again, {
+    graphName,
+    lines: 4,
+    nodes: { written: 0, existed: 2 },
+    edges: { written: 0, existed: 1 },
+    embeddings: { written: 0, existed: 0 },
+    envelopes: { written: 0, existed: 0 },
+  });
+});
+
+test("an import names the line that is wrong, and one whose source fails sends no more", async () => {
+  const graphName = newId();
+  const node = { node: { id: newId(), general_type_name: "Turn" } };
+  const failing = async function* () {
+    yield Buffer.from(`${JSON.stringify(node)}\n`);
+    throw new Error("the disk is gone");
+  };
+
+  await assert.rejects(graph.importGraph(Buffer.from(`${JSON.stringify(node)}\n{}\n`), { graphName }), (error) => {
+    assert.ok(error instanceof InvalidArgument);
+    assert.match(error.violations[0]!.field, /^lines\[2\]/);
+    return true;
+  });
+  await assert.rejects(graph.importGraph(failing(), { graphName }), /the disk is gone/);
+
+  await assert.rejects(graph.getNode(node.node.id), NodeNotFound);
 });
