@@ -80,8 +80,9 @@ buf: npm
 	elif [ "$${CI:-}" = true ]; then echo "buf: Node is missing, and CI=true"; exit 1; \
 	else echo "buf: skipped, Node is not installed"; fi
 
-release: install ## renew what later changes are checked against: the image of the released protos
+release: install npm ## store what later changes are checked against: the released protos, stores, their tests and schema
 	@cd proto && ../node_modules/.bin/buf build -o released.binpb
+	@$(RUN) -m tests.migrations.release
 
 constraints: install ## pin what development and CI install to what is installed now
 	@{ echo '# What development and CI install, exactly; renewed with `make constraints`.'; \
