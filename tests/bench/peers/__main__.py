@@ -37,7 +37,7 @@ CALLS = {"newest": 6, "everything": 2, "turn": 4}  # of each in a round; the rea
 OURS = "Context Service, over gRPC"
 PEERS = {
     "langgraph": "LangGraph, PostgresSaver",
-    "langgraph-delta": "the same, with DeltaChannel",
+    "langgraph-delta": "LangGraph, DeltaChannel",
     "google-adk": "Google ADK, DatabaseSessionService",
     "openai-agents": "OpenAI Agents, SQLAlchemySession",
 }
