@@ -202,7 +202,7 @@ class Timelines:
             "value": envelope.value_json,
             "error": envelope.error_json,
             "created_by": principal.subject,
-            "request_id": request and request.key(principal.bounds),
+            "request_id": request and request.key(tenant.bounds),
             "rpc": request and request.rpc,
             "fingerprint": request and request.fingerprint,
         }

@@ -247,7 +247,7 @@ class GraphWrites:
         tenant = self._database.of(principal)
         for _ in range(_ATTEMPTS):
             try:
-                (row,) = await tenant.query(_WRITE, _parameters(principal, write, request))
+                (row,) = await tenant.query(_WRITE, _parameters(principal, write, request, bounds=tenant.bounds))
             except psycopg.IntegrityError as raised:
                 if request and (answer := await self._requests.answered(tenant, request)):
                     return outcome(write, answer)
@@ -542,7 +542,9 @@ async def _standing(transaction: Transaction, write: GraphWrite) -> Standing:
     )
 
 
-def _parameters(principal: Principal, write: GraphWrite, request: Request | None) -> dict[str, Any]:
+def _parameters(
+    principal: Principal, write: GraphWrite, request: Request | None, *, bounds: str = ""
+) -> dict[str, Any]:
     new_ids = {node.id for node in write.nodes}
     ends = {end for edge in write.edges for end in (edge.from_node_id, edge.to_node_id)}
     return {
@@ -555,7 +557,7 @@ def _parameters(principal: Principal, write: GraphWrite, request: Request | None
         "edges": _edge_rows(write.edges),
         "old_ends": id_array(ends - new_ids),
         "first_id": write.first_made_id,
-        "request_id": request and request.key(principal.bounds),
+        "request_id": request and request.key(bounds),
         "rpc": request and request.rpc,
         "fingerprint": request and request.fingerprint,
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import grpc
@@ -16,6 +17,7 @@ from google.rpc.status_pb2 import Status
 from contextgraph.errors import Unauthenticated, error_classes
 from contextgraph.status import DETAILS_KEY, DOMAIN
 from service_runtime.auth import Metadata, Principal, credential
+from service_runtime.scopes import SCOPES
 from tests.conftest import Addresses
 from tests.rpcs import Rpc
 
@@ -27,15 +29,41 @@ Case = Message | bytes | Sequence[Message | bytes]
 CODE_OF_REASON = {error_class.reason: error_class.code for error_class in error_classes()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key of a tenant for less than all of it."""
+
+    tenant_id: uuid.UUID
+    scopes: tuple[str, ...] = SCOPES
+    app_ids: tuple[str, ...] = ()
+    agent_bundle_id: str = ""
+    graph_names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return json.dumps({**asdict(self), "tenant_id": str(self.tenant_id)})
+
+    @property
+    def principal(self) -> Principal:
+        return Principal(
+            tenant_id=self.tenant_id,
+            subject="somebody",
+            scopes=frozenset(self.scopes),
+            app_ids=frozenset(self.app_ids),
+            agent_bundle_id=self.agent_bundle_id,
+            graph_names=frozenset(self.graph_names),
+        )
+
+
 class AnyTenant:
-    """Takes the id of a tenant for its key: a tenant of one's own is one `uuid4` away."""
+    """Takes the id of a tenant, or a `Key`, for what it says: a tenant of one's own is one `uuid4` away."""
 
     async def authenticate(self, metadata: Metadata) -> Principal:
+        shown = credential(metadata)
         try:
-            tenant_id = uuid.UUID(credential(metadata))
+            said = json.loads(shown) if shown.startswith("{") else {"tenant_id": shown}
+            return Key(**{**said, "tenant_id": uuid.UUID(said["tenant_id"])}).principal
         except ValueError:
             raise Unauthenticated("no valid key") from None
-        return Principal(tenant_id=tenant_id, subject="somebody")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

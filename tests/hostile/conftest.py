@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from context_service.history import registry
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
@@ -29,6 +30,14 @@ def addresses(shared_urls: Urls, blob_folder: Path) -> Iterator[Addresses]:
     # Few calls at once: a call that never ends would soon be noticed as one too many.
     with running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def nothing_kept() -> Iterator[None]:
+    """Of the mappings that an owner has read before: Postgres is asked each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_KEPT_MAX", 0)
+        yield
 
 
 @pytest.fixture(scope="package")

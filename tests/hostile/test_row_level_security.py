@@ -31,6 +31,22 @@ OPEN = {
     "entity.migration": "what is installed",
 }
 
+# What bounds do not hold for, and why nobody learns anything by it.
+UNBOUND = {
+    "context.blob": "nobody names a blob but by a record",
+    "context.outbox": "what is owed to records: no RPC reads it",
+    "context.tenant_limit": "the tenant's",
+    "context.tenant_usage": "the tenant's",
+}
+HAVE_NO_APP = {
+    "entity.node",
+    "entity.edge",
+    "entity.embedding",
+    "entity.node_io",
+    "entity.progress",
+    "entity.node_of_tenant",
+}
+
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
     "context.tenant_limit": ("blob_bytes_max", "1000000"),
@@ -68,6 +84,25 @@ def test_every_relation_has_a_tenant_or_a_reason_for_none(filled: Urls):
 def test_no_tenant_sees_or_changes_a_row_of_another(filled: Urls):
     for table in tenanted(filled):
         check(filled, table)
+
+
+def test_a_bound_key_sees_no_row_that_is_outside_of_its_bounds(filled: Urls):
+    """A new table is asked the day it is added: a policy `bounds`, or a line in UNBOUND."""
+    with psycopg.connect(filled.service) as connection:
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
+        without = {table: count(connection, table) for table in tenanted(filled)}
+        for bounds in ('{"graph_names": ["x"]}', '{"agent_bundle_id": "x"}', '{"app_ids": ["x"]}'):
+            connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
+            for table in tenanted(filled):
+                seen = count(connection, table)
+                assert without[table] > 0
+                if table in UNBOUND or (table in HAVE_NO_APP and "app_ids" in bounds):
+                    assert seen == without[table], table
+                elif table == "context.mapping":  # the shared ones, and all where the key is not bound to apps
+                    assert 0 < seen <= without[table]
+                    assert (seen < without[table]) == ("app_ids" in bounds)
+                else:
+                    assert seen == 0, f"a key with {bounds} sees rows of {table}"
 
 
 def test_without_a_tenant_there_are_no_rows(filled: Urls):

@@ -22,7 +22,6 @@ import pytest
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from context_service.history import registry
 from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Outcome
@@ -53,14 +52,6 @@ class Known:
     things: Things
     nothing: Things
     tokens: list[str]  # of second pages
-
-
-@pytest.fixture(scope="module")
-def nothing_kept() -> Iterator[None]:
-    """Of the mappings that an owner has read before: Postgres is asked each time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_KEPT_MAX", 0)
-        yield
 
 
 @pytest.fixture(scope="module", params=list(RPCS.values()), ids=str)

@@ -1,0 +1,226 @@
+"""What is outside of a key's bounds is answered as what never was, by every RPC; and Postgres alone would see to it.
+
+The requests of `CASES` are made by keys of the owner's own tenant, which are bound to a graph, an agent bundle or an
+app in which the owner has nothing: naming what the owner has, and naming what never was. Both must have the same
+answer, the owner's text must not be in it, and the owner's rows must stay as they are. Then they are made by a key
+without bounds while Postgres is told that it has some: what the services select and write is right by every filter of
+their own, and only row-level security stands in between.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from contextgraph.context.v1 import tools_pb2
+from service_runtime.postgres import Database, Tenant
+from service_runtime.scopes import SCOPES, scope_of
+from tests.conftest import Urls
+from tests.hostile.calling import Case, Client, Key, Outcome
+from tests.hostile.tables import relations, rows_of, switched_off
+from tests.hostile.test_two_tenants import ALIKE, requests, shown, tokens_of
+from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
+from tests.rpcs import Rpc
+
+KINDS = ("graph", "agent bundle", "app")
+
+# Mappings are of apps, not of graphs or agent bundles; nodes are of graphs and agent bundles, not of apps.
+MAPPINGS = {"RegisterMapping", "GetMapping", "ListMappings", "DeleteMapping"}
+OF_APPS = MAPPINGS | {rpc.name for rpc in RPCS.values() if rpc.service.endswith(".WorkingMemory")} | {"ListResources"}
+OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
+
+# Ids are unique in a tenant, and external ids in a graph, whoever asks: that one is taken is all that can be learnt.
+GIVES_IDS = {"CreateNode", "WriteGraph", "ImportGraph", "InsertWMRecord", "UploadBlob", "StartUpload"}
+TAKEN = {"NODE_EXISTS", "EXTERNAL_ID_TAKEN", "EDGE_EXISTS", "RECORD_EXISTS"}
+
+
+@dataclass(kw_only=True)
+class Owned:
+    """What the owner has."""
+
+    tenant_id: uuid.UUID
+    things: Things
+
+
+@pytest.fixture(scope="module")
+def owned(client: Client, nothing_kept: None) -> Owned:
+    """One for all: nothing that is done here may change it."""
+    tenant_id = uuid.uuid4()
+    return Owned(tenant_id=tenant_id, things=seeded(client, tenant_id))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+def test_what_is_outside_is_answered_as_what_never_was(
+    rpc: Rpc, kind: str, owned: Owned, client: Client, shared_urls: Urls
+):
+    things, nothing = owned.things, unseen(kind, owned.things)
+    before = rows(shared_urls.superuser, owned.tenant_id)
+    for theirs, never in pairs(rpc, kind, things, nothing):
+        of_theirs = client.call(rpc, theirs, key=bound(kind, owned.tenant_id))
+        of_never = client.call(rpc, never, key=bound(kind, owned.tenant_id))
+        assert SECRET not in shown(of_theirs, things)
+        if of_theirs.reason in TAKEN and rpc.name in GIVES_IDS:
+            assert named(of_theirs, things) <= named(Outcome(answers=flat(theirs)), things)
+        else:
+            assert shown(of_theirs, things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
+    for second in second_pages(rpc, kind, owned, client):
+        answered = client.call(rpc, second, key=bound(kind, owned.tenant_id))
+        assert SECRET not in shown(answered, things)
+        assert named(answered, things) <= named(Outcome(answers=[second]), things)
+    after = rows(shared_urls.superuser, owned.tenant_id)
+    for table, texts in before.items():
+        assert texts <= after[table], f"{rpc} changed rows outside of its bounds in {table}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned, client: Client, shared_urls: Urls):
+    things, nothing = owned.things, unseen(kind, owned.things)
+    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    made = pairs(rpc, kind, things, nothing)
+    seconds = second_pages(rpc, kind, owned, client)
+    with blinded(kind):
+        for theirs, never in made:
+            assert_told_nothing(rpc, client, owned, nothing, theirs, never)
+        for second in seconds:
+            answered = client.call(rpc, second, key=owned.tenant_id)
+            assert SECRET not in shown(answered, things)
+            assert named(answered, things) <= named(Outcome(answers=[second]), things)
+    after = rows_of(shared_urls.superuser, owned.tenant_id)
+    assert {t: row for t, row in after.items() if t not in TRACES} == {
+        t: row for t, row in before.items() if t not in TRACES
+    }
+    if rpc.reads and made and rpc.name not in ALIKE and kind != "app":
+        told_apart = [shown(client.call(rpc, theirs, key=owned.tenant_id), things) for theirs, _ in made] != [
+            shown(client.call(rpc, theirs, key=bound(kind, owned.tenant_id)), things) for theirs, _ in made
+        ]
+        assert told_apart, f"{rpc} answers its owner like a stranger: its requests prove nothing"
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [("entity.node", "GetNode"), ("entity.edge", "GetEdge"), ("context.wm_record", "FetchWMRecord")],
+)
+def test_without_its_policy_a_table_would_be_open(
+    table: str, name: str, owned: Owned, client: Client, shared_urls: Urls
+):
+    """So the test above can fail."""
+    rpc, nothing = RPCS[name], invented()
+    theirs, never = cases(rpc, owned.things)[0], cases(rpc, nothing)[0]
+    with blinded("agent bundle"):
+        with switched_off(shared_urls.admin, table), pytest.raises(AssertionError):
+            assert_told_nothing(rpc, client, owned, nothing, theirs, never)
+        assert_told_nothing(rpc, client, owned, nothing, theirs, never)
+
+
+@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+def test_a_key_without_the_scope_is_refused_and_changes_nothing(
+    rpc: Rpc, owned: Owned, client: Client, shared_urls: Urls
+):
+    scope = scope_of(rpc.path)
+    key = Key(tenant_id=owned.tenant_id, scopes=tuple(one for one in SCOPES if one != scope))
+    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    for theirs, never in zip(cases(rpc, owned.things), cases(rpc, invented()), strict=True):
+        for case in (theirs, never):
+            outcome = client.call(rpc, case, key=key)
+            assert outcome.reason == "PERMISSION_DENIED"
+            assert outcome.metadata == {"scope": scope}
+    assert rows_of(shared_urls.superuser, owned.tenant_id) == before
+
+
+def test_a_key_that_may_only_read_runs_no_tool_that_writes(owned: Owned, client: Client, shared_urls: Urls):
+    rpc, key = RPCS["ExecuteTool"], Key(tenant_id=owned.tenant_id, scopes=("read",))
+    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    refused = set()
+    for case in cases(rpc, owned.things):
+        assert isinstance(case, tools_pb2.ExecuteToolRequest)
+        if client.call(rpc, case, key=key).reason == "PERMISSION_DENIED":
+            refused.add(case.tool_name)
+    assert refused == {"wm_upload", "wm_archive"}
+    assert rows_of(shared_urls.superuser, owned.tenant_id) == before
+
+
+# What background work leaves, whenever it comes.
+TRACES = ("context.blob", "context.outbox")
+
+
+def bound(kind: str, tenant_id: uuid.UUID) -> Key:
+    """Return a key that is bound to something of which nobody ever heard."""
+    name = uuid.uuid4().hex
+    match kind:
+        case "graph":
+            return Key(tenant_id=tenant_id, graph_names=(name,))
+        case "agent bundle":
+            return Key(tenant_id=tenant_id, agent_bundle_id=name)
+        case _:
+            return Key(tenant_id=tenant_id, app_ids=(name,))
+
+
+@contextmanager
+def blinded(kind: str) -> Iterator[None]:
+    """Tell Postgres that every call is bound, whatever the services believe."""
+    bounds = bound(kind, uuid.uuid4()).principal.bounds
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "of", lambda self, principal: Tenant(self, principal.tenant_id, bounds=bounds))
+        yield
+
+
+def unseen(kind: str, things: Things) -> Things:
+    """Return names of what never was, but for those that bounds of a kind leave open."""
+    open_to = ("mapping_name", *OF_NODES) if kind == "app" else ("app_id", "mapping_name")
+    return dataclasses.replace(invented(), **{name: getattr(things, name) for name in open_to})
+
+
+def pairs(rpc: Rpc, kind: str, things: Things, nothing: Things) -> list[tuple[Case, Case]]:
+    """Return the requests for which bounds of a kind hold: those that name the owner's things, and their twins."""
+    made = list(zip(cases(rpc, things), cases(rpc, nothing), strict=True))
+    if kind != "app":
+        return [] if rpc.name in MAPPINGS else made
+    if rpc.name == "ExecuteTool":
+        return [pair for pair in made if pair[0].tool_name.startswith(("wm_", "rag_search_records"))]  # type: ignore[union-attr]
+    return made if rpc.name in OF_APPS else []
+
+
+def second_pages(rpc: Rpc, kind: str, owned: Owned, client: Client) -> list[Case]:
+    """Return the requests for the second pages of what the owner reads."""
+    if not pairs(rpc, kind, owned.things, owned.things) or rpc.name == "ExecuteTool":
+        return []
+    tokens = tokens_of(client, rpc, owned.things, owned.tenant_id)
+    return requests(rpc, owned.things, tokens)[len(cases(rpc, owned.things)) :]
+
+
+def assert_told_nothing(rpc: Rpc, client: Client, owned: Owned, nothing: Things, theirs: Case, never: Case) -> None:
+    of_theirs, of_never = (client.call(rpc, case, key=owned.tenant_id) for case in (theirs, never))
+    assert SECRET not in shown(of_theirs, owned.things)
+    assert shown(of_theirs, owned.things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
+
+
+def named(outcome: Outcome, things: Things) -> set[str]:
+    """Return which of the owner's things an answer names."""
+    return set(re.findall(r"<\w+>", shown(outcome, things))) - {"<made>"}
+
+
+def flat(case: Case) -> list[object]:
+    return list(case) if isinstance(case, list) else [case]
+
+
+def rows(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, set[str]]:
+    """Return the rows of a tenant, but for what counts them and what the background sees to."""
+    found = {}
+    with psycopg.connect(superuser_url) as connection:
+        for name, has_tenant in relations(superuser_url).items():
+            if has_tenant and name not in ("context.tenant_usage", *TRACES):
+                statement = sql.SQL("SELECT t::text FROM {} t WHERE tenant_id = %s").format(
+                    sql.Identifier(*name.split("."))
+                )
+                found[name] = {row[0] for row in connection.execute(statement, (tenant_id,))}
+    return found
