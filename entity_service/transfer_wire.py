@@ -29,13 +29,10 @@ BATCH_ROWS = 1000
 BATCH_BYTES = 1024 * 1024
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
-_NODE = frozenset(
-    {
-        *("id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status"),
-        *("is_archived", "created_at", "data"),
-    }
-)
-_EDGE = frozenset(["id", "from_node_id", "to_node_id", "edge_type", "created_at", "data"])
+_NODE_TEXTS = ("id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status")
+_NODE = frozenset({*_NODE_TEXTS, "is_archived", "created_at", "data"})
+_EDGE_TEXTS = ("id", "from_node_id", "to_node_id", "edge_type")
+_EDGE = frozenset({*_EDGE_TEXTS, "created_at", "data"})
 _SIDE = frozenset(["node_id", "value"])
 _EMBEDDING = frozenset(["node_id", "name", "model", "text_sha256", "metadata", "vector"])
 _ENVELOPE = frozenset(["node_id", "type", "status", "sub_type", "message", "created_at", "error", "value"])
@@ -179,17 +176,10 @@ class _Batch:
         is_archived = row.get("is_archived", False)
         if not isinstance(is_archived, bool):
             raise InvalidArgument(f"{path}.is_archived is neither true nor false", field=f"{path}.is_archived")
-        message = pb.NodeInput(
-            id=id_of(f"{path}.id", _text(path, row, "id")),
-            external_id=_text(path, row, "external_id"),
-            graph_name=self._graph_name,
-            agent_bundle_id=_text(path, row, "agent_bundle_id"),
-            general_type_name=_text(path, row, "general_type_name"),
-            specific_type_name=_text(path, row, "specific_type_name"),
-            name=_text(path, row, "name"),
-            status=_text(path, row, "status"),
-            data_json=_document(line, "node", "data", row["data"]) if "data" in row else "",
-        )
+        message = pb.NodeInput(graph_name=self._graph_name, **_texts(path, row, _NODE_TEXTS))
+        message.id = id_of(f"{path}.id", message.id)
+        if "data" in row:
+            message.data_json = _document(line, "node", "data", row["data"])
         if "created_at" in row:
             message.created_at.FromMicroseconds(_time(path, row))
         node = new_node(path, message, self._limits, made_id="")
@@ -200,14 +190,10 @@ class _Batch:
 
     def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
         _check_members(path, row, _EDGE, required=("id", "from_node_id", "to_node_id", "edge_type"))
-        message = pb.EdgeInput(
-            id=id_of(f"{path}.id", _text(path, row, "id")),
-            graph_name=self._graph_name,
-            from_node_id=_text(path, row, "from_node_id"),
-            to_node_id=_text(path, row, "to_node_id"),
-            edge_type=_text(path, row, "edge_type"),
-            data_json=_document(line, "edge", "data", row["data"]) if "data" in row else "",
-        )
+        message = pb.EdgeInput(graph_name=self._graph_name, **_texts(path, row, _EDGE_TEXTS))
+        message.id = id_of(f"{path}.id", message.id)
+        if "data" in row:
+            message.data_json = _document(line, "edge", "data", row["data"])
         if "created_at" in row:
             message.created_at.FromMicroseconds(_time(path, row))
         self._edges.append(new_edge(path, message, self._limits, made_id=""))
@@ -352,6 +338,15 @@ def _check_members(path: str, row: dict[str, Any], known: frozenset[str], *, req
     for member in required:
         if member not in row:
             raise InvalidArgument(f"{path}.{member} is missing", field=f"{path}.{member}")
+
+
+def _texts(path: str, row: dict[str, Any], members: tuple[str, ...]) -> dict[str, Any]:
+    """Return those of some members that are there.
+
+    Raises:
+        InvalidArgument: one is no text.
+    """
+    return {member: _text(path, row, member) for member in members if member in row}
 
 
 def _text(path: str, row: dict[str, Any], member: str) -> str:

@@ -98,6 +98,12 @@ def test_the_limit_is_in_bytes_of_utf8_and_inclusive(text: str, fits: bool):
     assert caught.value.metadata == {"limit": "value_json", "limit_max": "10", "value": "11"}
 
 
+@pytest.mark.parametrize("text", ["[1e-401]", "[1E-401]", '{"a": "be-1", "b": -0.5e-999}'])
+def test_a_number_too_small_for_a_double_is_refused(text: str):
+    with pytest.raises(InvalidArgument, match="too small"):
+        parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
+
+
 def test_numbers_that_would_be_written_out_beyond_the_limit_are_refused():
     for text in ("[0e" + "9" * 20_000 + "]", "[" + ",".join(["1e300"] * 5000) + "]"):
         with pytest.raises(LimitExceeded):
