@@ -189,14 +189,20 @@ class _CallFromElsewhere:
 
 def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
     """Return the error that the caller is told; what is not ours stays in the log."""
-    while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
-        raised = raised.exceptions[0]  # a TaskGroup wraps even a single failure
-    if isinstance(raised, ContextGraphError):
-        return raised
-    if isinstance(raised, TimeoutError):
-        return DeadlineExceeded("the call's time was up")
+    failures = _leaves(raised)
+    # Tasks may fail together, as when Postgres goes away: the first of them is told, unless one is a fault of ours.
+    if all(isinstance(one, ContextGraphError | TimeoutError) for one in failures):
+        first = failures[0]
+        return first if isinstance(first, ContextGraphError) else DeadlineExceeded("the call's time was up")
     _log.error("call failed", exc_info=raised, extra={"call_id": call.call_id, "method": call.method})
     return Internal(f"internal error; the log has its cause under call id {call.call_id}", call_id=call.call_id)
+
+
+def _leaves(raised: BaseException) -> list[BaseException]:
+    """Return what a TaskGroup wraps, at any depth: it does so even with a single failure."""
+    if isinstance(raised, BaseExceptionGroup):
+        return [leaf for one in raised.exceptions for leaf in _leaves(one)]
+    return [raised]
 
 
 def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float) -> None:

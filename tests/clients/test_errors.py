@@ -119,6 +119,19 @@ async def test_a_group_of_one_is_its_error():
             await client.get_node("x")
 
 
+async def test_of_a_group_the_first_error_is_told_and_a_fault_of_ours_before_all():
+    """Two tasks of a call fail together when what both need goes away, or when both read a bad condition."""
+    raising = Raising()
+    several = [ExceptionGroup("inner", [LimitExceeded("too long", limit="name")]), InvalidArgument("bad", field="x")]
+    async with serving(raising) as address, AsyncEntityClient(address) as client:
+        raising.error = ExceptionGroup("of a task group", several)
+        with pytest.raises(LimitExceeded):
+            await client.get_node("x")
+        raising.error = ExceptionGroup("of a task group", [*several, ZeroDivisionError("the secret cause")])
+        with pytest.raises(Internal):
+            await client.get_node("x")
+
+
 @pytest.mark.parametrize("character", ["x", "ü", "語", "😀", "\ud800"])
 async def test_long_errors_are_cut_and_arrive(character):
     """Metadata over 8 KiB would arrive as an error of the transport, which says nothing."""
