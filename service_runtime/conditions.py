@@ -216,10 +216,12 @@ def _of_column(field_type: FieldType, sql: str, operator: str, value: object, at
     exists = f"{sql} <> ''" if field_type is FieldType.TEXT else f"{sql} <> '{{}}'" if is_list else f"{sql} IS NOT NULL"
     if operator == "$exists":
         return exists
-    if operator == "$eq" and value is None:
-        return _not(exists)
     if operator in ("$eq", "$in"):
         said = value if isinstance(value, list) and operator == "$in" else [value]
+        if field_type is FieldType.TEXT:
+            said = [None if one == "" else one for one in said]
+        if said == [None]:
+            return _not(exists)
         values = [_CONVERSIONS[field_type](one, at) for one in said if one is not None]
         if is_list:
             found = f"{sql} && {bindings.add(values, 'text[]')}"
@@ -229,11 +231,11 @@ def _of_column(field_type: FieldType, sql: str, operator: str, value: object, at
             found = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
         return _any([found, _not(exists)]) if None in said else found
     if operator in _LIKES and field_type is FieldType.TEXT:
-        return f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}"
+        return _all([exists, f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}"])
     if operator in _ORDERS and field_type in (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME):
         collation = ' COLLATE "C"' if field_type is FieldType.TEXT else ""
         converted = bindings.add(_CONVERSIONS[field_type](value, at), field_type.value)
-        return f"{sql}{collation} {_ORDERS[operator]} {converted}"
+        return _all([exists, f"{sql}{collation} {_ORDERS[operator]} {converted}"])
     raise InvalidArgument(f"{at}: a field that holds a {field_type.name.lower()} has no {operator}", field=at)
 
 

@@ -76,21 +76,22 @@ class Case:
         """Make the graph, then the calls, and fail where one does not answer what is expected."""
         await self._write()
         for call in calls:
-            await self._run(call)
+            await self.run(call)
 
     async def _write(self) -> None:
         request = graph_request(self._case, self.letters)
         nodes = self._case.get("nodes", {})
         if nodes:
-            await self._run(Call({"WriteGraph": request}))
+            await self.run(Call({"WriteGraph": request}))
         for letter, node in nodes.items():
             if "io" in node:
                 sides = {f"{side}_json": json.dumps(value) for side, value in node["io"].items()}
-                await self._run(Call({"SetNodeIO": {"node_id": f"${letter}", **sides}}))
+                await self.run(Call({"SetNodeIO": {"node_id": f"${letter}", **sides}}))
             if node.get("archived"):
-                await self._run(Call({"ArchiveNode": {"node_id": f"${letter}"}}))
+                await self.run(Call({"ArchiveNode": {"node_id": f"${letter}"}}))
 
-    async def _run(self, call: Call) -> None:
+    async def run(self, call: Call) -> None:
+        """Make a call, and fail where it does not answer what is expected."""
         who = {"tenant": "own"} | call.who
         key = key_of(tenant_id=self._tenants[who.pop("tenant")], **who)
         answers = await asyncio.gather(

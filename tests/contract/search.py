@@ -25,7 +25,7 @@ FILTER_KEYS = {
 }
 ORDER_KEYS = {"order_by", "descending"}
 MISSING: Any = object()  # nothing stands at a path
-EMPTY: Any = object()  # a column holds nothing
+NOTHING: Any = object()  # a column holds nothing
 
 
 def calls_of(case: dict[str, Any]) -> list[Call]:
@@ -135,7 +135,7 @@ def _operator(values: list[Any], name: str, said: Any) -> bool:
     if name in ("$ne", "$nin"):
         return not any(_compare({"$ne": "$eq", "$nin": "$in"}[name], one, said) for one in values)
     if name == "$exists":
-        return any(one is not MISSING and one is not EMPTY for one in values) == said
+        return any(one is not MISSING and one is not NOTHING for one in values) == said
     return any(_compare(name, one, said) for one in values)
 
 
@@ -144,15 +144,15 @@ def _compare(name: str, value: Any, said: Any) -> bool:
         return any(_compare("$eq", value, one) for one in said)
     if value is MISSING:
         return False
-    if value is EMPTY:
-        return name == "$eq" and said is None
+    if value is NOTHING:
+        return name == "$eq" and said in (None, "")
     if name == "$eq":
         return same(value, _time(said) if isinstance(value, datetime) else said)
     if name in ("$like", "$ilike"):
         return isinstance(value, str) and _like(said, ignore_case=name == "$ilike").fullmatch(value) is not None
     if isinstance(value, datetime):
         said = _time(said)
-    elif not (isinstance(value, str) and isinstance(said, str)) and not (_is_number(value) and _is_number(said)):
+    elif not (isinstance(value, str) and isinstance(said, str)) and not (is_number(value) and is_number(said)):
         return False
     return {"$gt": value > said, "$gte": value >= said, "$lt": value < said, "$lte": value <= said}[name]
 
@@ -179,7 +179,7 @@ def _values(name: str, row: dict[str, Any]) -> list[Any]:
     values = [columns.get(one, "") for one in names]
     if name == "created_at":
         return [_time(values[0])]
-    return [EMPTY if one == "" else one for one in values]
+    return [NOTHING if one == "" else one for one in values]
 
 
 def _at(value: Any, steps: list[str]) -> Any:
@@ -207,16 +207,17 @@ def contains(document: Any, part: Any) -> bool:
 def _order_value(row: dict[str, Any], order_by: str) -> tuple[int, Any]:
     """Return the kind of the value that a node is ordered by (numbers, texts, others, none), and what compares."""
     (value,) = _values(order_by, row)
-    if value is MISSING or value is EMPTY or value is None:
+    if value is MISSING or value is NOTHING or value is None:
         return 3, 0
-    if _is_number(value):
+    if is_number(value):
         return 0, Decimal(str(value))
     if isinstance(value, datetime):
         return 0, value
     return (1, value) if isinstance(value, str) else (2, 0)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a JSON value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
