@@ -29,7 +29,8 @@ class WorkingMemoryStub:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
+    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
     time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
     `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
@@ -147,7 +148,8 @@ class WorkingMemoryServicer:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
+    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
     time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
     `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.
@@ -517,7 +519,8 @@ class WorkingMemory:
     """Files and JSON of an entity: metadata in Postgres, bytes in object storage.
 
     Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A record of another tenant is
-    NOT_FOUND, exactly like one that never was. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
+    NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (apps, an agent bundle, graphs). A write
+    outside of that is PERMISSION_DENIED; a request that names no app, bundle or graph means the key's, where it has one. An archived record is RECORD_ARCHIVED (FAILED_PRECONDITION) to readers
     without `include_archived`, and lists leave it out; so is one past its `expires_at`, until an update gives it more
     time. Errors carry one google.rpc.ErrorInfo with a `reason`. LIMIT_EXCEEDED (RESOURCE_EXHAUSTED) names its `limit`, `limit_max` and the
     `value` that came; of a write the limit may be `tenant_records` or `tenant_bytes`, all that the tenant may store: purge something.

@@ -2902,7 +2902,9 @@ export const EnvelopeStatusSchema: GenEnum<EnvelopeStatus> = /*@__PURE__*/
  * Nodes and typed edges: what happened, and how it hangs together.
  *
  * Of every RPC: ids are UUID text; a malformed one is INVALID_ARGUMENT with the field's name. A node or edge of
- * another tenant is NOT_FOUND, exactly like one that never was. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
+ * another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
+ * bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
+ * the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
  * surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT. Errors carry one google.rpc.ErrorInfo with a `reason`.
  *
  * @generated from service contextgraph.entity.v1.EntityGraph
