@@ -98,16 +98,13 @@ async def test_the_inspector_lists_calls_and_reads(running: Running, transport: 
         call(running, target, "wm_upload", "name=plan.md", "content=# Plan", 'tags=["draft"]'),
     )
     record_id = stored["working_memory_id"]
-    uri = f"wm://{record_id}"
-    read, resources, resource = await asyncio.gather(
+    read, resource = await asyncio.gather(
         call(running, target, "wm_read", f"working_memory_id={record_id}"),
-        running.ask(target, "resources/list"),
-        running.ask(target, "resources/read", "--uri", uri),
+        running.ask(target, "resources/read", "--uri", f"wm://{record_id}"),
     )
 
     assert {"wm_upload", "wm_read", "history_chat", "rag_search_nodes"} < {tool["name"] for tool in listed["tools"]}
     assert read["content"] == "# Plan"
-    assert [(one["uri"], one["name"]) for one in resources["resources"]] == [(uri, "plan.md")]
     assert [one["text"] for one in resource["contents"]] == ["# Plan"]
 
 

@@ -147,9 +147,9 @@ async def test_what_takes_longer_than_the_drain_is_told_so_and_leaves_nothing(ru
     assert (late.status_code, late.json()["error"]["reason"]) == (503, "UNAVAILABLE")
     # Who still sends may find the connection gone instead of the answer.
     assert isinstance(sending, httpx2.TransportError) or sending.status_code == 503
-    await running.start()
-    async with running.grpc() as grpc:
-        assert "late.txt" not in [row["name"] for row in (await grpc.query_wm_records(select=["name"])).rows]
+    async with await psycopg.AsyncConnection.connect(running.urls.superuser) as connection:
+        found = await connection.execute("SELECT 1 FROM context.wm_record WHERE name = 'late.txt'")
+        assert await found.fetchone() is None
 
 
 async def whole_too_late() -> AsyncIterator[bytes]:
