@@ -23,6 +23,7 @@ from tests.faults.processes import Service
 
 INSPECTOR = Path(__file__).resolve().parents[2] / "node_modules/.bin/mcp-inspector"
 KEY = "key-of-the-inspector"
+TIMEOUT_S = 60  # of one run: its own 15 s are too short where all tests run at once
 TOOL_FAILED, AUTHENTICATION_NEEDED = 5, 3  # exit codes of the inspector
 
 
@@ -50,12 +51,21 @@ class Running:
     async def ask(self, target: list[str], method: str, *options: str, status: int = 0) -> Any:
         """Run the inspector, and return what it prints."""
         process = await asyncio.create_subprocess_exec(
-            *(str(INSPECTOR), "--cli", *target, "--method", method, *options),
+            *(
+                str(INSPECTOR),
+                "--cli",
+                *target,
+                "--connect-timeout",
+                str(TIMEOUT_S * 1000),
+                "--method",
+                method,
+                *options,
+            ),
             env={**os.environ, "HOME": str(self.home)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        said, complained = await asyncio.wait_for(process.communicate(), 60)
+        said, complained = await asyncio.wait_for(process.communicate(), TIMEOUT_S)
         assert process.returncode == status, (said + complained).decode()
         return json.loads(said or complained)
 
