@@ -325,6 +325,168 @@ def _documents(pool: Pool, old: str | None) -> Strategy:
     return st.one_of(st.sampled_from(_JSON_TEXTS), made)
 
 
+_FIELDS = [
+    "id",
+    "name",
+    "type",
+    "status",
+    "external_id",
+    "is_archived",
+    "seq",
+    "version",
+    "created_at",
+    "context_id",
+    "tags",
+    "memory_type",
+    "size_bytes",
+    "metadata.a",
+    "metadata",
+    "data",
+    "data.turn.index",
+    "data.0",
+    "data.-1",
+    "data. 1",
+    "data.role",
+    "data..a",
+    "data." + "a." * 40 + "b",
+    "data.💩",
+    "data.a\0b",
+    "data.99999999999999999999",
+    "naem",
+    "",
+    "$where",
+    "%s",
+    "n.id; --",
+]
+_COMPARISONS = [
+    *("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$like", "$ilike", "$exists", "$not"),
+    *("$regex", "$and", "$or", "$"),  # none
+]
+_OPERANDS = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    2**53 + 1,
+    2**63,
+    2**64,
+    10**40,
+    0.1,
+    1e308,
+    -1e-308,
+    "",
+    "a",
+    "%",
+    "a_%",
+    "\\",
+    "\\%",
+    "%" * 1001,
+    "\0",
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00",
+    "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59.999999-23:59",
+    "infinity",
+    "00000000-0000-7000-8000-000000000001",
+    [],
+    [None],
+    [1, "a", None, [1], {"a": 1}],
+    {},
+    {"a": {"$eq": 1}},
+]
+
+
+def _conditions(pool: Pool, old: str | None) -> Strategy:
+    """Return condition trees: of fields that there are or not, operators at their places or not, and any operand."""
+    operands = st.one_of(st.sampled_from(_OPERANDS), st.sampled_from([*pool.ids, *pool.words]), st.text(max_size=5))
+    operators = st.sampled_from(_COMPARISONS)
+    simple = st.dictionaries(operators, operands, min_size=1, max_size=3)
+    compared = st.one_of(operands, simple, st.dictionaries(operators, simple, min_size=1, max_size=2))
+    leaves = st.dictionaries(st.sampled_from(_FIELDS), compared, min_size=1, max_size=3)
+    trees = _trees(leaves, _trees(leaves, leaves))
+    deep = st.builds(_wrapped, leaves, st.integers(14, 18))
+    wide = st.builds(lambda one, times: {"$or": [one] * times}, leaves, st.sampled_from([66, 200, 201]))
+    made = _weighted((8, trees), (1, deep), (1, wide)).map(json.dumps)
+    return _weighted((4, made), (1, _documents(pool, old)))
+
+
+def _trees(leaves: Strategy, below: Strategy) -> Strategy:
+    several = st.lists(below, max_size=3)
+    joined = st.builds(lambda name, some: {name: some}, st.sampled_from(["$and", "$or"]), several)
+    return st.one_of(leaves, joined, below.map(lambda one: {"$not": one}), st.builds(_merged, below, leaves))
+
+
+def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {**one, **other}
+
+
+def _wrapped(tree: Any, times: int) -> Any:
+    for _ in range(times):
+        tree = {"$not": tree}
+    return tree
+
+
+_JSON_PATHS = [
+    "$",
+    "$.a",
+    "$.turn.index > 0",
+    "$.turn.index",
+    '$.role == "user"',
+    '$.tags[*] ? (@ == "new")',
+    "$.** ? (@.a == 1)",
+    "strict $.a.b",
+    "lax $[0 to last]",
+    '$.a like_regex "^(a+)+$"',
+    '$.a like_regex "("',
+    '$.a like_regex "a" flag "z"',
+    '$.a.datetime() < "2026-01-01".datetime()',
+    '$.a.datetime("HH24")',
+    "$.a.double() / 0 > 1",
+    "1 / 0 == 1",
+    "$.a.bigint() > 9223372036854775808",
+    "$x",
+    "$.a ? (@ == $x)",
+    "$.a == 1e400",
+    "$[99999999999999999999]",
+    "$.a.keyvalue().id > 0",
+    "($.a > 1) is unknown",
+    "exists($.a)",
+    "!($.a > 1)",
+    "true",
+    "null",
+    "'",
+    "",
+    "$.a; DROP TABLE node",
+    "(" * 3000,
+    "$" + ".a" * 2000,
+    "$.a[" * 500,
+    "- " * 500 + "1 == 1",
+    '$.a.size() > 1 && $.a.type() == "array"',
+]
+_JSON_PATH_PARTS = [
+    *("$", ".a", "[*]", "[last]", " ? (", "@", ")", " > ", " == "),
+    *("1", '"x"', " && ", "!", ".**", ".size()", "$v"),
+]
+
+
+def _json_paths(pool: Pool, old: str | None) -> Strategy:
+    parts = st.lists(st.sampled_from(_JSON_PATH_PARTS), max_size=8).map("".join)
+    return st.one_of(st.sampled_from(_JSON_PATHS), parts, st.text(max_size=10))
+
+
+_DATA_PATHS = [
+    *("turn.index", "turn.index.0.x", "role", "0", "-1", "💩.é", "%s", "\\"),
+    *("", "a..b", ".", "turn.", "a\0", "a" * 600),  # none
+]
+
+
+def _orders(pool: Pool, old: str | None) -> Strategy:
+    """Return what rows, nodes or messages may be ordered by: a field, a path into the data, or an expression."""
+    paths = [f"data.{path}" for path in _DATA_PATHS]
+    return st.one_of(st.sampled_from([*_FIELDS, *paths, *_DATA_PATHS]), _expressions(pool, old))
+
+
 def _expressions(pool: Pool, old: str | None) -> Strategy:
     parts = st.sampled_from([*_EXPRESSIONS, *_OPERATORS])
     return st.one_of(st.sampled_from(_EXPRESSIONS), st.lists(parts, max_size=6).map("".join))
@@ -372,20 +534,21 @@ def _ids(pool: Pool, old: str | None) -> Strategy:
     return st.sampled_from(pool.ids)
 
 
-_EXPRESSION_FIELDS = (
-    r"^(filter|when|for_each|role|content|parts|metadata|order_by|role_field|content_field|order_field)$"
-)
+_EXPRESSION_FIELDS = r"^(filter|when|for_each|role|content|parts|metadata|role_field|content_field|order_field)$"
 
 # The first pattern that a field's name matches says what it holds.
 _BY_NAME: list[tuple[str, Callable[[Pool, str | None], Strategy]]] = [
+    (r"^(condition|where)_json$", _conditions),
     (r"_json$", _documents),
+    (r"^json_path$", _json_paths),
+    (r"^order_by$", _orders),
     (r"page_token$", _tokens),
     (r"type_name|node_types|entity_types", _sampled(["Session", "Message", "user", "x" * 128])),
     (r"_key$|external_id|app_id|name", _words),
     (r"_ids?$|^id$", _ids),
     (r"sha256", _sampled(["0" * 64, "F" * 64, "0" * 63, "g" * 64, " " * 64, "00 " * 21 + "0"])),
     (_EXPRESSION_FIELDS, _expressions),
-    (r"path$", _sampled(["turn.index", "role", "a..b", ".", "turn.", "0", "a" * 600, "\\", "turn.index.0.x"])),
+    (r"paths?$", _sampled(_DATA_PATHS)),
     (r"^(direction|order|ordering)$", _sampled(["out", "in", "both", "ascending", "timestamp_desc", "OUT"])),
     (r"edge_type", _sampled(["Contains", "InResponseTo", "Calls", "contains", "x" * 128, "x" * 129])),
     (r"memory_type", _sampled(["file", "data/json", "image/png", "x" * 100, "x" * 101])),
