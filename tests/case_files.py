@@ -21,12 +21,15 @@ class BadCase(Exception):
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with a way to say what is long: `!repeat [513, x]` of a text is 513 times x, of a list as many elements."""
+    """YAML that can say what is long: `!repeat [3, "[", 1, x, 3, "]"]` is `[[[x]]]`, `!repeat [2, [y]]` is a list."""
 
 
 def _repeated(loader: yaml.SafeLoader, node: Any) -> Any:
-    times, one = loader.construct_sequence(node, deep=True)
-    return one * times
+    said = loader.construct_sequence(node, deep=True)
+    whole = said[0] * said[1]
+    for times, one in zip(said[2::2], said[3::2], strict=True):
+        whole += times * one
+    return whole
 
 
 _Loader.add_constructor("!repeat", _repeated)
