@@ -47,6 +47,7 @@ PATH = "/mcp"
 _BODY_BYTES_MAX = 4 * 1024 * 1024
 _REQUEST_S_MAX = UNARY_TIMEOUT_S + 10  # with the time that its body takes
 _ENTITY = "x-entity-node-id"
+_METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # what a call is told of its request
 _SESSION = "contextgraph.session"  # in the scope of a request
 _STATUS: dict[type[ContextGraphError], int] = {
     Unauthenticated: 401,
@@ -132,7 +133,7 @@ class _Door:
             raise InvalidArgument("this is not the host that was asked for", field="host")
         if scope["path"] == PATH and scope["method"] != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
-        metadata = [(name, headers[name]) for name in ("authorization", "x-api-key", "traceparent") if name in headers]
+        metadata = [(name, headers[name]) for name in _METADATA if name in headers]
         principal = await self._authenticator.authenticate(metadata)
         caller = Caller(principal=principal, metadata=metadata, peer=_peer(scope))
         return _HttpSession(

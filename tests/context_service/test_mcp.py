@@ -16,6 +16,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from context_service.mcp.remote import remote_server
 from context_service.settings import Settings
@@ -23,6 +24,7 @@ from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeI
 from contextgraph.errors import InvalidArgument, PermissionDenied, ToolNotFound
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
+from tests.service_runtime.test_telemetry import ended
 
 READ_KEY = "key-that-only-reads"
 OTHER_READ_KEY = "key-of-the-other-tenant-that-only-reads"
@@ -274,6 +276,30 @@ async def test_http_keeps_nothing_open_and_bounds_what_it_reads(services: Addres
         assert (await client.get(mcp_url, headers={"accept": "text/event-stream"})).status_code == 405
         large = await client.post(mcp_url, json={"a": "a" * 5_000_000}, headers={"accept": "application/json"})
         assert large.status_code == 413
+
+
+async def test_the_trace_of_a_request_goes_through_both_services(
+    services: Addresses, mcp_url: str, spans: InMemorySpanExporter
+):
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    headers = {
+        "authorization": f"Bearer {KEY}",
+        "traceparent": f"00-{trace_id}-b7ad6b7169203331-01",
+        "tracestate": "vendor=value",
+    }
+    async with (
+        httpx2.AsyncClient(headers=headers) as http_client,
+        Client(streamable_http_client(mcp_url, http_client=http_client)) as client,
+    ):
+        await answer(client, "rag_search_nodes", text="zebra")
+
+    search = "contextgraph.entity.v1.EntityGraph/SearchNodes"
+    await ended(spans, search)
+    ours = [span for span in spans.get_finished_spans() if span.instrumentation_scope.name == "contextgraph"]
+    found = {span.name: span.context for span in ours}  # the SDK's own spans follow the messages, not the headers
+    assert {f"{context.trace_id:032x}" for context in found.values()} == {trace_id}
+    assert found[search].trace_state.get("vendor") == "value"
+    assert "contextgraph.context.v1.Tools/ExecuteTool" in found
 
 
 async def test_a_tool_that_writes_is_in_the_audit_log_and_one_that_reads_is_not(
