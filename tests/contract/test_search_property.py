@@ -128,7 +128,7 @@ async def written(stack: Stack) -> AsyncIterator[Case]:
     yield running
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(said=searches)
 async def test_the_service_finds_what_the_contract_says(said: dict[str, Any], written: Case):
     case = CASE | {"search": said}
