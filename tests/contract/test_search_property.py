@@ -66,7 +66,8 @@ FIELDS = ["name", "type", "general_type_name", "status", "external_id"]
 PATHS = ["data.a", "data.a.b", "data.a.b.c", "data.a.0", "data.l.0", "data.l.1", "data.l.-1", "data.none"]
 
 texts = st.sampled_from([value for value in VALUES if isinstance(value, str)] + ["T", "U", "Created"])
-patterns = st.sampled_from(["%", "a%", "_", "a_", "%b", "\\%", "a\\%", "a\\_b", "", "Ä", "%\U0001f600"])
+# No capital letter past ASCII: what ILIKE folds of those is for the locale of the database to say.
+patterns = st.sampled_from(["%", "a%", "_", "a_", "%b", "\\%", "a\\%", "a\\_b", "", "B", "%\U0001f600"])
 values = st.sampled_from(VALUES)
 ordered = st.sampled_from(
     [value for value in VALUES if isinstance(value, str | int | float) and not isinstance(value, bool)]
