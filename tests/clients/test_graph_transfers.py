@@ -7,6 +7,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from contextgraph import retries
 from contextgraph.client import _transfer
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
@@ -53,6 +54,27 @@ async def test_an_export_that_breaks_off_goes_on_behind_its_last_message(world: 
     assert (tmp_path / "graph.ndjson").read_bytes() == b"".join(PAGES)
     assert (done.nodes, done.size_bytes) == (4, len(b"".join(PAGES)))
     assert server.tokens == ["", "1", "2", "3"]
+
+
+class BreakingRarely(EntityGraphServicer):
+    """Every export breaks off behind twelve messages, of 240 in all."""
+
+    async def ExportGraph(self, request, context):
+        begin = int(request.resume_token or 0)
+        for page in range(begin, min(begin + 12, 240)):
+            yield pb.ExportGraphResponse(lines=b"{}\n", resume_token=str(page + 1), nodes=1)
+        if begin + 12 < 240:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "gone")
+
+
+@pytest.mark.parametrize("world", [ASYNC, SYNC], ids=["async", "sync"])
+async def test_a_long_export_may_break_off_often(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What arrives in between gives its retries back."""
+    monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
+    async with serving(BreakingRarely()) as address, world.entity(address) as graph:
+        done = await world.run(graph.export_graph, tmp_path / "graph.ndjson")
+
+    assert done.nodes == 240
 
 
 @pytest.mark.parametrize("world", [ASYNC, SYNC], ids=["async", "sync"])

@@ -1037,6 +1037,7 @@ class AsyncEntityClient(_AsyncClient):
                 async with aclosing(pages):
                     async for page in pages:
                         request.resume_token = page.resume_token
+                        attempts.succeeded()
                         attempts = self._attempts(None)
                         yield page
             except Unavailable as error:

@@ -1027,6 +1027,7 @@ class EntityClient(_Client):
                 with closing(pages):
                     for page in pages:
                         request.resume_token = page.resume_token
+                        attempts.succeeded()
                         attempts = self._attempts(None)
                         yield page
             except Unavailable as error:
