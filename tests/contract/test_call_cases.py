@@ -18,6 +18,12 @@ async def test_the_contract_holds(case: dict[str, Any], stack: Stack):
     await Case(stack, case).hold(calls_of(case))
 
 
+def test_every_rpc_of_the_graph_and_of_histories_has_a_case():
+    called = {call.rpc.name for case in cases("calls", **FORM) for call in calls_of(case.values[0]) if call.expects}
+    wanted = {rpc.name for rpc in RPCS.values() if rpc.service.endswith((".EntityGraph", ".ChatHistory"))}
+    assert wanted <= called
+
+
 @pytest.mark.parametrize(
     "bad",
     [
