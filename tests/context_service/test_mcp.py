@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -28,6 +29,7 @@ from tests.service_runtime.test_telemetry import ended
 
 READ_KEY = "key-that-only-reads"
 OTHER_READ_KEY = "key-of-the-other-tenant-that-only-reads"
+BOUND_KEY = "key-of-an-app-and-an-agent-bundle"
 CAP = 64 * 1024
 READING = [
     "history_chat",
@@ -52,6 +54,7 @@ def callers() -> ApiKeys:
     keys = {KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL}
     for key, tenant_id in ((READ_KEY, PRINCIPAL.tenant_id), (OTHER_READ_KEY, OTHER_PRINCIPAL.tenant_id)):
         keys[key] = Principal(tenant_id=tenant_id, subject="reader", scopes=frozenset({"read"}))
+    keys[BOUND_KEY] = replace(PRINCIPAL, app_ids=frozenset({"crm"}), agent_bundle_id="billing")
     return ApiKeys(keys)
 
 
@@ -169,6 +172,35 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         assert (await answer(other, "rag_search_nodes"))["nodes"] == []
         assert (await other.list_resources()).resources == []
         assert (await error(other, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
+
+
+async def test_a_bound_key_is_bound_on_each_transport(
+    connect: Connect, context: AsyncContextClient, graph: AsyncEntityClient
+):
+    session = NodeInput("Session", agent_bundle_id="billing")
+    turn = NodeInput("Turn", data={"user_input": "a secret"}, agent_bundle_id="shipping")
+    await graph.write_graph([session, turn], [EdgeInput(session.id, turn.id, "Contains")])
+    theirs = await context.insert_wm_record("file", "theirs.md", content="a secret", entity_node_id=session.id)
+    async with connect(BOUND_KEY, entity=session.id) as client:
+        stored = await answer(client, "wm_upload", name="mine.md", content="open")
+        for tool, arguments in (
+            ("wm_list", {}),
+            ("wm_search", {"text": "secret"}),
+            ("wm_manifest", {}),
+            ("wm_query", {"select": ["name"]}),
+            ("history_chat", {}),
+            ("history_entity", {}),
+            ("rag_search_nodes", {}),
+            ("rag_search_records", {"text": "secret"}),
+        ):
+            text = json.dumps(await answer(client, tool, **arguments))
+            assert not any(hidden in text for hidden in ("a secret", "theirs", theirs.working_memory_id, turn.id)), tool
+        assert [one["name"] for one in (await answer(client, "wm_list"))["records"]] == ["mine.md"]
+        wrong = await error(client, "wm_read", working_memory_id=theirs.working_memory_id)
+        assert wrong["reason"] == "RECORD_NOT_FOUND"
+        assert theirs.working_memory_id not in str((await client.list_resources()).resources)
+    record = await context.fetch_wm_record(stored["working_memory_id"])
+    assert (record.app_id, record.agent_bundle_id) == ("crm", "billing")
 
 
 async def find_the_record(client: Client, record_id: str) -> None:
