@@ -1631,7 +1631,9 @@ export type NodeFilter = Message<"contextgraph.entity.v1.NodeFilter"> & {
    * A condition tree, a JSON object: `{"type": "Task", "data.score": {"$gte": 0.5}, "$or": [{"status": "Running"},
    * {"name": {"$like": "a%"}}]}`. Fields are those of Node, `type` (either type name), and paths into the data. Operators:
    * $eq $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not; a bare value is $eq, several fields are a
-   * conjunction. A comparison with what is not there is false, and so its negation true. Times are texts with a zone.
+   * conjunction. A comparison with what is not there is false, and so its negation true; an empty text in a field of Node
+   * is not there, and null or "" asks for it. $ilike folds letters past ASCII as the database's locale does. Times are
+   * texts with a zone.
    *
    * @generated from field: string condition_json = 2;
    */
