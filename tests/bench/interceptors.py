@@ -3,6 +3,9 @@
 `python -m tests.bench.interceptors`. Two Context Services on one Postgres answer the same `FetchWMRecord`, which is one
 SQL query: one authenticates a key of Postgres, keeps the deadline, counts, logs, and traces one call in a hundred to a
 collector; the other (tests/bench/bare.py) does nothing of it.
+
+Equal processes differ by as much as a quarter, each for its whole life. So `PROCESSES` of each are measured in turn,
+and the best of each are compared; the spread is printed.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
 import grpc
@@ -24,6 +27,7 @@ from tests.bench.table import PAIRS
 from tests.faults.processes import Service
 
 CALLS = 1000
+PROCESSES = 3
 CPU_MAX = 1.25
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
@@ -64,26 +68,33 @@ async def run(stack: dev.Stack, folder: Path) -> int:
         "ENTITY_SERVICE_URL": stack.entity_address,
     }
     traced = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector_port}", "OTEL_TRACES_SAMPLER_ARG": "0.01"}
-    full = Service("context_service", dev.free_port(), environment=environment | traced, log=folder / "full.log")
-    bare = Service(
-        "context_service", dev.free_port(), environment=environment, log=folder / "bare.log", runner="tests.bench.bare"
-    )
+
+    def service(name: str, added: dict[str, str], runner: str = "") -> Service:
+        settings = environment | added
+        return Service("context_service", dev.free_port(), environment=settings, log=folder / name, runner=runner)
+
+    full = [service("full.log", traced) for _ in range(PROCESSES)]
+    bare = [service("bare.log", {}, runner="tests.bench.bare") for _ in range(PROCESSES)]
     key = KeyAdministration(stack.postgres.admin_url).create(
         NewKey(tenant="default", subject="bench", scopes=["read", "write"])
     )
+    used: dict[str, list[float]] = {"all": [], "none": []}  # the best of each process
     try:
-        await asyncio.gather(full.start(), bare.start())
-        async with (
-            AsyncContextClient(full.address, api_key=key) as with_all,
-            AsyncContextClient(bare.address) as with_none,
-        ):
-            record = (await with_all.insert_wm_record("data/json", "bench", content={"a": 1})).working_memory_id
-            used: dict[str, list[float]] = {"all": [], "none": []}
+        async with AsyncExitStack() as opened:
+            measured = []
+            for kind, services, api_key in (("all", full, key), ("none", bare, None)):
+                for one in services:
+                    await one.start()
+                    client = await opened.enter_async_context(AsyncContextClient(one.address, api_key=api_key))
+                    measured.append((kind, client, one.process, list[float]()))
+            record = (await measured[0][1].insert_wm_record("data/json", "bench", content={"a": 1})).working_memory_id
             for _ in range(PAIRS):
-                used["none"].append(await cpu_ms(with_none, record, bare.process))
-                used["all"].append(await cpu_ms(with_all, record, full.process))
+                for _, client, process, cpu in measured:
+                    cpu.append(await cpu_ms(client, record, process))
+            for kind, _, _, cpu in measured:
+                used[kind].append(min(cpu))
     finally:
-        await asyncio.gather(full.kill(), bare.kill())
+        await asyncio.gather(*(one.kill() for one in (*full, *bare)))
         await collecting.stop(None)
     ours, floor = min(used["all"]), min(used["none"])
     missed = "" if ours / floor <= CPU_MAX else "  MISSED"
@@ -91,6 +102,8 @@ async def run(stack: dev.Stack, folder: Path) -> int:
         f"FetchWMRecord: {ours:.3f} ms of CPU with all interceptors, {floor:.3f} with none: {ours / floor:.2f}", end=""
     )
     print(f" times (target {CPU_MAX}){missed}")
+    for kind, best in used.items():
+        print(f"  {kind:5} {PROCESSES} processes: " + ", ".join(f"{one:.3f}" for one in sorted(best)))
     return int(bool(missed))
 
 
