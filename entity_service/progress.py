@@ -57,7 +57,8 @@ SELECT seq, created_at FROM envelope
 
 # A page of the envelopes of a node and of what it calls, each node once: UNION leaves out what was reached before, so
 # cycles end. The context is that of the node asked for: what it calls must be in it, too. Each node's envelopes come in
-# order off the primary key, no more of them than the page holds. There is one row at least, for the counts.
+# order off the primary key, no more of them than the page holds. There is one row at least, for the counts. Ends are
+# compared as ranges, as in `traversal`: equalities read the whole table for each node, where most edges have one end.
 _LIST = """
 WITH RECURSIVE called (id, context_id) AS (
     SELECT n.id, n.context_id FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = %(node_id)s
@@ -67,7 +68,8 @@ WITH RECURSIVE called (id, context_id) AS (
     CROSS JOIN LATERAL (
         SELECT e.to_node_id
         FROM entity.edge e
-        WHERE NOT %(own_only)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = c.id AND e.edge_type = 'Calls'
+        WHERE NOT %(own_only)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= c.id AND e.from_node_id <= c.id
+            AND (e.from_node_id, e.edge_type) >= (c.id, 'Calls') AND (e.from_node_id, e.edge_type) <= (c.id, 'Calls')
         OFFSET 0
     ) e
     CROSS JOIN LATERAL (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from entity_service.progress import _LIST
 from entity_service.traversal import _LEVEL
 from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.conftest import Urls
@@ -49,3 +50,29 @@ async def test_a_level_reads_the_edges_of_its_nodes_and_no_others(
 
     assert "Seq Scan on edge" not in plan, plan
     assert "using edge_type on" not in plan, plan
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one caller"])
+async def test_a_timeline_reads_the_calls_of_its_nodes_and_no_others(graph: Graph, urls: Urls, analyzed: bool):
+    caller = new_id()
+    called = [new_id() for _ in range(900)]
+    await graph.write(node("Run", id=caller), *[node(id=i) for i in called])
+    await graph.write(*[edge(caller, i, "Calls") for i in called])
+    parameters = {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "node_id": caller,
+        "own_only": False,
+        "nodes_max": 10_000,
+        "after_seq": 0,
+        "all_types": True,
+        "types": [],
+        "rows": 100,
+        "bytes_max": 1_000_000,
+    }
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        if analyzed:
+            connection.execute("ANALYZE entity.edge")
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) {_LIST}", parameters))
+
+    assert "using edge_children on edge" in plan, plan
+    assert "Seq Scan on edge" not in plan, plan
