@@ -229,7 +229,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
-        border = Border(callers, calls_max=settings.calls_max, metrics=metrics)
+        border = Border(
+            callers,
+            calls_max=settings.calls_max,
+            metrics=metrics,
+            health_without_key=settings.health_without_key,
+            reflection_without_key=settings.reflects_without_key,
+        )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
         if settings.mcp_port is not None:
             servers.append(_mcp(settings, tools, callers, border))

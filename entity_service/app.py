@@ -139,5 +139,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ]
         database.show(metrics)
         callers = callers or access.authenticator(settings, database, metrics)
-        border = Border(callers, calls_max=settings.calls_max, metrics=metrics)
+        border = Border(
+            callers,
+            calls_max=settings.calls_max,
+            metrics=metrics,
+            health_without_key=settings.health_without_key,
+            reflection_without_key=settings.reflects_without_key,
+        )
         yield await stack.enter_async_context(server.running(services, border, options, metrics))

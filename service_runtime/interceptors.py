@@ -43,8 +43,9 @@ UNARY_TIMEOUT_S = 60.0  # of a unary call that came without a deadline
 RETRY_AFTER_S = 0.5
 CALL_ID_KEY = "x-call-id"
 
-# Health and reflection say nothing of any tenant, and a probe has no key.
-_OPEN_SERVICES = ("/grpc.health.v1.Health/", "/grpc.reflection.v1alpha.ServerReflection/")
+# They say nothing of any tenant, and are grpc's own: not wrapped, at most asked for a key.
+_HEALTH = "/grpc.health.v1.Health/"
+_REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/"
 
 _MALFORMED = object()  # stands for a request that protobuf could not read
 
@@ -68,10 +69,21 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         authenticator: Turns the metadata of a call into its principal.
         calls_max: Calls under way at most; more are TOO_MANY_CALLS. Health checks do not count.
         metrics: Where calls are counted.
+        health_without_key: Health answers everybody.
+        reflection_without_key: So does reflection.
     """
 
-    def __init__(self, authenticator: Authenticator, *, calls_max: int, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        *,
+        calls_max: int,
+        metrics: Metrics,
+        health_without_key: bool = True,
+        reflection_without_key: bool = True,
+    ) -> None:
         self._authenticator = authenticator
+        self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self._calls_max = calls_max
         self._calls = 0
@@ -80,13 +92,20 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Handler]], details: Any) -> Handler:
         """Return the wrapped handler of the method; made once a method."""
         method: str = details.method
-        if method.startswith(_OPEN_SERVICES):
+        if method.startswith(self._keyless):
+            return await continuation(details)
+        if method.startswith((_HEALTH, _REFLECTION)):
+            try:
+                await self._authenticator.authenticate(details.invocation_metadata)
+            except ContextGraphError as error:
+                return _refusing(error, partial(self._around, method, scope=None))
             return await continuation(details)
         wrapped = self._wrapped.get(method)
         if wrapped is None:
             handler = await continuation(details)
             if handler is None:  # names that callers invent are not kept
-                return _unknown(method, partial(self._around, method, scope=None))
+                unknown = Unimplemented(f"there is no RPC {method[:200]}")
+                return _refusing(unknown, partial(self._around, method, scope=None))
             wrapped = self._wrapped[method] = _wrap(handler, partial(self._around, method, scope=scope_of(method)))
         return wrapped
 
@@ -299,11 +318,11 @@ async def _send(context: Context, response: object) -> None:
         raise asyncio.CancelledError from error
 
 
-def _unknown(method: str, around: Callable[..., Any]) -> Handler:
-    """Return a handler that refuses a method nobody serves, with an ErrorInfo like every other error."""
+def _refusing(error: ContextGraphError, around: Callable[..., Any]) -> Handler:
+    """Return a handler of whatever method that ends with an error, with its ErrorInfo like every other."""
 
     async def refuse(request: object, context: Context) -> object:
         async with around(context, unary=True):
-            raise Unimplemented(f"there is no RPC {method[:200]}")
+            raise error
 
     return grpc.unary_unary_rpc_method_handler(refuse)

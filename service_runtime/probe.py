@@ -33,6 +33,8 @@ async def health_check(address: Address, service: str, tls: ClientCertificates) 
                     health_pb2.HealthCheckRequest(service=service), timeout=CHECK_TIMEOUT_S, wait_for_ready=True
                 )
             except grpc.RpcError as error:
+                if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+                    return  # it answers, but tells its health only to who has a key (HEALTH_WITHOUT_KEY)
                 raise Unavailable(f"{service} does not answer", dependency=service) from error
             if answer.status != health_pb2.HealthCheckResponse.SERVING:
                 raise Unavailable(f"{service} is not ready", dependency=service)

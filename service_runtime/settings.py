@@ -67,6 +67,12 @@ class ServiceSettings(BaseSettings):
         False,
         description="listen beyond loopback without authentication: something in front of the service authenticates",
     )
+    health_without_key: bool = Field(
+        True, description="answer grpc.health.v1 without a key, as the probes of Kubernetes and of balancers ask"
+    )
+    reflection_without_key: bool | None = Field(
+        None, description="answer gRPC reflection without a key; unset: in development only"
+    )
     metrics_port: int | None = Field(
         None, ge=0, le=65535, description="port of GET /metrics, for Prometheus; unset: it is off"
     )
@@ -123,6 +129,13 @@ class ServiceSettings(BaseSettings):
         if self.jwt_jwks_url and not self.jwt_jwks_url.startswith(("https://", "http://")):
             raise ValueError("JWT_JWKS_URL is not an http(s) URL")
         return self
+
+    @property
+    def reflects_without_key(self) -> bool:
+        """Reflection answers everybody."""
+        if self.reflection_without_key is None:
+            return self.environment == "development"
+        return self.reflection_without_key
 
     @property
     def database(self) -> str:

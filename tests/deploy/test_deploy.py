@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 import yaml
 
@@ -56,6 +57,19 @@ def test_the_manifests_are_what_kubernetes_takes():
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(documents())) > 10
+
+
+def test_every_alert_can_be_evaluated_and_is_explained():
+    explained = set(
+        re.findall(r"^\| `(ContextGraph\w+)` \|", (ROOT / "docs/operations.md").read_text("utf-8"), re.MULTILINE)
+    )
+    (group,) = yaml.safe_load((DEPLOY / "alerts/context-service.yaml").read_text("utf-8"))["groups"]
+
+    assert {rule["alert"] for rule in group["rules"]} == explained
+    for rule in group["rules"]:
+        promql_parser.parse(rule["expr"])  # raises what is wrong
+        assert rule["labels"]["severity"] in ("critical", "warning")
+        assert rule["annotations"]["summary"]
 
 
 def test_the_kustomization_names_every_manifest_but_the_example():

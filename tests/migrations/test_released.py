@@ -18,6 +18,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The last release, unpacked, with our migrations in place of its own."""
     folder = tmp_path_factory.mktemp("released")
     release.unpack(folder)
+    (folder / "node_modules").symlink_to(release.ROOT / "node_modules")  # emulators, which no release holds
     for package in release.PACKAGES.values():
         shutil.rmtree(folder / package / "migrations")
         shutil.copytree(release.ROOT / package / "migrations", folder / package / "migrations")

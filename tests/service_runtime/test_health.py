@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
 
-from tests.conftest import Addresses
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+import context_service.app
+import context_service.settings
+import entity_service.app
+import entity_service.settings
+from service_runtime.auth import ApiKeys
+from tests.conftest import KEY, Addresses
+
+METADATA = (("authorization", f"Bearer {KEY}"),)
 
 
 async def test_a_started_service_reports_each_of_its_names(services: Addresses):
@@ -15,3 +28,82 @@ async def test_a_started_service_reports_each_of_its_names(services: Addresses):
             async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=5):
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     break
+
+
+@pytest.fixture
+async def guarded(
+    entity_settings: entity_service.settings.Settings,
+    context_settings: context_service.settings.Settings,
+    callers: ApiKeys,
+) -> AsyncIterator[Addresses]:
+    """Both services, whose health and reflection ask for a key."""
+    keyed = {"health_without_key": False, "reflection_without_key": False}
+    async with AsyncExitStack() as stack:
+        settings = entity_settings.model_copy(update=keyed)
+        port = await stack.enter_async_context(entity_service.app.running(settings, callers=callers))
+        entity = f"127.0.0.1:{port}"
+        own = context_settings.model_copy(update={**keyed, "entity_service_url": entity})
+        port = await stack.enter_async_context(context_service.app.running(own, callers=callers))
+        yield Addresses(context=f"127.0.0.1:{port}", entity=entity)
+
+
+async def listed(channel: grpc.aio.Channel, metadata: Any = ()) -> list[str]:
+    """Return the services that reflection names."""
+    requests = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+    call = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(requests, metadata=metadata)
+    async for answer in call:
+        return [service.name for service in answer.list_services_response.service]
+    return []
+
+
+async def test_health_and_reflection_answer_everybody_by_default(services: Addresses):
+    async with grpc.aio.insecure_channel(services.context) as channel:
+        await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="liveness"))
+        assert "contextgraph.context.v1.WorkingMemory" in await listed(channel)
+
+
+async def test_health_and_reflection_ask_for_a_key_where_they_are_told_to(guarded: Addresses):
+    liveness = health_pb2.HealthCheckRequest(service="liveness")
+    for address in (guarded.context, guarded.entity):
+        async with grpc.aio.insecure_channel(address) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            assert (await stub.Check(liveness, metadata=METADATA)).status == health_pb2.HealthCheckResponse.SERVING
+            async for answer in stub.Watch(liveness, metadata=METADATA):
+                assert answer.status == health_pb2.HealthCheckResponse.SERVING
+                break
+            assert "grpc.health.v1.Health" in await listed(channel, METADATA)
+
+            for metadata in ((), (("authorization", "Bearer wrong"),)):
+                for refused in (
+                    stub.Check(liveness, metadata=metadata),
+                    anext(aiter(stub.Watch(liveness, metadata=metadata))),
+                    listed(channel, metadata),
+                ):
+                    with pytest.raises(grpc.aio.AioRpcError) as raised:
+                        await refused
+                    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_a_service_is_ready_though_the_one_behind_it_tells_its_health_only_to_who_has_a_key(guarded: Addresses):
+    async with grpc.aio.insecure_channel(guarded.context) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.ChatHistory")
+        async for answer in stub.Watch(request, metadata=METADATA, timeout=10):
+            if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                break
+
+
+@pytest.mark.parametrize(
+    ("environment", "said", "expected"),
+    [
+        ("development", None, True),
+        ("production", None, False),
+        ("production", True, True),
+        ("development", False, False),
+    ],
+)
+def test_reflection_is_open_in_development_unless_it_is_said(environment: str, said: bool | None, expected: bool):
+    settings = entity_service.settings.Settings(
+        environment=environment, database_url="postgresql://nowhere", reflection_without_key=said
+    )
+    assert settings.reflects_without_key is expected

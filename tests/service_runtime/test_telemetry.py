@@ -150,8 +150,8 @@ async def test_metrics_count_calls_by_method_and_status(entity_settings, callers
     assert found["contextgraph_calls_under_way"] == 0
     assert found['contextgraph_healthy{service="contextgraph.entity.v1.EntityGraph"}'] == 1
     assert found["contextgraph_postgres_connections"] >= 1
-    # The dashboard asks for nothing that is not there.
-    dashboard = (ROOT / "deploy/dashboards/context-service.json").read_text("utf-8")
-    asked = set(re.findall(r"(?:contextgraph|process)_[a-z_]+", dashboard))
-    assert len(asked) > 8
-    assert asked <= {name.partition("{")[0] for name in found}
+    # Dashboard and alerts ask for nothing that is not there.
+    for path in ("deploy/dashboards/context-service.json", "deploy/alerts/context-service.yaml"):
+        asked = set(re.findall(r"(?:contextgraph|process)_[a-z_]+", (ROOT / path).read_text("utf-8")))
+        assert len(asked) > 5
+        assert asked <= {name.partition("{")[0] for name in found}
