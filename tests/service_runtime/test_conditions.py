@@ -165,6 +165,8 @@ def is_there(name: str, stored: Any) -> bool:
 def compares(name: str, stored: Any, operator: str, said: Any) -> bool:
     if name in TYPES and said is None:
         return not is_there(name, stored)
+    if TYPES.get(name) is FieldType.TEXT and stored == "":  # nothing is there, and an empty text asks for that
+        return operator == "$eq" and said == ""
     if stored is MISSING or (name in TYPES and stored is None):
         return False
     if name == "tags":
