@@ -205,6 +205,21 @@ async def test_a_service_that_comes_back_is_found_by_the_retries(world):
             assert (await call).id == NODE_ID
 
 
+async def test_a_new_client_connects_at_once_whatever_another_met(world):
+    async with serving(Graph()) as address:
+        port = int(address.rpartition(":")[2])
+        async with world.entity(address, retries=0) as client:
+            await world.run(client.get_node, NODE_ID)
+    async with world.entity(address, retries=0) as client:
+        with pytest.raises(Unavailable) as kept:  # and with it the call and its channel
+            await world.run(client.get_node, NODE_ID)
+    await asyncio.sleep(2)  # of it the next attempt to connect is half a second away
+
+    async with serving(Graph(), port=port), world.entity(address, retries=0) as client:
+        assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+    assert kept.value.metadata["address"] == address
+
+
 @pytest.mark.parametrize("whose", ["client", "call"])
 async def test_a_slow_call_meets_its_deadline(world, whose):
     options, arguments = ({"timeout_s": FAST}, {}) if whose == "client" else ({}, {"timeout_s": FAST})

@@ -182,7 +182,7 @@ async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
 
     async with AsyncContextClient(context.address, retries=0) as client:
         uploading = asyncio.create_task(client.upload_blob(slow(), name="slow"))
-        await under_way.wait()
+        await asyncio.wait_for(under_way.wait(), 10)
         context.send(signal.SIGTERM)
         await asyncio.sleep(0.2)
         with pytest.raises(Unavailable):

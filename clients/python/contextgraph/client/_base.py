@@ -41,6 +41,9 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     # While a channel waits to connect again, calls fail at once. The default of 1 s would outlast our retries.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 5_000),
+    # Each client connects for itself. By default grpc shares connections among the channels of a process, also with a
+    # closed one that a kept error still holds: a new client would wait out another's reconnect backoff.
+    ("grpc.use_local_subchannel_pool", 1),
 ]
 
 
