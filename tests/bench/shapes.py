@@ -1,8 +1,10 @@
 """The newest 20, the first page and one in the middle of a session of 40,000 nodes, in four shapes.
 
-`python -m tests.bench.shapes`. The newest 20 are a chat history: two echoes and the same messages off one index are its
-floor. A page is 1,000 nodes of a walk: its floor is one echo and a keyset page of the same messages; that of a page in
-the middle is the first page.
+`python -m tests.bench.shapes [OTHERS]`: with OTHERS, so many more sessions of 1,000 messages are imported into the same
+graph before, and one of them is measured as well; 1,000 make a million nodes.
+
+The newest 20 are a chat history: two echoes and the same messages off one index are its floor. A page is 1,000 nodes of
+a walk: its floor is one echo and a keyset page of the same messages; that of a page in the middle is the first page.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +27,14 @@ import psycopg
 from context_service import dev
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from service_runtime.ids import new_id
 from tests.bench.calls import echo
 from tests.bench.echo import METHOD
 from tests.bench.table import HEADER, Processes, Row, compare
 
 NODES = 40_000  # of a session, about
 LATE = 200
+OTHER_NODES = 1_000  # of each other session
 TEXT_BYTES = 300
 PAGE = 1000
 Rows = list[tuple[NodeInput, EdgeInput]]
@@ -88,9 +93,31 @@ SHAPES = {
 def below(parent: str, edge_type: str, number: int) -> tuple[NodeInput, EdgeInput]:
     """Return a message and the edge that leads to it."""
     role = "assistant" if number % 2 else "user"
-    data = {"role": role, "content": f"message {number} ".ljust(TEXT_BYTES, "x")}
+    data = {"role": role, "content": text(number)}
     node = NodeInput("Message", status="Completed", data=data)
     return node, EdgeInput(parent, node.id, edge_type)
+
+
+def text(number: int) -> str:
+    """Return what a message says."""
+    return f"message {number} ".ljust(TEXT_BYTES, "x")
+
+
+def lines(sessions: Sequence[str]) -> Iterator[bytes]:
+    """Yield flat sessions of `OTHER_NODES` messages as an import reads them, a session at a time."""
+    yield _line("graph", {"version": 1, "graph_name": "default"})
+    for session in sessions:
+        rows = [below(session, "Contains", number) for number in range(OTHER_NODES)]
+        yield _line("node", {"id": session, "general_type_name": "Session"})
+        for node, _ in rows:
+            yield _line("node", {"id": node.id, "general_type_name": node.general_type_name, "data": node.data})
+        for node, edge in rows:
+            ends = {"from_node_id": session, "to_node_id": node.id}
+            yield _line("edge", {"id": edge.id, **ends, "edge_type": edge.edge_type})
+
+
+def _line(kind: str, row: dict[str, Any]) -> bytes:
+    return orjson.dumps({kind: row}) + b"\n"
 
 
 class Bench:
@@ -105,6 +132,19 @@ class Bench:
         entity, context = stack.processes
         self._processes = Processes({"entity": entity.pid, "context": context.pid, "postgres": stack.postgres.pid})
 
+    async def others(self, count: int) -> None:
+        """Import so many other sessions, and the same messages into the floor table; read one in the middle of them."""
+        sessions = [str(new_id()) for _ in range(count)]
+        started = time.perf_counter()
+        await self.graph.import_graph(lines(sessions))
+        print(f"one of {count:,} of {OTHER_NODES:,} messages, imported in {time.perf_counter() - started:.0f} s")
+        await self.floor.execute(
+            "INSERT INTO floor.message SELECT e.from_node_id, n.id, n.created_at, n.data"
+            " FROM entity.edge e JOIN entity.node n ON n.id = e.to_node_id"
+        )
+        texts = [text(number) for number in range(OTHER_NODES)][-20:]
+        await self._compare_newest(sessions[count // 2], "simple_chat", texts, repeat=20)
+
     async def measure(self, name: str, shape: Shape) -> None:
         """Write a session of a shape, and the same messages into the floor table; read both."""
         session = NodeInput("Session")
@@ -112,20 +152,9 @@ class Bench:
         rows = shape.rows(session.id)
         for start in range(0, len(rows), 600):
             await self._write(session.id, rows[start : start + 600])
-        newest_ids = [node.id for node, _ in rows if node.general_type_name == "Message"][-20:]
+        texts = [node.data["content"] for node, _ in rows if node.data][-20:]
         print(name)
-
-        async def newest() -> None:
-            answer = await self.context.get_chat_history(
-                session.id, mapping_name=shape.mapping_name, max_messages=20, timeout_s=60
-            )
-            assert [message.node_id for message in answer.messages] == newest_ids
-
-        async def newest_floor() -> None:
-            await self._echo(2)
-            await self._read(session.id, "ORDER BY created_at DESC LIMIT 20")
-
-        await self._compare("  newest 20", newest, newest_floor, target=1.8, repeat=20 if shape.depth_max == 1 else 2)
+        await self._compare_newest(session.id, shape.mapping_name, texts, repeat=20 if shape.depth_max == 1 else 2)
 
         asked: dict[str, Any] = {
             "edge_types": shape.edge_types,
@@ -148,6 +177,19 @@ class Bench:
         await self._compare("  first page of 1,000", lambda: page(None), page_floor, target=2.5)
         await self._compare("  one in the middle, over it", lambda: page(middle), lambda: page(None), target=1.2)
 
+    async def _compare_newest(self, session: str, mapping_name: str, texts: Sequence[str], *, repeat: int) -> None:
+        async def newest() -> None:
+            answer = await self.context.get_chat_history(
+                session, mapping_name=mapping_name, max_messages=20, timeout_s=60
+            )
+            assert [message.content for message in answer.messages] == texts
+
+        async def newest_floor() -> None:
+            await self._echo(2)
+            await self._read(session, "ORDER BY created_at DESC LIMIT 20")
+
+        await self._compare("  newest 20", newest, newest_floor, target=1.8, repeat=repeat)
+
     async def _compare(self, name: str, ours: Any, floor: Any, *, target: float, repeat: int = 1) -> None:
         self.rows.append(await compare(name, ours, floor, target=target, processes=self._processes, repeat=repeat))
 
@@ -169,7 +211,7 @@ class Bench:
         await (await self.floor.execute(sql.encode(), (uuid.UUID(session),), binary=True)).fetchall()
 
 
-async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
+async def run(stack: dev.Stack, echo_ports: dict[int, int], others: int = 0) -> int:
     """Measure everything and print the table; return 1 if a row misses its target."""
     url = stack.postgres.url(role="postgres")
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as floor:
@@ -179,6 +221,8 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
         print(HEADER)
         channels = {hops: grpc.aio.insecure_channel(f"127.0.0.1:{port}") for hops, port in echo_ports.items()}
         bench = Bench(stack, floor, channels)
+        if others:
+            await bench.others(others)
         for name, shape in SHAPES.items():
             await bench.measure(name, shape)
         for closing in (bench.graph, bench.context, *channels.values()):
@@ -188,12 +232,13 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
 
 def main() -> int:
     """Start everything, measure, stop everything."""
+    others = int(sys.argv[1]) if len(sys.argv) > 1 else 0
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         running = dev.stack(Path(folder), context_port=dev.free_port(), entity_port=dev.free_port(), keep=False)
         stack = opened.enter_context(running)
         last = opened.enter_context(echo(dev.free_port()))
         first = opened.enter_context(echo(dev.free_port(), last))
-        return asyncio.run(run(stack, {1: last, 2: first}))
+        return asyncio.run(run(stack, {1: last, 2: first}, others))
 
 
 if __name__ == "__main__":
