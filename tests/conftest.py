@@ -37,6 +37,7 @@ from service_runtime.postgres import Database
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
+from tests.ports import free_port
 
 EXPORTER = InMemorySpanExporter()
 TEMPLATE = "migrated"
@@ -68,7 +69,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     version = os.environ.get("CONTEXTGRAPH_TEST_PG") or "18"
     with (
         tempfile.TemporaryDirectory() as folder,
-        embedded_postgres.running(Path(folder), version=version, durable=False, keep=False) as server,
+        embedded_postgres.running(Path(folder), version=version, durable=False, keep=False, port=free_port()) as server,
     ):
         with psycopg.connect(server.url(role="postgres", database="postgres"), autocommit=True) as connection:
             connection.execute(

@@ -18,7 +18,6 @@ import grpc
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from context_service.dev import free_port
 from contextgraph import AsyncEntityClient
 from contextgraph.errors import ContextGraphError, FieldViolation, error_classes
 from contextgraph.status import details_of
@@ -28,6 +27,7 @@ from tests.clients.test_calls import NODE_ID, Graph
 from tests.conftest import KEY, OTHER_KEY, Addresses, cloned
 from tests.faults.processes import Service
 from tests.faults.test_balancing import writes
+from tests.ports import free_port
 from tests.service_runtime.test_telemetry import ended
 from tests.service_runtime.test_tls import issue
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -25,6 +24,7 @@ from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeI
 from contextgraph.errors import InvalidArgument, PermissionDenied, ToolNotFound
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
+from tests.ports import free_port
 from tests.service_runtime.test_telemetry import ended
 
 READ_KEY = "key-that-only-reads"
@@ -72,9 +72,7 @@ async def graph(services: Addresses) -> AsyncIterator[AsyncEntityClient]:
 
 @pytest.fixture
 def mcp_url() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    return f"http://127.0.0.1:{free_port()}/mcp"
 
 
 @pytest.fixture

@@ -15,12 +15,7 @@ import psutil
 import pytest
 
 from contextgraph import EntityClient
-
-
-def free_port() -> str:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return str(listener.getsockname()[1])
+from tests.ports import free_port
 
 
 class Run:
@@ -28,7 +23,11 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.environment = {**os.environ, "CONTEXT_SERVICE_PORT": free_port(), "ENTITY_SERVICE_PORT": free_port()}
+        self.environment = {
+            **os.environ,
+            "CONTEXT_SERVICE_PORT": str(free_port()),
+            "ENTITY_SERVICE_PORT": str(free_port()),
+        }
         self.running: list[subprocess.Popen[str]] = []
 
     def start(self) -> subprocess.Popen[str]:

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from context_service.dev import free_port
 from contextgraph import new_id
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 INSPECTOR = Path(__file__).resolve().parents[2] / "node_modules/.bin/mcp-inspector"
 KEY = "key-of-the-inspector"

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.emulators.process import emulator, free_port
+from tests.emulators.process import emulator
+from tests.ports import free_port
 
 # Azurite's own account; its documentation names this key.
 ACCOUNT = "devstoreaccount1"

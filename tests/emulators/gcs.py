@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.emulators.process import emulator, free_port
+from tests.emulators.process import emulator
+from tests.ports import free_port
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,13 +38,6 @@ def emulator(command: Sequence[str], port: int, log_path: Path, **environment: s
             process.kill()
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def _wait_for(process: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
     give_up_at = time.monotonic() + START_TIMEOUT_S
     while True:

@@ -23,10 +23,10 @@ import psutil
 
 import context_service.app
 import entity_service.app
-from context_service.dev import free_port
 from service_runtime import embedded_postgres
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres, EmbeddedPostgresError
 from service_runtime.migrate import migrate
+from tests.ports import free_port
 
 FAST = signal.SIGINT  # sessions are ended, then it stops
 IMMEDIATE = signal.SIGQUIT  # everything is dropped; the next start recovers from the log

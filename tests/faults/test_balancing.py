@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from context_service.dev import free_port
 from contextgraph import AsyncEntityClient, NodeInput
 from contextgraph.address import Address
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 
 async def test_calls_are_spread_over_the_addresses_of_a_name_and_go_on_with_those_that_are_left(

@@ -21,7 +21,6 @@ import pytest
 
 import context_service.app
 import context_service.settings
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import Aborted, RequestIdReused, Unavailable
 from contextgraph.ids import new_id
@@ -31,6 +30,7 @@ from tests.faults import load
 from tests.faults import postgres as breakable
 from tests.faults.clocks import Clock, Clocks
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 HOUR_S = 3600.0
 JUMPS_S = (-2 * HOUR_S, 30 * 60, -180, 26 * HOUR_S, -HOUR_S, 0)

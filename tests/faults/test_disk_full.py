@@ -19,7 +19,6 @@ from psycopg import sql
 
 import context_service.app
 from context_service.app import Swept
-from context_service.dev import free_port
 from context_service.settings import Settings
 from contextgraph import AsyncContextClient
 from contextgraph.errors import ContextGraphError, StorageFull, Unavailable
@@ -34,6 +33,7 @@ from tests.faults.conftest import World
 from tests.faults.disks import Disk
 from tests.faults.postgres import FAST, IMMEDIATE
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import RecordNotFound, Unavailable
 from contextgraph.ids import new_id
@@ -21,6 +20,7 @@ from tests.conftest import cloned
 from tests.context_service.working_memory import MIB, noise
 from tests.faults import load, proxy
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 DRAIN_S = 2
 

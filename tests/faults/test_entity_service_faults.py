@@ -15,7 +15,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
 import context_service.settings
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import Unavailable
 from contextgraph.inputs import EdgeInput, NodeInput
@@ -24,6 +23,7 @@ from tests.conftest import cloned
 from tests.faults import proxy
 from tests.faults.processes import Service
 from tests.faults.proxy import Proxy
+from tests.ports import free_port
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

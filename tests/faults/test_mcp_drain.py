@@ -15,12 +15,12 @@ import httpx2
 import psycopg
 import pytest
 
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, new_id
 from contextgraph.errors import Unavailable
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
 from tests.faults.processes import Service
+from tests.ports import free_port
 from tests.service_runtime.test_tls import AUTHORITY, issue
 
 DRAIN_S = 2

@@ -17,7 +17,6 @@ import psycopg
 import pytest
 
 import entity_service.app
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
@@ -31,6 +30,7 @@ from tests.conftest import Urls, cloned
 from tests.context_service.working_memory import MIB, noise
 from tests.faults import proxy
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 STANDING = 8  # readers at once
 GROWTH_MAX_BYTES = STANDING * 16 * MIB  # of a server's memory; a session takes some 100 MiB, read in full

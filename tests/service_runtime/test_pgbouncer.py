@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,10 +18,10 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.errors import NodeNotFound
 from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
+from tests.ports import free_port
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 
@@ -61,13 +62,15 @@ def pooled(urls: Urls, tmp_path: Path) -> Iterator[str]:
     )
     url = urls.service.replace(f":{parts.port}/", f":{port}/")
     try:
-        for _ in range(100):
+        give_up_at = time.monotonic() + 30
+        while True:
             assert process.poll() is None, "pgbouncer ended"
             try:
-                psycopg.connect(url, connect_timeout=1).close()
+                psycopg.connect(url, connect_timeout=5).close()
                 break
             except psycopg.OperationalError:
-                pass
+                assert time.monotonic() < give_up_at, "pgbouncer does not answer"
+                time.sleep(0.05)
         yield url
     finally:
         process.terminate()

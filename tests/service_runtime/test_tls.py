@@ -23,11 +23,11 @@ from pydantic import ValidationError
 
 import context_service.app
 import entity_service.app
-from context_service.dev import free_port
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.errors import Unavailable
 from service_runtime.tls import BadCertificate, TlsFiles, server_context, server_credentials
 from tests.conftest import KEY, Addresses
+from tests.ports import free_port
 
 PEM = serialization.Encoding.PEM
 

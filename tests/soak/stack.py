@@ -14,7 +14,6 @@ from psycopg import sql
 
 import context_service.app
 import entity_service.app
-from context_service.dev import free_port
 from context_service.settings import Settings
 from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import NotFound, Unavailable
@@ -24,6 +23,7 @@ from tests.faults import postgres as breakable
 from tests.faults.postgres import Postgres
 from tests.faults.processes import Service, spawn
 from tests.migrations.schema import FILES, dump
+from tests.ports import free_port
 from tests.soak.clouds import Cloud
 from tests.soak.operations import Clients
 
