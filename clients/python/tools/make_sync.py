@@ -1,4 +1,4 @@
-"""Make `contextgraph/client/sync.py` from `aio.py`.
+"""Make the package `contextgraph/client/sync` from `contextgraph/client/aio`, module by module.
 
     python clients/python/tools/make_sync.py            write it
     python clients/python/tools/make_sync.py --check    fail if it is stale
@@ -21,42 +21,48 @@ import tokenize_rt
 import unasync
 
 CLIENT = Path(__file__).resolve().parents[1] / "contextgraph" / "client"
-SOURCE = CLIENT / "aio.py"
-TARGET = CLIENT / "sync.py"
-
-HEADER = "# Generated from aio.py by tools/make_sync.py: change that file and run `make sync-client`.\n"
+SOURCE = CLIENT / "aio"
+TARGET = CLIENT / "sync"
 
 # Beside those that unasync knows.
 NAMES = {
     "AsyncContextClient": "ContextClient",
     "AsyncEntityClient": "EntityClient",
     "AsyncBlobReader": "BlobReader",
-    "_AsyncClient": "_Client",
+    "AsyncClient": "Client",
     "_aio_io": "_sync_io",
+    "aio": "sync",
     "aclose": "close",
     "aclosing": "closing",
     "anext": "next",
 }
 _ASYNC = re.compile(r"async|await|_?Async\w+|_?aio\w*|asyncio|aclos\w+|aiter|anext|__a(enter|exit|iter|next)__")
-DOCSTRING = (
-    "The async clients. The sync ones are generated from this file: see `tools/make_sync.py`.",
-    "The clients: what `aio.py` has for async callers, for everybody else.",
+# Of the package itself.
+DOCSTRINGS = (
+    "The async clients. The sync ones are generated from this package: see `tools/make_sync.py`.",
+    "The clients: what `aio` has for async callers, for everybody else.",
 )
 
 
-def generated() -> str:
-    """Return the text that `sync.py` should have."""
-    source = SOURCE.read_text()
-    if DOCSTRING[0] not in source:
+def generated() -> dict[Path, str]:
+    """Return the files that `sync` should have, by their paths, with their texts."""
+    sources = sorted(SOURCE.rglob("*.py"))
+    if DOCSTRINGS[0] not in (SOURCE / "__init__.py").read_text():
         raise SystemExit(f"{SOURCE.name} does not begin with the docstring that is replaced here")
+    return {TARGET / source.relative_to(SOURCE): _sync_of(source) for source in sources}
+
+
+def _sync_of(source: Path) -> str:
+    name = source.relative_to(CLIENT)
     rule = unasync.Rule("aio", "sync", additional_replacements=NAMES)
     # `_unasync_tokens` is where the library's work is; its public door only copies whole folders.
-    tokens = rule._unasync_tokens(tokenize_rt.src_to_tokens(source.replace(*DOCSTRING)))
+    tokens = rule._unasync_tokens(tokenize_rt.src_to_tokens(source.read_text().replace(*DOCSTRINGS)))
     text = _with_generators(tokenize_rt.tokens_to_src(list(tokens)))
     text = _with_callables(text)
-    text = _ruff(["check", "--fix", "--unsafe-fixes", "--quiet"], HEADER + text)
-    text = _ruff(["format", "--quiet"], text)
-    _refuse_leftovers(text)
+    header = f"# Generated from {name} by tools/make_sync.py: change that file and run `make sync-client`.\n"
+    text = _ruff(["check", "--fix", "--unsafe-fixes", "--quiet"], header + text, source)
+    text = _ruff(["format", "--quiet"], text, source)
+    _refuse_leftovers(text, name)
     return text
 
 
@@ -70,34 +76,42 @@ def _with_callables(text: str) -> str:
     return text.replace("Awaitable[_T]", "_T").replace("Awaitable, ", "")
 
 
-def _ruff(arguments: list[str], text: str) -> str:
-    command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(TARGET), "-"]
+def _ruff(arguments: list[str], text: str, source: Path) -> str:
+    # Under the name of the source: the target may not be there yet, and ruff sorts imports by what is.
+    command = [sys.executable, "-m", "ruff", *arguments, "--stdin-filename", str(source), "-"]
     finished = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if finished.returncode:
-        raise SystemExit(
-            f"ruff {arguments[0]} refuses the result:\n{finished.stdout[len(text) - 1000 :]}{finished.stderr}"
-        )
+        said = finished.stdout[len(text) - 1000 :] + finished.stderr
+        raise SystemExit(f"ruff {arguments[0]} refuses the twin of {source.name}:\n{said}")
     return finished.stdout
 
 
-def _refuse_leftovers(text: str) -> None:
+def _refuse_leftovers(text: str, name: Path) -> None:
     """Fail on anything async that no rule renamed."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NAME and _ASYNC.fullmatch(token.string):
-            raise SystemExit(f"{TARGET.name}:{token.start[0]}: {token.string} is still there; give it a rule")
+            raise SystemExit(
+                f"{name}: {token.string} is still there in line {token.start[0]} of its twin; give it a rule"
+            )
 
 
 def main() -> None:
-    """Write the file, or with `--check` only compare."""
+    """Write the files, or with `--check` only compare."""
     parser = argparse.ArgumentParser(description="Make the sync client from the async one.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
-    text = generated()
-    if check:
-        if not TARGET.exists() or TARGET.read_text() != text:
-            raise SystemExit(f"{TARGET.name} is stale: run `make sync-client` and commit it")
-    else:
-        TARGET.write_text(text)
+    texts = generated()
+    found = {path: path.read_text() for path in TARGET.rglob("*.py")}
+    stale = sorted(path for path in texts.keys() | found.keys() if texts.get(path) != found.get(path))
+    if check and stale:
+        names = ", ".join(str(path.relative_to(CLIENT)) for path in stale)
+        raise SystemExit(f"stale: {names}. Run `make sync-client` and commit it")
+    for path in stale:
+        if path in texts:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts[path])
+        else:
+            path.unlink()
 
 
 if __name__ == "__main__":

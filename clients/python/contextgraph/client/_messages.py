@@ -371,6 +371,11 @@ def record_input(
     )
 
 
+def with_app(app_id: str, fields: RecordFields) -> RecordFields:
+    """Return `fields` as those of an app, unless they name another."""
+    return {"app_id": app_id, **fields}
+
+
 def record_mask(changes: Iterable[str]) -> list[str]:
     """Return the paths of an update mask for the given fields of `RecordChanges`."""
     paths = {"metadata": "metadata_json", "content": "content_json", "embedding_model": "embedding"}
