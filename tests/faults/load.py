@@ -12,6 +12,8 @@ from contextgraph import AsyncContextClient, AsyncEntityClient
 from contextgraph.errors import ContextGraphError
 from service_runtime.ids import new_id
 
+WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -39,6 +41,13 @@ class Load:
     @property
     def failures(self) -> list[Call]:
         return [call for call in self.calls if call.error is not None]
+
+    async def more(self, count: int) -> None:
+        """Wait for so many more calls that succeed."""
+        before = len(self.calls) - len(self.failures)
+        async with asyncio.timeout(WAIT_MAX_S):
+            while len(self.calls) - len(self.failures) < before + count:
+                await asyncio.sleep(0.01)
 
     async def lost(self) -> list[str]:
         """Return what was acknowledged and does not read back."""

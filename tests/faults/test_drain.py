@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -22,7 +21,8 @@ from tests.faults import load, proxy
 from tests.faults.processes import Service
 from tests.ports import free_port
 
-DRAIN_S = 2
+DRAIN_S = 30  # for what finishes: a machine may be slow
+HASTY_DRAIN_S = 1  # of the last replica of the Context Service, for what does not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,8 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
     async with AsyncExitStack() as stack:
         urls = stack.enter_context(cloned(postgres))
 
-        def made(module: str, number: int, **environment: str) -> Service:
-            environment = {"DATABASE_URL": urls.service, "DRAIN_S": str(DRAIN_S), **environment}
+        def made(module: str, number: int, *, drain_s: int = DRAIN_S, **environment: str) -> Service:
+            environment = {"DATABASE_URL": urls.service, "DRAIN_S": str(drain_s), **environment}
             service = Service(module, free_port(), environment=environment, log=folder / f"{module}{number}.log")
             stack.push_async_callback(service.kill)
             return service
@@ -56,6 +56,7 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
             made(
                 "context_service",
                 number,
+                drain_s=(DRAIN_S, HASTY_DRAIN_S)[number],
                 ENTITY_SERVICE_URL=f"127.0.0.1:{entity_network.port}",
                 WORKING_MEMORY_STORAGE_PATH=str(folder / "blobs"),
             )
@@ -85,16 +86,15 @@ async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
 
     async with load.running(replicas.entity, replicas.context) as written:
         for first, second in zip(replicas.entities, replicas.contexts, strict=True):
-            await asyncio.sleep(0.3)
+            await written.more(50)
             first.send(signal.SIGTERM)
             second.send(signal.SIGTERM)
-            assert await first.ended(timeout_s=DRAIN_S + 3) == 0
-            assert await second.ended(timeout_s=DRAIN_S + 3) == 0
+            assert await first.ended(timeout_s=DRAIN_S) == 0
+            assert await second.ended(timeout_s=DRAIN_S) == 0
             assert len(await replicas.context.get_chat_history(session.id)) == 0
             await asyncio.gather(first.start(), second.start())
 
     assert [str(call.error) for call in written.failures] == []
-    assert len(written.calls) > 100
     assert await written.lost() == []
 
 
@@ -105,87 +105,106 @@ async def test_what_is_under_way_finishes(replicas: Replicas):
         await graph.write_graph([session])
         turns = [NodeInput("Turn", data={"user_input": "x" * 5000}) for _ in range(600)]
         await graph.write_graph(turns, [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
-        asked = asyncio.Event()
+        upload_goes, walk_goes, stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
         async def pieces() -> AsyncIterator[bytes]:
-            for _ in range(10):
+            yield noise(MIB)
+            upload_goes.set()
+            await stopping.wait()
+            for _ in range(9):
                 yield noise(MIB)
-                asked.set()
-                await asyncio.sleep(0.1)
 
         async def walk() -> int:
             count = 0
             async for _ in graph.traverse(session.id):
                 count += 1
-                await asyncio.sleep(0.001)
+                walk_goes.set()
+                await stopping.wait()
             return count
 
         uploading = asyncio.create_task(client.upload_blob(pieces(), name="under way"))
         walking = asyncio.create_task(walk())
-        await asyncio.wait_for(asked.wait(), 5)
+        await asyncio.wait_for(asyncio.gather(upload_goes.wait(), walk_goes.wait()), 30)
         for service in (context, entity):
             service.send(signal.SIGTERM)
-        stopped = time.monotonic()
+        await asyncio.gather(*(refuses(service) for service in (context, entity)))
+        stopping.set()
 
         record = await uploading
         assert await walking == 600
         for service in (context, entity):
-            assert await service.ended(timeout_s=DRAIN_S + 1) == 0
-        assert time.monotonic() - stopped < DRAIN_S
+            assert await service.ended(timeout_s=DRAIN_S / 2) == 0  # as soon as they are done
     assert record.size_bytes == 10 * MIB
     async with AsyncContextClient(replicas.contexts[1].address) as other, await other.get_blob(record) as reader:
         assert b"".join([chunk async for chunk in reader]) == noise(MIB) * 10
 
 
 async def test_what_takes_longer_than_the_drain_is_unavailable_and_leaves_nothing(replicas: Replicas):
-    context = replicas.contexts[0]
+    context = replicas.contexts[1]
     record_id = new_id()
+    under_way = asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield noise(MIB)
+            under_way.set()
             await asyncio.sleep(0.1)
 
     async with AsyncContextClient(context.address, retries=0) as client:
         uploading = asyncio.create_task(client.upload_blob(endless(), name="endless", working_memory_id=record_id))
-        await asyncio.sleep(0.3)
+        await asyncio.wait_for(under_way.wait(), 30)
         context.send(signal.SIGTERM)
 
         with pytest.raises(Unavailable):
             await uploading
-        assert await context.ended(timeout_s=DRAIN_S + 3) == 0
-    async with AsyncContextClient(replicas.contexts[1].address) as other:
+        assert await context.ended(timeout_s=DRAIN_S) == 0
+    async with AsyncContextClient(replicas.contexts[0].address) as other:
         with pytest.raises(RecordNotFound):
             await other.fetch_wm_record(record_id)
 
 
 async def test_a_reader_that_stands_still_does_not_keep_a_process_alive(replicas: Replicas):
-    context = replicas.contexts[0]
+    context = replicas.contexts[1]
     async with AsyncContextClient(context.address) as client:
         record = await client.upload_blob(noise(20 * MIB), name="large")
         async with await client.get_blob(record) as reader:
             await anext(aiter(reader))
             context.send(signal.SIGTERM)
-            assert await context.ended(timeout_s=DRAIN_S + 3) == 0
+            assert await context.ended(timeout_s=DRAIN_S) == 0
 
 
 async def test_a_stopping_service_says_so_to_those_who_ask(replicas: Replicas):
     """Balancers look elsewhere; a caller who does not gets UNAVAILABLE, which the clients retry."""
     context = replicas.contexts[0]
-    under_way = asyncio.Event()
+    under_way, told = asyncio.Event(), asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
-        for _ in range(8):
-            yield noise(MIB)
-            under_way.set()  # asked for more: the first was sent
-            await asyncio.sleep(0.1)
+        yield noise(MIB)
+        under_way.set()  # asked for more: the first was sent
+        await told.wait()
+        yield noise(MIB)
 
     async with AsyncContextClient(context.address, retries=0) as client:
         uploading = asyncio.create_task(client.upload_blob(slow(), name="slow"))
-        await asyncio.wait_for(under_way.wait(), 10)
+        await asyncio.wait_for(under_way.wait(), 30)
         context.send(signal.SIGTERM)
-        await asyncio.sleep(0.2)
-        with pytest.raises(Unavailable):
-            await client.insert_wm_record("data/json", "new")
-        await uploading
-    assert await context.ended(timeout_s=DRAIN_S + 1) == 0
+        async with asyncio.timeout(DRAIN_S / 2):
+            with pytest.raises(Unavailable):
+                while True:  # until the signal has arrived
+                    await client.insert_wm_record("data/json", "new")
+        assert not uploading.done()
+        told.set()
+        assert (await uploading).size_bytes == 2 * MIB
+    assert await context.ended(timeout_s=DRAIN_S / 2) == 0
+
+
+async def refuses(service: Service) -> None:
+    """Wait until a service that was told to stop takes nothing new."""
+    async with asyncio.timeout(DRAIN_S / 2):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", service.port)
+            except ConnectionRefusedError:
+                return
+            writer.close()
+            await asyncio.sleep(0.02)
