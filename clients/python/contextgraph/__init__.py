@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         WrittenRow,
     )
 
+# Of what is imported late; all else is in `contextgraph.values`.
 _MODULE_OF = {
     "RecordChanges": "contextgraph.client._messages",
     "RecordFields": "contextgraph.client._messages",
@@ -102,49 +103,6 @@ _MODULE_OF = {
     "BlobReader": "contextgraph.client.sync",
     "ContextClient": "contextgraph.client.sync",
     "EntityClient": "contextgraph.client.sync",
-    "AppendedEnvelope": "contextgraph.values",
-    "AssembledNode": "contextgraph.values",
-    "BlobEntry": "contextgraph.values",
-    "ChatHistory": "contextgraph.values",
-    "ChatMapping": "contextgraph.values",
-    "ChatMessage": "contextgraph.values",
-    "DownloadUrl": "contextgraph.values",
-    "Edge": "contextgraph.values",
-    "EdgeBatch": "contextgraph.values",
-    "EdgeTypeCount": "contextgraph.values",
-    "Embedding": "contextgraph.values",
-    "Envelope": "contextgraph.values",
-    "Evaluation": "contextgraph.values",
-    "FormattedHistory": "contextgraph.values",
-    "GivenMessage": "contextgraph.values",
-    "GraphCount": "contextgraph.values",
-    "HistoryEvent": "contextgraph.values",
-    "ManifestEntity": "contextgraph.values",
-    "ManifestGroup": "contextgraph.values",
-    "ExportedGraph": "contextgraph.values",
-    "ImportedGraph": "contextgraph.values",
-    "RowCount": "contextgraph.values",
-    "NamedNode": "contextgraph.values",
-    "Node": "contextgraph.values",
-    "NodeBatch": "contextgraph.values",
-    "NodeIO": "contextgraph.values",
-    "NodeTrial": "contextgraph.values",
-    "Part": "contextgraph.values",
-    "QueryAnswer": "contextgraph.values",
-    "ReachedBy": "contextgraph.values",
-    "Record": "contextgraph.values",
-    "RecordAction": "contextgraph.values",
-    "Resource": "contextgraph.values",
-    "SearchHit": "contextgraph.values",
-    "SimilarNode": "contextgraph.values",
-    "SkippedRule": "contextgraph.values",
-    "Tool": "contextgraph.values",
-    "ToolCall": "contextgraph.values",
-    "ToolResult": "contextgraph.values",
-    "TraversedNode": "contextgraph.values",
-    "Upload": "contextgraph.values",
-    "WrittenGraph": "contextgraph.values",
-    "WrittenRow": "contextgraph.values",
 }
 
 __all__ = [
@@ -230,11 +188,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for the first time."""
-    if name not in _MODULE_OF:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_MODULE_OF[name]), name)
+    value = getattr(import_module(_MODULE_OF.get(name, "contextgraph.values")), name)
     globals()[name] = value
     return value
 
