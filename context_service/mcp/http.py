@@ -10,12 +10,12 @@ import asyncio
 import ipaddress
 import logging
 import math
+import re
 import socket
 from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 import uvicorn
@@ -23,6 +23,7 @@ from google.protobuf.message import Message
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from context_service.mcp.server import Context, mcp_server, shown
 from context_service.mcp.servicer import ToolsServicer
@@ -32,12 +33,13 @@ from contextgraph.errors import (
     InvalidArgument,
     PermissionDenied,
     RateLimited,
+    TooManyCalls,
     Unauthenticated,
     Unavailable,
     Unimplemented,
 )
 from service_runtime.auth import Authenticator
-from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
+from service_runtime.interceptors import RETRY_AFTER_S, UNARY_TIMEOUT_S, Border, Caller
 from service_runtime.server import CannotListen
 from service_runtime.tls import TlsFiles, server_context
 
@@ -45,7 +47,10 @@ _log = logging.getLogger("mcp")
 
 PATH = "/mcp"
 _BODY_BYTES_MAX = 4 * 1024 * 1024
+HEAD_S_MAX = 10.0  # that the head of a request may take; for the first, since the connection was made
 _REQUEST_S_MAX = UNARY_TIMEOUT_S + 10  # with the time that its body takes
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
+_ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
 _ENTITY = "x-entity-node-id"
 _METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # what a call is told of its request
 _SESSION = "contextgraph.session"  # in the scope of a request
@@ -56,6 +61,7 @@ _STATUS: dict[type[ContextGraphError], int] = {
     DeadlineExceeded: 408,
     InvalidArgument: 421,  # a Host that is not ours
     RateLimited: 429,
+    TooManyCalls: 503,
     Unavailable: 503,
 }
 
@@ -106,11 +112,14 @@ class _Door:
         self._border = border
         self._allowed_origins = options.allowed_origins
         self._on_loopback = _is_loopback(options.host)
+        self._requests = 0
+        self._requests_max = options.calls_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        self._requests += 1
         try:
             async with asyncio.timeout(_REQUEST_S_MAX):
                 scope[_SESSION] = await self._session(scope)
@@ -122,14 +131,24 @@ class _Door:
         except asyncio.CancelledError:  # the drain is over, and nothing of an answer is sent: it goes out whole
             await _refusal(Unavailable("the service is stopping", dependency="context-service"))(scope, receive, send)
             raise
+        finally:
+            self._requests -= 1
 
     async def _session(self, scope: Scope) -> _HttpSession:
+        if self._requests > self._requests_max:
+            raise TooManyCalls(
+                "too many requests are under way",
+                limit="calls",
+                limit_max=self._requests_max,
+                value=self._requests,
+                retry_after_s=RETRY_AFTER_S,
+            )
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
         origin = headers.get("origin")
         if origin is not None and not self._may_call(origin):
             raise PermissionDenied("pages of this origin may not call; MCP_ALLOWED_ORIGINS has those that may")
-        if self._on_loopback and not _is_loopback(urlsplit(f"//{headers.get('host', '')}").hostname or ""):
+        if self._on_loopback and not _is_loopback(_named(_HOST, headers.get("host", ""))):
             raise InvalidArgument("this is not the host that was asked for", field="host")
         if scope["path"] == PATH and scope["method"] != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
@@ -141,12 +160,33 @@ class _Door:
         )
 
     def _may_call(self, origin: str) -> bool:
-        if origin in self._allowed_origins:
-            return True
-        try:
-            return self._on_loopback and _is_loopback(urlsplit(origin).hostname or "")
-        except ValueError:
-            return False
+        return origin in self._allowed_origins or (self._on_loopback and _is_loopback(_named(_ORIGIN, origin)))
+
+
+class _Connection(H11Protocol):
+    """Hangs up on who takes too long to say what he wants: uvicorn waits for the head of a request for ever."""
+
+    _hanging_up: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        super().connection_made(transport)
+        self._hanging_up = self.loop.call_later(HEAD_S_MAX, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stay()
+        elif self._hanging_up is None:
+            self._hanging_up = self.loop.call_later(HEAD_S_MAX, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stay()
+        super().connection_lost(exc)
+
+    def _stay(self) -> None:
+        if self._hanging_up is not None:
+            self._hanging_up.cancel()
+            self._hanging_up = None
 
 
 class _Server(uvicorn.Server):
@@ -182,7 +222,7 @@ async def serving(
         ws="none",
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=options.calls_max,
+        http=_Connection,
         timeout_graceful_shutdown=math.ceil(options.drain_s),
     )
     config.load()
@@ -236,6 +276,12 @@ def _refusal(error: ContextGraphError) -> Response:
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(math.ceil(error.retry_after_s))
     return Response(orjson.dumps({"error": shown(error)}), status, headers, "application/json")
+
+
+def _named(form: re.Pattern[str], text: str) -> str:
+    """Return the name in a header of this form; empty if it has another."""
+    found = form.fullmatch(text)
+    return found["name"].lower() if found else ""
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,0 +1,190 @@
+"""What is wrong on MCP's port before a message is one: hosts, origins, heads, bodies, and who never says anything."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+import httpx2
+import pytest
+
+from context_service.mcp import http
+from context_service.settings import Settings
+from tests.conftest import KEY, Addresses
+
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+HEADERS = {
+    "Host": "127.0.0.1",
+    "Authorization": f"Bearer {KEY}",
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+}
+
+
+@pytest.fixture
+def context_settings(context_settings: Settings, caplog: pytest.LogCaptureFixture) -> Settings:
+    caplog.set_level(logging.INFO, logger="mcp")
+    return context_settings.model_copy(update={"mcp_port": 0, "calls_max": 3})
+
+
+@pytest.fixture
+def port(services: Addresses, caplog: pytest.LogCaptureFixture) -> int:
+    said = [vars(record) for record in caplog.get_records("setup") if record.name == "mcp"]
+    port: int = next(values["port"] for values in said if values["msg"] == "serving")
+    return port
+
+
+def request_of(headers: Mapping[str, str], body: bytes = PING) -> bytes:
+    lines = {**HEADERS, "Content-Length": str(len(body)), **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
+    return b"POST /mcp HTTP/1.1\r\n" + head.encode("latin-1") + b"\r\n" + body
+
+
+async def sent(port: int, data: bytes) -> tuple[int, bytes]:
+    """Return status and body of the answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(data)
+        async with asyncio.timeout(20):
+            head = await reader.readuntil(b"\r\n\r\n")
+            return int(head.split()[1]), await reader.read(4096)
+    finally:
+        writer.close()
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+async def test_a_host_that_is_none_is_refused_without_a_fault(port: int, caplog: pytest.LogCaptureFixture):
+    for host in ("[", "[::1", "]", "[v1.x]", "127.0.0.1@evil.example", "evil.example@127.0.0.1", "é"):
+        for headers in ({"Host": host}, {"Host": host, "Authorization": ""}):
+            assert (await sent(port, request_of(headers)))[0] == 421, host
+    assert not errors(caplog)
+
+
+async def test_loopback_by_any_of_its_names_is_let_in(port: int):
+    for host in ("127.0.0.1", "127.0.0.1:1", "LOCALHOST", "localhost:6274", "[::1]", "[::1]:80", "[0::1]"):
+        for headers in ({"Host": host}, {"Origin": f"http://{host}"}, {"Origin": f"https://{host}"}):
+            assert (await sent(port, request_of(headers)))[0] == 200, headers
+
+
+LOOKALIKES = [
+    "http://[",
+    "http://127.0.0.1@evil.example",
+    "http://evil.example@127.0.0.1",
+    "http://evil.example\\@127.0.0.1",
+    "http://evil.example#@localhost",
+    "http://localhost.",
+    "http://127.0.0.1/",
+    "file://localhost",
+    "chrome-extension://localhost",
+    "//localhost",
+    "localhost",
+    "é",
+]
+
+
+async def test_an_origin_that_only_looks_like_loopback_is_refused(port: int, caplog: pytest.LogCaptureFixture):
+    for origin in LOOKALIKES:
+        assert (await sent(port, request_of({"Origin": origin})))[0] == 403, origin
+    assert not errors(caplog)
+
+
+NO_MESSAGES = [
+    b"",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b"\xff\xfe{}",
+    b'{"jsonrpc":"2.0","id":' + b"9" * 5000 + b',"method":"ping"}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\\ud800","arguments":{}}}',
+    b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wm_list","arguments":{"a":'
+    + b"[" * 3000
+    + b"]" * 3000
+    + b"}}}",
+]
+
+
+async def test_a_body_that_is_no_message_is_refused_without_a_fault(port: int, caplog: pytest.LogCaptureFixture):
+    for body in NO_MESSAGES:
+        assert (await sent(port, request_of({}, body)))[0] == 400, body[:80]
+        assert (await sent(port, request_of({"Authorization": ""}, body)))[0] == 401  # and is not read
+    assert not errors(caplog)
+
+
+async def test_who_does_not_say_what_he_wants_is_hung_up_on_and_takes_nobodys_place(
+    port: int, monkeypatch: pytest.MonkeyPatch
+):
+    """As many as calls are let in at once, and more: silent, in the middle of a head, or of a second one."""
+    monkeypatch.setattr(http, "HEAD_S_MAX", 1.0)
+    async with AsyncExitStack() as stack:
+        silent = []
+        half = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "
+        for said in [b"", half] * 3 + [request_of({}) + half]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(said)
+            silent.append(reader)
+
+        assert (await sent(port, request_of({})))[0] == 200
+        async with asyncio.timeout(20):
+            for reader in silent:
+                try:
+                    while await reader.read(4096):
+                        pass
+                except ConnectionResetError:
+                    pass
+
+
+async def test_a_head_that_trickles_is_hung_up_on_however_much_of_it_comes(port: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http, "HEAD_S_MAX", 0.5)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    try:
+        async with asyncio.timeout(20):
+            while not reader.at_eof():
+                writer.write(b"X: x\r\n")
+                await writer.drain()
+                await asyncio.sleep(0.01)
+    except ConnectionError:
+        pass
+    finally:
+        writer.close()
+
+
+async def test_a_call_may_take_longer_than_a_head(port: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http, "HEAD_S_MAX", 1.0)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        request = request_of({})
+        head_end = request.index(b"\r\n\r\n") + 4
+        for _ in range(2):  # a connection is used again, too
+            writer.write(request[:head_end])
+            await writer.drain()
+            await asyncio.sleep(1.5)
+            writer.write(request[head_end:])
+            async with asyncio.timeout(20):
+                head = await reader.readuntil(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 200")
+                await reader.readexactly(int(head.partition(b"content-length: ")[2].split()[0]))
+    finally:
+        writer.close()
+
+
+async def test_one_request_more_than_a_process_may_answer_is_refused(port: int):
+    url = f"http://127.0.0.1:{port}/mcp"
+    async with AsyncExitStack() as stack:
+        head = request_of({"Content-Length": "100"}, b"")
+        for _ in range(3):  # that wait for their bodies
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(head)
+        headers = {"authorization": f"Bearer {KEY}", "accept": "application/json"}
+        async with httpx2.AsyncClient(headers=headers) as client, asyncio.timeout(20):
+            while (answer := await client.post(url, content=PING)).status_code == 200:
+                await asyncio.sleep(0.02)  # until the three have arrived
+    assert (answer.status_code, answer.json()["error"]["reason"]) == (503, "TOO_MANY_CALLS")
+    assert answer.headers["retry-after"] == "1"
