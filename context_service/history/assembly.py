@@ -11,17 +11,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from context_service.history.entity_graph import EntityGraph
+from context_service.history.entity_graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.messages import ChatMessage
+from context_service.history.newest import read_back
 from context_service.history.node_mapper import OrderKey, Skipped, sorted_by_key
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
 from contextgraph.errors import InvalidArgument
 from service_runtime.auth import Principal
-
-_NEWEST_LIMIT_MIN = 16
-_NEWEST_LIMIT_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,25 +93,12 @@ class ContextAssembly:
     async def _newest(self, reading: Reading, count_max: int) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
         of_nodes: list[list[ChatMessage]] = []  # the last node first
-        count, page_token = 0, ""
-        limit = max(count_max, _NEWEST_LIMIT_MIN)
-        while count < count_max:
-            pages = self._graph.walk(
-                reading.walk,
-                descending=not reading.mapping.descending,
-                limit=min(limit, _NEWEST_LIMIT_MAX),
-                page_token=page_token,
-            )
-            async with aclosing(pages):
-                async for page in pages:
-                    page_token = page.next_page_token
-                    for node in page.nodes:
-                        if count < count_max:
-                            of_nodes.append(await reading.mapper.messages([node]))
-                            count += len(of_nodes[-1])
-            if not page_token:
-                break
-            limit *= 2  # the mapping skips most nodes: fewer, larger pages
+
+        async def read(node: GraphNode) -> int:
+            of_nodes.append(await reading.mapper.messages([node]))
+            return len(of_nodes[-1])
+
+        await read_back(self._graph, reading, count_max, read)
         return [message for messages in reversed(of_nodes) for message in messages][-count_max:]
 
     async def _ordered(self, reading: Reading, count_max: int) -> list[ChatMessage]:

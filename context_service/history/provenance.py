@@ -15,6 +15,7 @@ from context_service.history.cel import EvaluationError
 from context_service.history.entity_graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.messages import json_text, size_bytes
+from context_service.history.newest import read_back
 from context_service.history.node_mapper import Outcome
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
@@ -27,8 +28,6 @@ from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is
 PATHS_MAX = 32
 _NOTHING = object()
 _NODE_BYTES = 400
-_NEWEST_LIMIT_MIN = 16
-_NEWEST_LIMIT_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,25 +136,17 @@ class ProvenanceReader:
 
     async def _first_of_newest(self, page: _Page, max_messages: int) -> tuple[GraphNode | None, int]:
         """Return the first node of the newest messages, and how many of its messages are older; None: it is all."""
-        reading = page.reading
-        count, token, limit = 0, "", max(max_messages, _NEWEST_LIMIT_MIN)
-        while True:
-            pages = self._graph.walk(
-                reading.walk,
-                descending=not reading.mapping.descending,
-                limit=min(limit, _NEWEST_LIMIT_MAX),
-                page_token=token,
-            )
-            async with aclosing(pages):
-                async for walked in pages:
-                    token = walked.next_page_token
-                    for node in walked.nodes:
-                        count += len((await reading.mapper.outcome(node)).given)
-                        if count >= max_messages:
-                            return node, count - max_messages
-            if not token:
-                return None, 0
-            limit *= 2
+        first: GraphNode | None = None
+        count = 0
+
+        async def read(node: GraphNode) -> int:
+            nonlocal first, count
+            first, given = node, len((await page.reading.mapper.outcome(node)).given)
+            count += given
+            return given
+
+        await read_back(self._graph, page.reading, max_messages, read)
+        return (first, count - max_messages) if count >= max_messages else (None, 0)
 
     async def _by_value(self, page: _Page, start: _Start | None, max_messages: int) -> _Start | None:
         """Fill a page in the mapping's own order; return where the next begins."""
