@@ -43,11 +43,11 @@ class Load:
         return [call for call in self.calls if call.error is not None]
 
     async def more(self, count: int) -> None:
-        """Wait for so many more calls that succeed."""
-        before = len(self.calls) - len(self.failures)
+        """Wait until so many calls that start from now on have succeeded."""
+        now = time.monotonic()
         async with asyncio.timeout(WAIT_MAX_S):
-            while len(self.calls) - len(self.failures) < before + count:
-                await asyncio.sleep(0.01)
+            while sum(call.started > now and call.error is None for call in self.calls) < count:
+                await asyncio.sleep(0.02)
 
     async def lost(self) -> list[str]:
         """Return what was acknowledged and does not read back."""

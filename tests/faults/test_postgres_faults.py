@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
@@ -20,26 +18,28 @@ from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, Transaction
 from tests.faults import load, proxy
 from tests.faults.conftest import World
+from tests.faults.deadlines import TIMEOUTS_S, unavailable_in_time
 from tests.faults.postgres import FAST, IMMEDIATE
 
+WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
 TENANTS = "SELECT id FROM access.tenant"
 
 
 async def health(address: str) -> int:
     async with grpc.aio.insecure_channel(address) as channel:
         request = health_pb2.HealthCheckRequest()
-        return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=2)).status
+        return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=WAIT_MAX_S)).status
 
 
-async def until_health(address: str, status: int, *, timeout_s: float) -> None:
-    async with asyncio.timeout(timeout_s):
+async def until_health(address: str, status: int) -> None:
+    async with asyncio.timeout(WAIT_MAX_S):
         while await health(address) != status:
             await asyncio.sleep(0.05)
 
 
 async def until_it_works(world: World) -> None:
-    await until_health(world.entity_address, health_pb2.HealthCheckResponse.SERVING, timeout_s=10)
-    await until_health(world.context_address, health_pb2.HealthCheckResponse.SERVING, timeout_s=10)
+    await until_health(world.entity_address, health_pb2.HealthCheckResponse.SERVING)
+    await until_health(world.context_address, health_pb2.HealthCheckResponse.SERVING)
 
 
 @pytest.mark.parametrize("how", [FAST, IMMEDIATE, signal.SIGKILL], ids=["fast", "immediate", "killed"])
@@ -47,16 +47,15 @@ async def test_a_restart_under_load_costs_only_the_calls_under_way(world: World,
     await until_it_works(world)
 
     async with load.running(world.entity, world.context) as written:
-        await asyncio.sleep(0.5)
+        await written.more(50)
         await world.postgres.restart(how)
         back = time.monotonic()
-        await asyncio.sleep(2)
+        await written.more(200)
 
-    assert {type(call.error) for call in written.failures} <= {Unavailable}
+    assert [call for call in written.failures if not isinstance(call.error, Unavailable)] == []
     assert all(call.error.metadata["dependency"] == "postgres" for call in written.failures)
     assert all(call.error.retry_after_s for call in written.failures)
     assert [call for call in written.failures if call.started > back] == []
-    assert [call for call in written.calls if call.started > back + 1.5 and not call.error] != []
     assert await written.lost() == []
 
 
@@ -72,23 +71,20 @@ async def test_while_postgres_is_down_calls_fail_in_time_and_when_it_is_back_the
     await until_it_works(world)
 
     await world.postgres.stop(IMMEDIATE)
+    writes = (
+        lambda timeout_s: world.entity.create_node("Down", timeout_s=timeout_s),
+        lambda timeout_s: world.context.insert_wm_record("data/json", "down", timeout_s=timeout_s),
+    )
+    try:
+        for timeouts_s in (TIMEOUTS_S, (2.5, 7.5)):  # before and after the pool has given up its connections
+            for error in await asyncio.gather(*(unavailable_in_time(write, timeouts_s) for write in writes)):
+                assert "the database does not answer" in error.message
+        await until_health(world.context_address, health_pb2.HealthCheckResponse.NOT_SERVING)
+    finally:
+        await world.postgres.start()
 
-    async def fails_in_time(call: Coroutine[Any, Any, object], timeout_s: float) -> None:
-        started = time.monotonic()
-        with pytest.raises(Unavailable, match="the database does not answer"):
-            await call
-        assert time.monotonic() - started < timeout_s
-
-    for timeout_s in (0.3, 2.5):  # before and after the pool has given up its connections
-        await asyncio.gather(
-            fails_in_time(world.entity.create_node("Down", timeout_s=timeout_s), timeout_s),
-            fails_in_time(world.context.insert_wm_record("data/json", "down", timeout_s=timeout_s), timeout_s),
-        )
-    assert await health(world.context_address) == health_pb2.HealthCheckResponse.NOT_SERVING
-
-    await world.postgres.start()
     await until_it_works(world)
-    await world.entity.create_node("Up", timeout_s=2)
+    await world.entity.create_node("Up")
     await world.context.upload_blob(b"up", name="up")
 
 
@@ -99,23 +95,19 @@ async def test_a_frozen_postgres_is_unavailable_within_the_deadline_and_health_s
 
     world.postgres.freeze()
     try:
-        frozen = time.monotonic()
-        calls = [
-            *(world.entity.create_node("Frozen", timeout_s=1.5) for _ in range(20)),
-            *(world.context.insert_wm_record("data/json", "frozen", timeout_s=1.5) for _ in range(20)),
-        ]
-        failures = await asyncio.gather(*calls, return_exceptions=True)
-        assert time.monotonic() - frozen < 1.5 + 0.5
-        assert {type(failure).code for failure in failures} == {grpc.StatusCode.UNAVAILABLE}
+        writes = (
+            lambda timeout_s: world.entity.create_node("Frozen", timeout_s=timeout_s),
+            lambda timeout_s: world.context.insert_wm_record("data/json", "frozen", timeout_s=timeout_s),
+        )
+        failures = await asyncio.gather(*(unavailable_in_time(write, (1.5, 4.5)) for write in writes * 20))
         assert {failure.metadata["dependency"] for failure in failures} == {"postgres"}
-        await until_health(world.context_address, health_pb2.HealthCheckResponse.NOT_SERVING, timeout_s=5)
-        assert time.monotonic() - frozen < 5
+        await until_health(world.context_address, health_pb2.HealthCheckResponse.NOT_SERVING)
     finally:
         world.postgres.thaw()
 
     await until_it_works(world)
-    await world.entity.create_node("Thawed", timeout_s=2)
-    await world.context.insert_wm_record("data/json", "thawed", timeout_s=2)
+    await world.entity.create_node("Thawed")
+    await world.context.insert_wm_record("data/json", "thawed")
 
 
 async def test_a_server_that_vanished_costs_one_call_and_not_one_a_connection(world: World):
@@ -127,14 +119,10 @@ async def test_a_server_that_vanished_costs_one_call_and_not_one_a_connection(wo
             await asyncio.gather(*(database.untenanted("SELECT pg_sleep(0.2)") for _ in range(10)))
             network.fall_silent()
 
-            failures = 0
+            with pytest.raises(Unavailable):
+                await database.untenanted(TENANTS, timeout_s=1)
             for _ in range(20):
-                try:
-                    await database.untenanted(TENANTS, timeout_s=1)
-                except Unavailable:
-                    failures += 1
-
-    assert failures == 1
+                await database.untenanted(TENANTS, timeout_s=WAIT_MAX_S)
 
 
 HOLD = """
@@ -169,7 +157,7 @@ async def test_a_replica_that_freezes_in_a_transaction_keeps_its_locks_no_longer
             async def work(transaction: Transaction) -> None:
                 await transaction.query("UPDATE context.mapping_revision SET revision = revision + 1")
 
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_MAX_S):
                 await database.tenant(DEFAULT_TENANT_ID).transaction(work)
     finally:
         holder.kill()
