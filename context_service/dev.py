@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -25,6 +26,8 @@ from service_runtime import embedded_postgres
 from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from service_runtime.settings import state_folder
 
+CONTEXT_PORT = 50051
+ENTITY_PORT = 50052
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
@@ -66,6 +69,9 @@ def stack(
             postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
+        # Or the health of whoever listens there would be taken for ours.
+        _require_free("the Context Service", "CONTEXT_SERVICE_PORT", context_port)
+        _require_free("the Entity Service", "ENTITY_SERVICE_PORT", entity_port)
         environment = {
             **os.environ,
             "DATABASE_URL": postgres.service_url,
@@ -107,17 +113,44 @@ def stay_up() -> None:
     try:
         with stack(
             folder,
-            context_port=int(os.environ.get("CONTEXT_SERVICE_PORT", "50051")),
-            entity_port=int(os.environ.get("ENTITY_SERVICE_PORT", "50052")),
+            context_port=_port("CONTEXT_SERVICE_PORT", CONTEXT_PORT),
+            entity_port=_port("ENTITY_SERVICE_PORT", ENTITY_PORT),
         ) as running:
             print(_welcome(running, folder, time.monotonic() - started), flush=True)
             while all(process.poll() is None for process in running.processes):
                 time.sleep(0.2)
-            raise StackError(f"a service ended by itself; see {folder}/*.log")
+            names = ("entity-service", "context-service")
+            ended = next(
+                name for name, process in zip(names, running.processes, strict=True) if process.poll() is not None
+            )
+            raise StackError(f"{ended} ended by itself; {_end_of(folder / f'{ended}.log')}")
     except StackError as error:
         sys.exit(f"cannot run: {error}")
     except KeyboardInterrupt:
         print("\nstopped; the data stays in", folder)
+
+
+def _port(variable: str, default: int) -> int:
+    text = os.environ.get(variable) or str(default)
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise StackError(f"{variable}={text} is not a port: a number from 1 to 65535")
+    return int(text)
+
+
+def _require_free(name: str, variable: str, port: int) -> None:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what just ended has the port no more
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise StackError(
+                f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}"
+            ) from error
+
+
+def _end_of(log_path: Path) -> str:
+    lines = log_path.read_text(errors="replace").splitlines() or ["(empty)"]
+    return f"{log_path} ends with:\n  {lines[-1]}"
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -125,7 +158,15 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _welcome(running: Stack, folder: Path, seconds: float) -> str:
-    python = ".venv/bin/python" if Path(".venv/bin/python").exists() else sys.executable
+    python = ".venv/bin/python" if Path(".venv/bin/python").exists() else shlex.quote(sys.executable)
+    exports = []
+    if running.context_address != f"127.0.0.1:{CONTEXT_PORT}":
+        exports.append(f"CONTEXT_SERVICE_ADDRESS={running.context_address}")
+    if running.entity_address != f"127.0.0.1:{ENTITY_PORT}":
+        exports.append(f"ENTITY_SERVICE_ADDRESS={running.entity_address}")
+    if os.environ.get("API_KEY"):
+        exports.append("CONTEXT_SERVICE_API_KEY=...   # the API_KEY that you gave this stack")
+    export = f"  export {' '.join(exports)}\n" if exports else ""
     return f"""
 ready in {seconds:.1f} s
 
@@ -135,7 +176,7 @@ ready in {seconds:.1f} s
 
 Try, in another terminal:
 
-  {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
+{export}  {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
   {python} -c 'from contextgraph import ContextClient as C; print(C().upload_blob("README.md").working_memory_id)'
   {python} examples/chat.py
 
@@ -177,8 +218,7 @@ def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes],
         stub = health_pb2_grpc.HealthStub(channel)
         while True:
             if process.poll() is not None or time.monotonic() > give_up_at:
-                lines = log_path.read_text(errors="replace").splitlines() or ["(empty)"]
-                raise StackError(f"{name} did not start; {log_path} ends with:\n  {lines[-1]}")
+                raise StackError(f"{name} did not start; {_end_of(log_path)}")
             try:
                 # Waiting for the connection is gRPC's: without it a first refusal is remembered for a second.
                 answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=0.2, wait_for_ready=True)

@@ -119,16 +119,59 @@ def test_a_second_run_beside_it_says_what_is_wrong(run: Run):
     assert f"process {first.pid} already runs Postgres" in second.stdout.read()
 
 
-def test_a_taken_port_is_named(run: Run):
+@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT"])
+def test_a_taken_port_is_named(run: Run, variable: str):
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", int(run.environment["ENTITY_SERVICE_PORT"])))
+        taken.bind(("127.0.0.1", int(run.environment[variable])))
         taken.listen()
         process = run.start()
         assert process.wait(20) == 1
 
     printed = process.stdout.read()
-    assert f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}" in printed
-    assert "another process" in printed
+    assert f"another process listens on 127.0.0.1:{run.environment[variable]}" in printed
+    assert f"set {variable}" in printed
+    assert "ready" not in printed
+
+
+def test_the_services_of_another_checkout_are_not_taken_for_its_own(run: Run, tmp_path: Path):
+    run.start_until_ready()
+    (tmp_path / "other").mkdir()
+    other = Run(tmp_path / "other")
+    other.environment = run.environment
+    process = other.start()
+
+    assert process.wait(20) == 1
+    assert "ready" not in process.stdout.read()
+    process.stdout.close()
+
+
+@pytest.mark.parametrize("port", ["fifty", "0", "70000"])
+def test_what_is_no_port_is_told(run: Run, port: str):
+    run.environment["CONTEXT_SERVICE_PORT"] = port
+    process = run.start()
+
+    assert process.wait(20) == 1
+    assert process.stdout.read() == f"cannot run: CONTEXT_SERVICE_PORT={port} is not a port: a number from 1 to 65535\n"
+
+
+def test_the_commands_to_try_reach_the_stack_whatever_its_ports(run: Run):
+    process = run.start()
+    printed = []
+    for line in process.stdout:
+        printed.append(line.strip())
+        if "Ctrl-C" in line:
+            break
+    export = next(line for line in printed if line.startswith("export "))
+    commands = [line for line in printed if line.startswith(sys.executable) and " -c " in line]
+    (run.folder / "README.md").write_text("a file")
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", "; ".join([export, *commands])], cwd=run.folder, capture_output=True, text=True, check=False
+    )
+
+    assert len(commands) == 2
+    assert done.returncode == 0, done.stderr
+    assert 'Session "first"' in done.stdout
 
 
 def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
@@ -140,4 +183,4 @@ def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
     started = time.monotonic()
     assert process.wait(20) == 1
     assert time.monotonic() - started < 15
-    assert "ended by itself" in process.stdout.read()
+    assert "entity-service ended by itself; .contextgraph/entity-service.log ends with:" in process.stdout.read()
