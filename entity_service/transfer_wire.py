@@ -18,10 +18,11 @@ from entity_service.embeddings import NewEmbedding
 from entity_service.graph_export import ExportPage, ExportQuery
 from entity_service.graph_import import Imported, RowCount
 from entity_service.graph_lines import VERSION, ImportBatch, NewSide
-from entity_service.model import GraphWrite, Limits, NewEdge, NewNode, micros
+from entity_service.model import STATUS_DEFAULT, GraphWrite, Limits, NewEdge, NewNode, micros
 from entity_service.progress import STATUSES, TYPES, NewEnvelope
 from entity_service.progress_wire import new_envelope
-from entity_service.wire import graph_name, id_of, new_edge, new_node
+from entity_service.wire import checked_edge, checked_node, graph_name, id_of
+from service_runtime.calls import principal
 from service_runtime.documents import parse_json
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
@@ -29,10 +30,12 @@ BATCH_ROWS = 1000
 BATCH_BYTES = 1024 * 1024
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
-_NODE_TEXTS = ("id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status")
-_NODE = frozenset({*_NODE_TEXTS, "is_archived", "created_at", "data"})
-_EDGE_TEXTS = ("id", "from_node_id", "to_node_id", "edge_type")
-_EDGE = frozenset({*_EDGE_TEXTS, "created_at", "data"})
+_NODE_TEXTS = frozenset(
+    ["id", "external_id", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "created_at"]
+)
+_NODE = _NODE_TEXTS | {"is_archived", "data"}
+_EDGE_TEXTS = frozenset(["id", "from_node_id", "to_node_id", "edge_type", "created_at"])
+_EDGE = _EDGE_TEXTS | {"data"}
 _SIDE = frozenset(["node_id", "value"])
 _EMBEDDING = frozenset(["node_id", "name", "model", "text_sha256", "metadata", "vector"])
 _ENVELOPE = frozenset(["node_id", "type", "status", "sub_type", "message", "created_at", "error", "value"])
@@ -118,6 +121,7 @@ class _Batch:
     def __init__(self, named: str, limits: Limits) -> None:
         self._graph_name = named
         self._limits = limits
+        self._agent_bundle_id = principal().agent_bundle_id
         self._nodes: list[NewNode] = []
         self._node_paths: list[str] = []
         self._edges: list[NewEdge] = []
@@ -172,31 +176,42 @@ class _Batch:
             self._sides.append(NewSide(id_of(f"{path}.node_id", _text(path, row, "node_id")), kind, value_json, path))
 
     def _add_node(self, path: str, line: bytes, row: dict[str, Any]) -> None:
-        _check_members(path, row, _NODE, required=("id", "general_type_name"))
+        _check_members(path, row, _NODE, texts=_NODE_TEXTS, required=("id", "general_type_name"))
         is_archived = row.get("is_archived", False)
         if not isinstance(is_archived, bool):
             raise InvalidArgument(f"{path}.is_archived is neither true nor false", field=f"{path}.is_archived")
-        message = pb.NodeInput(graph_name=self._graph_name, **_texts(path, row, _NODE_TEXTS))
-        message.id = id_of(f"{path}.id", message.id)
-        if "data" in row:
-            message.data_json = _document(line, "node", "data", row["data"])
-        if "created_at" in row:
-            message.created_at.FromMicroseconds(_time(path, row))
-        node = new_node(path, message, self._limits, made_id="")
+        general = row["general_type_name"]
+        given = NewNode(
+            row["id"],
+            row.get("external_id") or None,
+            self._graph_name,
+            row.get("agent_bundle_id") or self._agent_bundle_id,
+            general,
+            row.get("specific_type_name") or general,
+            row.get("name", ""),
+            row.get("status") or STATUS_DEFAULT,
+            _document(line, "node", "data", row["data"]) if "data" in row else "{}",
+            _time(path, row) if "created_at" in row else None,
+        )
+        node = checked_node(path, given, self._limits)
         if is_archived:
             self._archived_ids.add(node.id)
         self._nodes.append(node)
         self._node_paths.append(path)
 
     def _add_edge(self, path: str, line: bytes, row: dict[str, Any]) -> None:
-        _check_members(path, row, _EDGE, required=("id", "from_node_id", "to_node_id", "edge_type"))
-        message = pb.EdgeInput(graph_name=self._graph_name, **_texts(path, row, _EDGE_TEXTS))
-        message.id = id_of(f"{path}.id", message.id)
-        if "data" in row:
-            message.data_json = _document(line, "edge", "data", row["data"])
-        if "created_at" in row:
-            message.created_at.FromMicroseconds(_time(path, row))
-        self._edges.append(new_edge(path, message, self._limits, made_id=""))
+        required = ("id", "from_node_id", "to_node_id", "edge_type")
+        _check_members(path, row, _EDGE, texts=_EDGE_TEXTS, required=required)
+        given = NewEdge(
+            row["id"],
+            self._graph_name,
+            row["from_node_id"],
+            row["to_node_id"],
+            row["edge_type"],
+            _document(line, "edge", "data", row["data"]) if "data" in row else "{}",
+            _time(path, row) if "created_at" in row else None,
+        )
+        self._edges.append(checked_edge(path, given, self._limits))
         self._edge_paths.append(path)
 
     def _add_embedding(self, path: str, line: bytes, row: dict[str, Any]) -> None:
@@ -326,34 +341,38 @@ def _parsed(path: str, line: bytes, kinds: tuple[str, ...], limits: Limits) -> t
     return kind, row
 
 
-def _check_members(path: str, row: dict[str, Any], known: frozenset[str], *, required: tuple[str, ...]) -> None:
-    """Refuse a row with members that nobody would read, or without those that make it.
+def _check_members(
+    path: str,
+    row: dict[str, Any],
+    known: frozenset[str],
+    *,
+    required: tuple[str, ...],
+    texts: frozenset[str] = frozenset(),
+) -> None:
+    """Refuse a row with members that nobody would read, or without those that make it, or that are no `texts`.
 
     Raises:
         InvalidArgument: with the first of them.
     """
-    for member in row:
+    for member, value in row.items():
         if member not in known:
             raise InvalidArgument(f"{path} has a member that is none of its kind's", field=path, known=sorted(known))
+        if member in texts and not isinstance(value, str):
+            raise _no_text(path, member)
     for member in required:
         if member not in row:
             raise InvalidArgument(f"{path}.{member} is missing", field=f"{path}.{member}")
 
 
-def _texts(path: str, row: dict[str, Any], members: tuple[str, ...]) -> dict[str, Any]:
-    """Return those of some members that are there.
-
-    Raises:
-        InvalidArgument: one is no text.
-    """
-    return {member: _text(path, row, member) for member in members if member in row}
-
-
 def _text(path: str, row: dict[str, Any], member: str) -> str:
     value = row.get(member, "")
     if not isinstance(value, str):
-        raise InvalidArgument(f"{path}.{member} is no text", field=f"{path}.{member}")
+        raise _no_text(path, member)
     return value
+
+
+def _no_text(path: str, member: str) -> InvalidArgument:
+    return InvalidArgument(f"{path}.{member} is no text", field=f"{path}.{member}")
 
 
 def _time(path: str, row: dict[str, Any]) -> int:
@@ -363,7 +382,7 @@ def _time(path: str, row: dict[str, Any]) -> int:
         time = datetime.fromisoformat(_text(path, row, "created_at"))
         if time.tzinfo is None:
             raise ValueError("which moment is meant depends on who reads it")
-        return micros(time.astimezone(UTC))
+        return micros(time if time.tzinfo is UTC else time.astimezone(UTC))
     except (ValueError, OverflowError):
         raise InvalidArgument(f"{field} is not a time with a zone", field=field) from None
 

@@ -90,47 +90,78 @@ def new_node(path: str, message: pb.NodeInput, limits: Limits, *, made_id: str) 
         InvalidArgument: a field is malformed.
         LimitExceeded: a field is too long.
     """
-    chars_max = limits.type_chars_max
-    general = check_text(f"{path}.general_type_name", message.general_type_name, chars_max=chars_max, required=True)
-    external_id = message.external_id
-    if external_id:
-        check_external_id(f"{path}.external_id", external_id, limits)
-    data_json = message.data_json
-    if data_json:
-        parse_object(
-            f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
-        )
-    return NewNode(
-        id_of(f"{path}.id", message.id) if message.id else made_id,
-        external_id or None,
-        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or principal().graph_default,
-        check_text(f"{path}.agent_bundle_id", message.agent_bundle_id, chars_max=limits.name_chars_max)
-        or principal().agent_bundle_id,
+    who = principal()
+    general = message.general_type_name
+    node = NewNode(
+        message.id or made_id,
+        message.external_id or None,
+        message.graph_name or who.graph_default,
+        message.agent_bundle_id or who.agent_bundle_id,
         general,
-        check_text(f"{path}.specific_type_name", message.specific_type_name, chars_max=chars_max) or general,
-        check_text(f"{path}.name", message.name, chars_max=limits.name_chars_max),
-        check_text(f"{path}.status", message.status, chars_max=chars_max) or STATUS_DEFAULT,
-        data_json or "{}",
+        message.specific_type_name or general,
+        message.name,
+        message.status or STATUS_DEFAULT,
+        message.data_json or "{}",
         _micros(f"{path}.created_at", message.created_at) if message.HasField("created_at") else None,
     )
+    return checked_node(path, node, limits)
+
+
+def checked_node(path: str, node: NewNode, limits: Limits) -> NewNode:
+    """Return a node with its id in the canonical spelling; errors as of `new_node`."""
+    _, external_id, graph, bundle, general, specific, name, status, data_json, _ = node
+    texts = graph + bundle + general + specific + name + status
+    # A call has a thousand: only where these say that something may be wrong are fields looked at one by one.
+    if not general or "\0" in texts or len(texts) > min(limits.type_chars_max, limits.name_chars_max):
+        chars_max = limits.type_chars_max
+        check_text(f"{path}.general_type_name", general, chars_max=chars_max, required=True)
+        check_text(f"{path}.graph_name", graph, chars_max=chars_max)
+        check_text(f"{path}.agent_bundle_id", bundle, chars_max=limits.name_chars_max)
+        check_text(f"{path}.specific_type_name", specific, chars_max=chars_max)
+        check_text(f"{path}.name", name, chars_max=limits.name_chars_max)
+        check_text(f"{path}.status", status, chars_max=chars_max)
+    if external_id is not None:
+        check_external_id(f"{path}.external_id", external_id, limits)
+    if data_json != "{}":
+        _check_data(path, data_json, limits)
+    return node if _CANONICAL_ID(node.id) else node._replace(id=id_of(f"{path}.id", node.id))
 
 
 def new_edge(path: str, message: pb.EdgeInput, limits: Limits, *, made_id: str) -> NewEdge:
     """Return an edge to write; arguments and errors as of `new_node`."""
-    data_json = message.data_json
-    if data_json:
-        parse_object(
-            f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
-        )
-    chars_max = limits.type_chars_max
-    return NewEdge(
-        id_of(f"{path}.id", message.id) if message.id else made_id,
-        check_text(f"{path}.graph_name", message.graph_name, chars_max=chars_max) or principal().graph_default,
-        id_of(f"{path}.from_node_id", message.from_node_id),
-        id_of(f"{path}.to_node_id", message.to_node_id),
-        check_text(f"{path}.edge_type", message.edge_type, chars_max=chars_max, required=True),
-        data_json or "{}",
+    edge = NewEdge(
+        message.id or made_id,
+        message.graph_name or principal().graph_default,
+        message.from_node_id,
+        message.to_node_id,
+        message.edge_type,
+        message.data_json or "{}",
         _micros(f"{path}.created_at", message.created_at) if message.HasField("created_at") else None,
+    )
+    return checked_edge(path, edge, limits)
+
+
+def checked_edge(path: str, edge: NewEdge, limits: Limits) -> NewEdge:
+    """Return an edge with its ids in the canonical spelling; errors as of `new_node`."""
+    edge_id, graph, from_node_id, to_node_id, edge_type, data_json, _ = edge
+    if not (_CANONICAL_ID(edge_id) and _CANONICAL_ID(from_node_id) and _CANONICAL_ID(to_node_id)):
+        edge = edge._replace(
+            id=id_of(f"{path}.id", edge_id),
+            from_node_id=id_of(f"{path}.from_node_id", from_node_id),
+            to_node_id=id_of(f"{path}.to_node_id", to_node_id),
+        )
+    texts = graph + edge_type
+    if not edge_type or "\0" in texts or len(texts) > limits.type_chars_max:
+        check_text(f"{path}.graph_name", graph, chars_max=limits.type_chars_max)
+        check_text(f"{path}.edge_type", edge_type, chars_max=limits.type_chars_max, required=True)
+    if data_json != "{}":
+        _check_data(path, data_json, limits)
+    return edge
+
+
+def _check_data(path: str, data_json: str, limits: Limits) -> None:
+    parse_object(
+        f"{path}.data_json", data_json, size_bytes_max=limits.document_bytes_max, nesting_max=limits.nesting_max
     )
 
 
@@ -165,27 +196,32 @@ def graph_write(message: pb.WriteGraphRequest, limits: Limits) -> GraphWrite:
             limit_max=limits.write_bytes_max,
             value=size_bytes,
         )
-    first = str(new_id())
-    nodes = [
-        new_node(f"nodes[{position}]", node, limits, made_id=made_id(first, position))
-        for position, node in enumerate(message.nodes)
-    ]
-    edges = [
-        new_edge(f"edges[{position}]", edge, limits, made_id=made_id(first, nodes_count + position))
-        for position, edge in enumerate(message.edges)
-    ]
-    made = any(not row.id for row in message.nodes) or any(not row.id for row in message.edges)
-    return GraphWrite(nodes=nodes, edges=edges, first_made_id=first if made else None)
+    first, any_made = str(new_id()), False
+    nodes: list[NewNode] = []
+    edges: list[NewEdge] = []
+    for position, node in enumerate(message.nodes):
+        made = "" if node.id else made_id(first, position)
+        any_made = any_made or bool(made)
+        nodes.append(new_node(f"nodes[{position}]", node, limits, made_id=made))
+    for position, edge in enumerate(message.edges):
+        made = "" if edge.id else made_id(first, nodes_count + position)
+        any_made = any_made or bool(made)
+        edges.append(new_edge(f"edges[{position}]", edge, limits, made_id=made))
+    return GraphWrite(nodes=nodes, edges=edges, first_made_id=first if any_made else None)
 
 
 def written(outcome: Written) -> pb.WriteGraphResponse:
     """Return the answer to WriteGraph."""
     response = pb.WriteGraphResponse()
     for rows, add in ((outcome.nodes, response.nodes.add), (outcome.edges, response.edges.add)):
-        for row in rows:
-            message = add(id=row.id, seq=row.seq, existed=row.existed)
-            message.created_at.seconds, micros = divmod(row.created_at, 1_000_000)
-            message.created_at.nanos = micros * 1000
+        for row_id, created_at, seq, existed in rows:
+            message = add()
+            message.id = row_id
+            if seq:
+                message.seq = seq
+            if existed:
+                message.existed = True
+            fill_time(message.created_at, created_at)
     return response
 
 

@@ -494,8 +494,7 @@ def _joined(edge: NewEdge, aliases: Mapping[str, str]) -> NewEdge:
     """Return an edge between the nodes that are there in the place of its ends."""
     if edge.from_node_id not in aliases and edge.to_node_id not in aliases:
         return edge
-    return replace(
-        edge,
+    return edge._replace(
         from_node_id=aliases.get(edge.from_node_id, edge.from_node_id),
         to_node_id=aliases.get(edge.to_node_id, edge.to_node_id),
     )
