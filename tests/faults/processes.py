@@ -20,7 +20,7 @@ import ctypes, os, sys
 ctypes.CDLL(None).prctl(1, 9)
 os.execv(sys.executable, [sys.executable, "-m", *sys.argv[1:]])
 """
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = 60.0
 
 
 def spawn(*arguments: str, environment: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
@@ -85,9 +85,14 @@ class Service:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    async def start(self, *, until: str = "") -> None:
-        """Start it, and wait until a health service name says that it serves; by default all of it."""
-        self._process = spawn(*self._command, environment=self._environment, log=self.log)
+    async def start(self, *, until: str = "", **environment: str) -> None:
+        """Start it, and wait until a health service name says that it serves; by default all of it.
+
+        Args:
+            until: The health service name.
+            environment: Settings of this life.
+        """
+        self._process = spawn(*self._command, environment={**self._environment, **environment}, log=self.log)
         await self.until_serving(until)
 
     async def until_serving(self, name: str = "", *, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -98,7 +103,7 @@ class Service:
             while True:
                 try:
                     request = health_pb2.HealthCheckRequest(service=name)
-                    answer = await stub.Check(request, timeout=0.5, wait_for_ready=True)
+                    answer = await stub.Check(request, timeout=2, wait_for_ready=True)
                     if answer.status == health_pb2.HealthCheckResponse.SERVING:
                         return
                 except grpc.aio.AioRpcError:
@@ -127,4 +132,4 @@ class Service:
     async def kill(self) -> None:
         """Kill it, and wait until it is gone."""
         self.send(signal.SIGKILL)
-        await self.ended(timeout_s=10)
+        await self.ended(timeout_s=30)
