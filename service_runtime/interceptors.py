@@ -85,7 +85,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._authenticator = authenticator
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
-        self._calls_max = calls_max
+        self.calls_max = calls_max
         self._calls = 0
         self._wrapped: dict[str, Handler] = {}
 
@@ -150,11 +150,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         span = tracing.begin_call(method, metadata)
         error: ContextGraphError | None = None
         try:
-            if self._calls > self._calls_max:
+            if self._calls > self.calls_max:
                 raise TooManyCalls(
                     "too many calls are under way",
                     limit="calls",
-                    limit_max=self._calls_max,
+                    limit_max=self.calls_max,
                     value=self._calls,
                     retry_after_s=RETRY_AFTER_S,
                 )
@@ -181,7 +181,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             tracing.end_call(
                 span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
             )
-            _log_call(call, error, duration_s=duration_s)
+            _log_call(call, error, duration_s=duration_s, context=context)
             if call.scope not in ("", "read"):
                 audit.log(call, call.scope, error, peer=context.peer())
 
@@ -224,7 +224,7 @@ def _leaves(raised: BaseException) -> list[BaseException]:
     return [raised]
 
 
-def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float) -> None:
+def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float, context: Context) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
     values: dict[str, object] = {
@@ -236,6 +236,8 @@ def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float)
     if call.principal is not None:
         values["tenant_id"] = str(call.principal.tenant_id)
         values["subject"] = call.principal.subject
+    else:
+        values["peer"] = context.peer()  # all that is known of who guesses keys
     if error:
         values["reason"] = error.reason
         values["error"] = error.message

@@ -32,6 +32,7 @@ CHECK_TIMEOUT_S = 2.0
 KEEPALIVE_S = 60.0  # of silence; then the peer is asked whether it is there
 KEEPALIVE_TIMEOUT_S = 20.0
 METADATA_BYTES_MAX = 16 * 1024  # of a call
+STREAMS_MAX = 1000  # calls that one connection may have open, or twice what a process answers; more wait at the caller
 LIVENESS = "liveness"  # a health service name that asks nothing: the process answers
 
 # Raises while a dependency does not answer.
@@ -99,6 +100,8 @@ async def running(
             # Metadata is taken up to here and refused from there; by default grpc refuses it at random from 8 KiB.
             ("grpc.max_metadata_size", METADATA_BYTES_MAX),
             ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
+            # A call counts from its message on: who opens calls and says nothing has none that counts.
+            ("grpc.max_concurrent_streams", max(STREAMS_MAX, 2 * border.calls_max)),
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
             # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.

@@ -65,7 +65,8 @@ class Tokens:
         try:
             header = jwt.get_unverified_header(secret)
             key_id = header.get("kid")
-            if header.get("alg") not in ALGORITHMS or not isinstance(key_id, str):
+            # `crit`: demands on who checks the token, of which we know none (RFC 7515, 4.1.11).
+            if header.get("alg") not in ALGORITHMS or not isinstance(key_id, str) or "crit" in header:
                 return None
             key = await self._key(key_id)
             if key is None:

@@ -125,6 +125,7 @@ class _Door:
                 scope[_SESSION] = await self._session(scope)
                 await self._app(scope, receive, send)
         except ContextGraphError as error:
+            _log.info("request refused", extra={"reason": error.reason, "peer": _peer(scope)})
             await _refusal(error)(scope, receive, send)
         except TimeoutError:
             await _refusal(DeadlineExceeded("the request took too long"))(scope, receive, send)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -16,7 +18,7 @@ from grpc_health.v1 import health_pb2
 
 from contextgraph.context.v1 import working_memory_pb2 as memory
 from contextgraph.entity.v1 import entity_graph_pb2 as graph
-from service_runtime.server import METADATA_BYTES_MAX
+from service_runtime.server import METADATA_BYTES_MAX, STREAMS_MAX
 from tests.conftest import Addresses, Urls
 from tests.hostile.calling import Client, Outcome, faults
 from tests.hostile.tables import rows_of
@@ -185,6 +187,47 @@ def test_a_connection_that_speaks_something_else_harms_nobody(addresses: Address
         with socket.create_connection((host, int(port)), timeout=5) as connection:
             connection.sendall(junk)
     assert healthy(client)
+
+
+def test_a_connection_cannot_open_calls_without_end(addresses: Addresses, client: Client):
+    """A call whose message never comes is in nobody's count; as are the watchers of health."""
+    head = b"".join(
+        b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value  # a literal (RFC 7541, 6.2.2)
+        for name, value in (
+            (b":method", b"POST"),
+            (b":scheme", b"http"),
+            (b":path", RPCS["GetNode"].path.encode()),
+            (b":authority", b"x"),
+            (b"content-type", b"application/grpc"),
+            (b"te", b"trailers"),
+        )
+    )
+    host, port = addresses.entity.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(kind=4))
+        kind, _, settings = next(frames(connection))
+        assert kind == 4
+        assert (3, STREAMS_MAX) in struct.iter_unpack(">HI", settings)
+        connection.sendall(frame(kind=4, flags=1))
+
+        for number in range(STREAMS_MAX + 50):
+            connection.sendall(frame(kind=1, flags=4, stream=2 * number + 1, payload=head))
+
+        refused_stream = 7  # its code (RFC 9113, 7): nothing of the call was done
+        assert any(kind == 3 and payload[3] == refused_stream for kind, _, payload in frames(connection))
+        assert healthy(client)
+
+
+def frame(*, kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
+    """Return a frame of HTTP/2."""
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+def frames(connection: socket.socket) -> Iterator[tuple[int, int, bytes]]:
+    """Yield kind, stream and payload of each frame that comes."""
+    with connection.makefile("rb") as file:
+        while len(head := file.read(9)) == 9:
+            yield head[3], int.from_bytes(head[5:]), file.read(int.from_bytes(head[:3]))
 
 
 def refused_by_grpc(outcome: Outcome) -> bool:

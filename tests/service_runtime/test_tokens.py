@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import math
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -14,8 +15,8 @@ from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
 from contextgraph.errors import Unavailable
 from service_runtime import tokens
@@ -42,6 +43,7 @@ class Issuer:
         self.keys: dict[str, Any] = {"rsa": RSA, "ec": EC, "ed": ED}
         self.asked = 0
         self.status = 200
+        self.more: list[dict[str, Any]] = []  # keys, as they are served
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -64,7 +66,7 @@ class Issuer:
             maker = next(maker for kind, maker in _MAKERS.items() if isinstance(key, kind))
             public = maker.to_jwk(key.public_key(), as_dict=True)
             keys.append({**public, "kid": key_id, "use": "sig", "alg": algorithms.get(key_id, "RS256")})
-        return json.dumps({"keys": keys}).encode()
+        return json.dumps({"keys": [*keys, *self.more]}).encode()
 
 
 @pytest.fixture
@@ -184,6 +186,92 @@ async def test_the_public_key_is_no_shared_secret(found: Tokens):
     signature = base64.urlsafe_b64encode(hmac.digest(public, text.encode(), hashlib.sha256)).rstrip(b"=").decode()
 
     assert await found.find(f"{text}.{signature}") is None
+
+
+async def test_a_token_brings_no_key_of_its_own(found: Tokens, issuer: Issuer):
+    """`jwk`, `jku` and the like say where a signer's key is; the signer here is whoever calls."""
+    own = jwt.algorithms.RSAAlgorithm.to_jwk(OTHER_RSA.public_key(), as_dict=True)
+    elsewhere = Issuer()  # never answers: it does not run
+    claims = jwt.decode(token(), options={"verify_signature": False})
+    for header in (
+        {"jwk": own},
+        {"jku": elsewhere.url},
+        {"x5u": elsewhere.url, "x5c": ["MIIB"]},
+        {"jwk": own, "jku": elsewhere.url},
+    ):
+        for kid in ("rsa", "mine"):
+            forged = jwt.encode(claims, OTHER_RSA, algorithm="RS256", headers={**header, "kid": kid})
+            assert await found.find(forged) is None
+    elsewhere.server.server_close()
+
+
+async def test_a_key_id_is_compared_and_nothing_else(found: Tokens):
+    for kid in (
+        "../../../../dev/null",
+        "/proc/self/environ",
+        "' OR 1=1 --",
+        "rsa\0",
+        "rsa\n",
+        "\ud800",
+        "k" * 9000,
+        "RSA",
+    ):
+        header = encoded({"alg": "RS256", "kid": kid})
+        assert await found.find(f"{header}.{token().split('.', 1)[1]}") is None, kid
+
+
+async def test_a_key_that_the_issuer_shares_with_others_signs_nothing(found: Tokens, issuer: Issuer):
+    """Whoever reads the JWKS would have it."""
+    secret = b"a secret of thirty-two characters"
+    issuer.more = [{"kty": "oct", "kid": "shared", "k": base64.urlsafe_b64encode(secret).decode()}]
+    assert await found.find(token()) is not None
+    for algorithm in ("HS256", "RS256", "ES256"):
+        text = f"{encoded({'alg': algorithm, 'kid': 'shared'})}.{token().split('.')[1]}"
+        signature = base64.urlsafe_b64encode(hmac.digest(secret, text.encode(), hashlib.sha256)).rstrip(b"=").decode()
+        assert await found.find(f"{text}.{signature}") is None
+
+
+async def test_a_token_with_demands_on_who_checks_it_is_nobody(found: Tokens):
+    """RFC 7515, 4.1.11: what is critical and not understood refuses the token; we understand nothing of it."""
+    claims = jwt.decode(token(), options={"verify_signature": False})
+    assert await found.find(written({"alg": "RS256", "kid": "rsa"}, claims)) is not None
+    for crit in (["exp"], ["b64"], ["urn:of-another"], [], "b64", None):
+        assert await found.find(written({"alg": "RS256", "kid": "rsa", "crit": crit, "b64": True}, claims)) is None, (
+            crit
+        )
+
+
+def written(header: dict[str, Any], claims: dict[str, Any]) -> str:
+    """Return a token that the issuer signed, whatever it says."""
+    text = f"{encoded(header)}.{encoded(claims)}"
+    return f"{text}.{signature_of(text)}"
+
+
+def signature_of(text: str) -> str:
+    signature = RSA.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
+    return base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
+
+
+NOT_TIMES = [math.inf, -math.inf, math.nan, "never", "", [], {}, [7], None, False, -(10**400)]
+NOT_NAMES = [math.inf, 7, True, "", [], {}, [7], {"a": 1}, None]
+
+
+async def test_a_claim_that_is_not_what_it_should_be_is_nobody_and_no_fault(found: Tokens):
+    for claim, values in {"exp": NOT_TIMES, "aud": NOT_NAMES, "iss": NOT_NAMES, "sub": NOT_NAMES}.items():
+        for value in values:
+            claims = {**jwt.decode(token(), options={"verify_signature": False}), claim: value}
+            assert await found.find(written({"alg": "RS256", "kid": "rsa"}, claims)) is None, (claim, value)
+    for claim in ("nbf", "iat"):
+        for value in (math.inf, math.nan, "never", [], {}, 10**400):
+            assert await found.find(token(**{claim: value})) is None, (claim, value)
+
+
+async def test_json_nested_without_end_is_nobody(found: Tokens):
+    deep = base64.urlsafe_b64encode(b'{"alg":"RS256","kid":"rsa","a":' + b"[" * 9000).decode()
+    text = f"{encoded({'alg': 'RS256', 'kid': 'rsa'})}.{deep}"
+
+    assert await found.find(f"{deep}.{token().split('.', 1)[1]}") is None
+    assert await found.find(f"{text}.{signature_of(text)}") is None
 
 
 @pytest.mark.parametrize("text", ["", "..", "a.b.c", "....", "é.é.é", "x" * 20_000, "." * 2 + "x" * 20_000])

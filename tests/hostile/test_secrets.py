@@ -1,0 +1,97 @@
+"""What a caller shows to be let in is shown to nobody: no log, no trace, no error, whatever becomes of the call."""
+
+from __future__ import annotations
+
+import logging
+
+import httpx2
+import orjson
+import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from context_service.history.entity_graph import EntityGraph
+from context_service.settings import Settings
+from contextgraph import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
+from contextgraph.errors import ContextGraphError, Internal, NodeNotFound
+from service_runtime.logs import JsonFormatter
+from tests.conftest import KEY, Addresses
+
+WRONG = "cgk_a-key-that-nobody-has-0123456789"
+TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0aGUgc3ViamVjdCJ9.c2lnbmF0dXJl"
+
+
+@pytest.fixture
+def context_settings(context_settings: Settings, caplog: pytest.LogCaptureFixture) -> Settings:
+    caplog.set_level(logging.DEBUG)
+    return context_settings.model_copy(update={"mcp_port": 0})
+
+
+@pytest.mark.parametrize("secret", [KEY, WRONG, TOKEN])
+async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
+    services: Addresses,
+    secret: str,
+    caplog: pytest.LogCaptureFixture,
+    spans: InMemorySpanExporter,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    told: list[str] = []
+    async with (
+        AsyncEntityClient(services.entity, api_key=secret, retries=0) as graph,
+        AsyncContextClient(services.context, api_key=secret, retries=0) as context,
+    ):
+        for call in (
+            lambda: graph.write_graph([NodeInput("Session")], []),
+            lambda: graph.get_node(new_id()),
+            lambda: context.chat_history(new_id()),
+            lambda: context.upload_blob(b"text", memory_type="file", name="a.txt"),
+        ):
+            try:
+                await call()
+            except ContextGraphError as error:
+                told.append(f"{error!r} {error} {error.metadata}")
+
+        def broken(_: EntityGraph) -> None:
+            raise RuntimeError("a fault of ours")  # its traceback is logged
+
+        monkeypatch.setattr(EntityGraph, "_as_caller", broken)
+        with pytest.raises(ContextGraphError) as raised:
+            await context.chat_history(new_id())
+        assert isinstance(raised.value, Internal) == (secret == KEY)
+        told.append(str(raised.value))
+    for headers in ({"authorization": f"Bearer {secret}"}, {"x-api-key": secret}, {"authorization": f"Basic {secret}"}):
+        async with httpx2.AsyncClient(headers={**headers, "accept": "application/json"}) as client:
+            url = f"http://127.0.0.1:{mcp_port(caplog)}/mcp"
+            answer = await client.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        told.append(answer.text)
+
+    logged = "\n".join(map(JsonFormatter().format, caplog.records))
+    traced = "\n".join(span.to_json() for span in spans.get_finished_spans())
+    assert '"method":"/contextgraph.context.v1.ChatHistory/StreamChatHistory"' in logged
+    assert "contextgraph.entity.v1.EntityGraph/GetNode" in traced
+    for text in (logged, traced, *told):
+        assert secret not in text
+        assert secret[8:] not in text
+
+
+async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytest.LogCaptureFixture):
+    """Else nobody could tell where it comes from."""
+    async with AsyncEntityClient(services.entity, api_key=WRONG, retries=0) as graph:
+        with pytest.raises(ContextGraphError):
+            await graph.get_node(new_id())
+    async with httpx2.AsyncClient(headers={"authorization": f"Bearer {WRONG}"}) as client:
+        assert (await client.post(f"http://127.0.0.1:{mcp_port(caplog)}/mcp", json={})).status_code == 401
+    async with AsyncEntityClient(services.entity, api_key=KEY, retries=0) as graph:
+        with pytest.raises(NodeNotFound):
+            await graph.get_node(new_id())
+
+    lines = [orjson.loads(JsonFormatter().format(record)) for record in caplog.records]
+    refused = [line["peer"] for line in lines if line.get("reason") == "UNAUTHENTICATED"]
+    assert len(refused) == 2
+    assert all(peer.startswith("ipv4:127.0.0.1:") for peer in refused)
+    assert all("peer" not in line for line in lines if line.get("reason") == "NODE_NOT_FOUND")
+
+
+def mcp_port(caplog: pytest.LogCaptureFixture) -> int:
+    said = [vars(record) for record in caplog.get_records("setup") if record.name == "mcp"]
+    port: int = next(values["port"] for values in said if values["msg"] == "serving")
+    return port
