@@ -31,6 +31,7 @@ from context_service.settings import Settings
 from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.backfill import Backfill, Backfilled
+from context_service.working_memory.blob_rows import BlobRows
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
@@ -146,7 +147,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         entity_ready = await stack.enter_async_context(probe.health_check(entity_address, _ENTITY_SERVICE, entity_tls))
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
-        writer = BlobWriter(Records(), storage, lease_s=settings.upload_lease_s)
+        writer = BlobWriter(BlobRows(), storage, lease_s=settings.upload_lease_s)
         checks = FieldChecks(
             metadata_bytes_max=settings.metadata_bytes_max,
             content_bytes_max=settings.node_data_bytes_max,
@@ -160,6 +161,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memory = WorkingMemory(
             database,
             records=Records(),
+            blobs=BlobRows(),
             requests=requests,
             storage=storage,
             checks=checks,
@@ -316,7 +318,7 @@ async def sweep(settings: Settings) -> Swept:
 def _sweeper(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
     return Sweeper(
         database,
-        records=Records(),
+        blobs=BlobRows(),
         requests=Requests("context"),
         storage=storage,
         purges=_purges(settings),
@@ -393,7 +395,7 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:
     return Mover(
-        Records(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
+        BlobRows(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
     )
 
 
@@ -410,7 +412,7 @@ def _tenant_limits(settings: Settings) -> Limits:
 
 def _purges(settings: Settings) -> Purges:
     retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
-    return Purges(records=Records(), retention=retention, blob_grace_s=settings.blob_delete_grace_s)
+    return Purges(blobs=BlobRows(), retention=retention, blob_grace_s=settings.blob_delete_grace_s)
 
 
 def _database(settings: Settings) -> AbstractAsyncContextManager[Database]:

@@ -8,12 +8,11 @@ import logging
 from contextgraph.errors import ContextGraphError
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
+from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("sweep")
 
 INTERVAL_S = 600.0
-
-_TENANTS = "SELECT id FROM access.tenant ORDER BY id"
 
 
 class RequestSweep:
@@ -26,8 +25,8 @@ class RequestSweep:
     async def once(self) -> None:
         """Sweep every tenant; what fails is tried again next time."""
         try:
-            for row in await self._database.untenanted(_TENANTS):
-                await self._requests.sweep(self._database.tenant(row.id))
+            for tenant in await all_tenants(self._database):
+                await self._requests.sweep(tenant)
         except ContextGraphError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})
 

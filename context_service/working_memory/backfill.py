@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from context_service.working_memory.records import EMBEDDING_TOPIC, tenant_ids
+from context_service.working_memory.records import EMBEDDING_TOPIC
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import all_tenants
 
 BATCH = 200
 WAITING_MAX = 1_000  # of a tenant; more are owed when the services have come so far
@@ -91,7 +92,7 @@ class Backfill:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        tenants = [self._database.tenant(tenant_id) for tenant_id in await tenant_ids(self._database)]
+        tenants = await all_tenants(self._database)
         done = Backfilled(to_do=sum([await self._count(_COUNT, tenant) for tenant in tenants]))
         if dry_run:
             return done

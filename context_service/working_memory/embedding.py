@@ -13,17 +13,17 @@ import hashlib
 import logging
 import random
 from collections.abc import Sequence
-from uuid import UUID
 
 import orjson
 from pgvector import HalfVector
 
 from context_service.working_memory.embedder import Embedder, EmbedderFailed, EmbedderMisconfigured, TextRefused
 from context_service.working_memory.fields import Embedding
-from context_service.working_memory.records import EMBEDDING_TOPIC, tenant_ids
+from context_service.working_memory.records import EMBEDDING_TOPIC
 from contextgraph.errors import ContextGraphError
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("embedding")
 
@@ -110,16 +110,15 @@ class RecordEmbedding:
             Unavailable: Postgres does not answer.
         """
         stored = 0
-        busy: Sequence[UUID] = await tenant_ids(self._database)
+        busy = await all_tenants(self._database)
         while busy:
             still_busy = []
-            for tenant_id in busy:
-                tenant = self._database.tenant(tenant_id)
+            for tenant in busy:
                 claimed = await self._outbox.claim(tenant, count_max=BATCH, lease_s=self._lease_s)
                 if claimed:
                     stored += await self._embed(tenant, claimed)
                 if len(claimed) == BATCH:
-                    still_busy.append(tenant_id)
+                    still_busy.append(tenant)
             busy = still_busy
         return stored
 

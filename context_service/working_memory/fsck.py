@@ -17,11 +17,11 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStat, BlobStorage
 from context_service.working_memory.moving import DAMAGED, GRACE_S_MIN, Mover, for_each
-from context_service.working_memory.records import tenant_ids
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
 from contextgraph.errors import BlobCorrupted, ProviderNotConfigured
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
+from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("fsck")
 
@@ -98,7 +98,7 @@ class Fsck:
             Unavailable: Postgres or a provider does not answer.
         """
         report = Report()
-        tenants = {tenant_id: self._database.tenant(tenant_id) for tenant_id in await tenant_ids(self._database)}
+        tenants = {tenant.tenant_id: tenant for tenant in await all_tenants(self._database)}
         for tenant in tenants.values():
             report.to_do += await self._rows.count(tenant, with_parts=True)
         on_progress(report)

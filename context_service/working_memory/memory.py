@@ -18,6 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Download, StoredBlob
+from context_service.working_memory.blob_rows import BlobRows, publishing
 from context_service.working_memory.fields import (
     CHANGEABLE,
     TEXTS_EMBEDDED,
@@ -33,7 +34,6 @@ from context_service.working_memory.records import (
     Record,
     RecordOrRequestExists,
     Records,
-    SameContent,
 )
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextgraph.errors import (
@@ -48,7 +48,6 @@ from contextgraph.errors import (
     RecordHasBlob,
     RecordHasNoBlob,
     RecordNotFound,
-    Unavailable,
     VersionConflict,
 )
 from service_runtime import pages
@@ -64,7 +63,6 @@ _log = logging.getLogger("working_memory")
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
 URL_LIFETIME_S = 900
 URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
-_PUBLISH_ATTEMPTS = 5
 _BLOB_KEY_PREFIX = "blob_"
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
@@ -101,7 +99,9 @@ class WorkingMemory:
     """Records and blobs of all tenants; each call acts for its principal.
 
     Args:
-        database: Where the records are.
+        database: Where all is.
+        records: Their SQL.
+        blobs: That of the rows of blobs.
         requests: The request ids of this service.
         storage: Where the blobs are.
         checks: Of what callers say.
@@ -115,6 +115,7 @@ class WorkingMemory:
         database: Database,
         *,
         records: Records,
+        blobs: BlobRows,
         requests: Requests,
         storage: BlobStorage,
         checks: FieldChecks,
@@ -124,6 +125,7 @@ class WorkingMemory:
     ) -> None:
         self._database = database
         self._records = records
+        self._blobs = blobs
         self._requests = requests
         self._storage = storage
         self._checks = checks
@@ -388,7 +390,7 @@ class WorkingMemory:
             if first is not None:
                 await first(transaction)
             await limits.check_room(transaction, records=1, size_bytes=record.size_bytes)
-            live_id = await self._records.publish_blob(
+            live_id = await self._blobs.publish(
                 transaction, written.id, provider=written.provider, digest=written.digest
             )
             if live_id is None:
@@ -405,14 +407,14 @@ class WorkingMemory:
             return inserted
 
         try:
-            return await _again_for_same_content(lambda: tenant.transaction(work))
+            return await publishing(tenant, work)
         except RecordOrRequestExists:
             stored = await self._made_before(tenant, request, record.id)
         except LimitExceeded:
             if not (made := await self.answered(tenant, request)):
                 raise
             stored = made  # it is what filled the room
-        await self._records.give_up_blob(tenant, written.id)  # a twin of this call was faster
+        await self._blobs.give_up(tenant, written.id)  # a twin of this call was faster
         return stored
 
     async def open_blob(
@@ -545,16 +547,6 @@ class WorkingMemory:
         if record := await self.answered(tenant, request):
             return record
         raise _taken(record_id)
-
-
-async def _again_for_same_content(publish: Callable[[], Awaitable[Record]]) -> Record:
-    """Run a transaction again while twins make the same content live before it."""
-    for _ in range(_PUBLISH_ATTEMPTS):
-        try:
-            return await publish()
-        except SameContent:
-            continue
-    raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
 
 
 def within_bounds(said: RecordInput, principal: Principal) -> RecordInput:

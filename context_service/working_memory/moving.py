@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared
-from context_service.working_memory.records import Records, SameContent, tenant_ids
+from context_service.working_memory.blob_rows import BlobRows, publishing
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextgraph.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.tenants import all_tenants
 
 _T = TypeVar("_T")
 
@@ -55,7 +56,7 @@ class Mover:
     """Moves the records of a blob to another blob of the same content.
 
     Args:
-        records: Where the rows of written blobs are.
+        written: Where the rows of written blobs are.
         rows: Where the rows of all blobs are.
         storage: Where the bytes are.
         lease_s: Of a blob that is being written.
@@ -63,9 +64,9 @@ class Mover:
     """
 
     def __init__(
-        self, records: Records, rows: StoredBlobs, storage: BlobStorage, *, lease_s: float, grace_s: float
+        self, written: BlobRows, rows: StoredBlobs, storage: BlobStorage, *, lease_s: float, grace_s: float
     ) -> None:
-        self._records = records
+        self._written = written
         self._rows = rows
         self._storage = storage
         self._lease_s = lease_s
@@ -109,23 +110,16 @@ class Mover:
         async def commit(written: WrittenBlob) -> int | None:
             async def work(transaction: Transaction) -> int | None:
                 if not await self._rows.lock(transaction, blob.id):
-                    await self._records.give_up_blob(transaction, written.id)
+                    await self._written.give_up(transaction, written.id)
                     return None
-                new_id = await self._records.publish_blob(
-                    transaction, written.id, provider=provider, digest=written.digest
-                )
+                new_id = await self._written.publish(transaction, written.id, provider=provider, digest=written.digest)
                 if new_id is None:
                     raise upload_expired()
                 return await self._move(transaction, blob.id, new_id, provider, details)
 
-            for _ in range(_ATTEMPTS):
-                try:
-                    return await tenant.transaction(work)
-                except SameContent:
-                    continue
-            raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
+            return await publishing(tenant, work)
 
-        writer = BlobWriter(self._records, self._storage.towards(provider), lease_s=self._lease_s)
+        writer = BlobWriter(self._written, self._storage.towards(provider), lease_s=self._lease_s)
         chunks = self._storage.read(source.stored(), start_bytes=0, end_bytes=source.size_bytes)
         async with aclosing(chunks):
             return await writer.write(
@@ -167,7 +161,7 @@ class ProviderCopy:
             raise InvalidArgument(f"both ends of the copy are {source}", field="to")
         for provider in (source, target):
             await self._storage.check(provider)
-        tenants = [self._database.tenant(tenant_id) for tenant_id in await tenant_ids(self._database)]
+        tenants = await all_tenants(self._database)
         to_do = BlobCount()
         for tenant in tenants:
             to_do += await self._rows.count(tenant, provider=source)

@@ -1,4 +1,4 @@
-"""The SQL of working memory: records, the rows of their blobs, their log.
+"""The SQL of working memory: records, their vectors and their log.
 
 A record's inline content is `json`, not `jsonb`, so it comes back byte for byte. What changes several rows takes the
 caller's transaction; what is one statement takes the tenant.
@@ -6,9 +6,8 @@ caller's transaction; what is one statement takes the tenant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,11 +16,11 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
-from context_service.blobs.storage import Digest, StoredBlob
+from context_service.blobs.storage import StoredBlob
 from context_service.working_memory.fields import Embedding, RecordFilter
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.ids import new_id
-from service_runtime.postgres import Connection, Database, Row, Tenant, Transaction
+from service_runtime.postgres import Connection, Row, Tenant, Transaction
 from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
@@ -71,16 +70,6 @@ class RecordPage:
 
     records: list[Record]
     has_more: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueBlob:
-    """A blob whose bytes are to go; its row is leased to the sweeper that got it."""
-
-    id: UUID
-    provider: str
-    key: str
-    was_abandoned: bool  # an upload that nobody finished; else a blob that nobody needs
 
 
 # In a page, a row counts as its texts and this much for all the rest.
@@ -298,70 +287,6 @@ SELECT owner_id FROM context.embedding
 WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = '' AND text_sha256 IS NULL
 """
 
-_START_BLOB = """
-INSERT INTO context.blob (tenant_id, id, provider, key, due_at) VALUES (%s, %s, %s, %s, now() + %s)
-"""
-
-_RENEW_BLOB = """
-UPDATE context.blob SET due_at = now() + %s WHERE tenant_id = %s AND id = %s AND state = 'writing' RETURNING id
-"""
-
-# The lock keeps a sweeper from taking the blob until the record that needs it is committed. One that `storage fsck` has
-# found damaged is left alone: this upload brings the bytes anew.
-_HOLD_SAME_CONTENT = """
-SELECT id FROM context.blob
-WHERE tenant_id = %(tenant_id)s AND provider = %(provider)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s
-    AND state = 'live' AND damaged_at IS NULL
-FOR KEY SHARE
-"""
-
-# A blob that a sweeper has taken is not `writing` any more: then nothing becomes live.
-_PUBLISH_BLOB = """
-UPDATE context.blob SET state = 'live', due_at = NULL, size_bytes = %(size_bytes)s, sha256 = %(sha256)s,
-    crc32c = %(crc32c)s
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND state = 'writing'
-RETURNING id
-"""
-
-_GIVE_UP_BLOB = """
-UPDATE context.blob SET state = 'deleting', due_at = now()
-WHERE tenant_id = %s AND id = %s AND state = 'writing'
-RETURNING id
-"""
-
-_BLOB_IS_USED = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('part', 'live')"
-
-# FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
-# what was committed while this one waited.
-_LOCK_BLOBS = """
-SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'live' ORDER BY id FOR UPDATE
-"""
-
-_RELEASE_BLOBS = """
-UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
-WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(ids)s) AND b.state = 'live'
-    AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
-RETURNING b.id
-"""
-
-# Rows that another sweeper, or an upload that is just being committed, has locked are left to it.
-_CLAIM_DUE_BLOBS = """
-WITH due AS (
-    SELECT b.id, b.state FROM context.blob b
-    WHERE b.tenant_id = %(tenant_id)s AND b.state <> 'live' AND b.due_at <= now()
-    ORDER BY b.due_at LIMIT %(count_max)s
-    FOR UPDATE SKIP LOCKED
-)
-UPDATE context.blob b SET state = 'deleting', due_at = now() + %(lease)s
-FROM due
-WHERE b.tenant_id = %(tenant_id)s AND b.id = due.id
-RETURNING b.id, b.provider, b.key, due.state = 'writing' AS was_abandoned
-"""
-
-_FORGET_BLOB = "DELETE FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'deleting'"
-
-_TENANTS = "SELECT id FROM access.tenant ORDER BY id"
-
 
 async def configure(connection: Connection) -> None:
     """Teach a new connection the types of pgvector."""
@@ -369,7 +294,7 @@ async def configure(connection: Connection) -> None:
 
 
 class Records:
-    """The tables `wm_record`, `blob`, `embedding` and `action`."""
+    """The tables `wm_record`, `embedding` and `action`."""
 
     async def find(
         self,
@@ -566,84 +491,9 @@ class Records:
         """Tell whether a record has a vector that was not made of its text here."""
         return bool(await transaction.query(_HAS_VECTOR_OF_CALLER, (transaction.tenant_id, record_id)))
 
-    async def start_blob(self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
-        """Write down that a blob is being written, before its first byte is."""
-        await tenant.query(_START_BLOB, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
-
-    async def renew_blob(self, tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
-        """Say that an upload is alive; False if a sweeper has taken it already."""
-        return bool(await tenant.query(_RENEW_BLOB, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
-
-    async def publish_blob(
-        self, transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest
-    ) -> UUID | None:
-        """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
-
-        The blob that was not needed is due for the sweeper.
-
-        Returns:
-            None if a sweeper took the blob, because its upload had been silent for too long.
-
-        Raises:
-            SameContent: the same content was made live at this moment; the transaction is to be run again.
-        """
-        content = {
-            "tenant_id": transaction.tenant_id,
-            "id": blob_id,
-            "provider": provider,
-            "sha256": digest.sha256,
-            "size_bytes": digest.size_bytes,
-            "crc32c": digest.crc32c,
-        }
-        for row in await transaction.query(_HOLD_SAME_CONTENT, content):
-            await self.give_up_blob(transaction, blob_id)
-            same_id: UUID = row.id
-            return same_id
-        try:
-            published = await transaction.query(_PUBLISH_BLOB, content)
-        except psycopg.errors.UniqueViolation as error:
-            raise SameContent from error
-        return blob_id if published else None
-
-    async def give_up_blob(self, door: Tenant | Transaction, blob_id: UUID) -> bool:
-        """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
-        return bool(await door.query(_GIVE_UP_BLOB, (door.tenant_id, blob_id)))
-
-    async def blob_is_used(self, tenant: Tenant, blob_id: UUID) -> bool:
-        """Tell whether a record or an unfinished upload may point to the blob."""
-        return bool(await tenant.query(_BLOB_IS_USED, (tenant.tenant_id, blob_id)))
-
-    async def release_blobs(self, transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
-        """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
-        ids = list(blob_ids)
-        await transaction.query(_LOCK_BLOBS, (transaction.tenant_id, ids))
-        parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
-        return len(await transaction.query(_RELEASE_BLOBS, parameters))
-
-    async def claim_due_blobs(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
-        """Take blobs whose time is up; nobody else gets them for `lease_s`."""
-        parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
-        return [
-            DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
-            for row in await tenant.query(_CLAIM_DUE_BLOBS, parameters)
-        ]
-
-    async def forget_blob(self, tenant: Tenant, blob_id: UUID) -> None:
-        """Remove the row of a blob whose bytes are gone."""
-        await tenant.query(_FORGET_BLOB, (tenant.tenant_id, blob_id))
-
-
-class SameContent(Exception):
-    """The same content was made live at the same moment, by another upload."""
-
 
 class RecordOrRequestExists(Exception):
     """The id of a record is taken, or its request has been answered: which, only a second look can tell."""
-
-
-async def tenant_ids(database: Database) -> list[UUID]:
-    """Return all tenants, for work in the background."""
-    return [row.id for row in await database.untenanted(_TENANTS)]
 
 
 def _parameters(tenant_id: UUID, record: Record) -> dict[str, Any]:

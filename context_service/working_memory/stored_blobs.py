@@ -1,6 +1,6 @@
 """The SQL of an operator's work on blobs: what is stored where, what moves, what is damaged.
 
-It sees what no caller does: keys, and several rows of the same content. Uploads and the sweeper have `records.py`.
+It sees what no caller does: keys, and several rows of the same content. Uploads and the sweeper have `blob_rows.py`.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage
-from context_service.working_memory.records import DueBlob, Records, tenant_ids
+from context_service.working_memory.blob_rows import BlobRows, DueBlob
 from context_service.working_memory.retention import Purges
 from context_service.working_memory.upload_store import UploadStore
 from contextgraph.errors import ContextGraphError
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
+from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("sweep")
 
@@ -56,14 +56,14 @@ class Sweeper:
         self,
         database: Database,
         *,
-        records: Records,
+        blobs: BlobRows,
         requests: Requests,
         storage: BlobStorage,
         purges: Purges,
         uploads: UploadStore,
     ) -> None:
         self._database = database
-        self._records = records
+        self._blobs = blobs
         self._requests = requests
         self._storage = storage
         self._purges = purges
@@ -76,8 +76,8 @@ class Sweeper:
             Unavailable: Postgres does not answer. A backend that does not is counted, not raised.
         """
         swept = Swept()
-        for tenant_id in await tenant_ids(self._database):
-            swept += await self._sweep_tenant(tenant_id)
+        for tenant in await all_tenants(self._database):
+            swept += await self._sweep_tenant(tenant)
         if swept != Swept():
             _log.info("swept", extra=dataclasses.asdict(swept))
         return swept
@@ -93,8 +93,7 @@ class Sweeper:
             except Exception:
                 _log.exception("sweep failed")  # the next one may do better
 
-    async def _sweep_tenant(self, tenant_id: UUID) -> Swept:
-        tenant = self._database.tenant(tenant_id)
+    async def _sweep_tenant(self, tenant: Tenant) -> Swept:
         await self._requests.sweep(tenant)
         # Before the blobs: those without a grace time go in the same pass.
         swept = Swept(
@@ -102,18 +101,18 @@ class Sweeper:
             uploads_given_up=await _all_of(lambda: self._uploads.give_up_due(tenant, count_max=_BATCH)),
         )
         while True:
-            due = await self._records.claim_due_blobs(tenant, count_max=_BATCH, lease_s=LEASE_S)
+            due = await self._blobs.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
             at_once = asyncio.Semaphore(_DELETES_MAX)
-            for one in await asyncio.gather(*(self._remove(tenant_id, blob, at_once) for blob in due)):
+            for one in await asyncio.gather(*(self._remove(tenant, blob, at_once) for blob in due)):
                 swept += one
             if len(due) < _BATCH:
                 return swept
 
-    async def _remove(self, tenant_id: UUID, blob: DueBlob, at_once: asyncio.Semaphore) -> Swept:
+    async def _remove(self, tenant: Tenant, blob: DueBlob, at_once: asyncio.Semaphore) -> Swept:
         try:
             async with at_once:
                 await self._storage.delete(blob.provider, blob.key)
-                await self._records.forget_blob(self._database.tenant(tenant_id), blob.id)
+                await self._blobs.forget(tenant, blob.id)
         except ContextGraphError as error:
             _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             return Swept(blobs_failed=1)

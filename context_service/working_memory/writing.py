@@ -18,7 +18,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
-from context_service.working_memory.records import Records
+from context_service.working_memory.blob_rows import BlobRows
 from contextgraph.errors import ContextGraphError, UploadExpired
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
@@ -42,13 +42,13 @@ class BlobWriter:
     """Writes blobs of all tenants.
 
     Args:
-        records: Where the rows are.
+        rows: Where the rows are.
         storage: Where the bytes go.
         lease_s: How long a writer may be silent.
     """
 
-    def __init__(self, records: Records, storage: BlobStorage, *, lease_s: float) -> None:
-        self._records = records
+    def __init__(self, rows: BlobRows, storage: BlobStorage, *, lease_s: float) -> None:
+        self._rows = rows
         self._storage = storage
         self._lease_s = lease_s
         self._clearing: set[asyncio.Task[None]] = set()
@@ -78,7 +78,7 @@ class BlobWriter:
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
-            await self._records.start_blob(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
+            await self._rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
             async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             return await commit(WrittenBlob(id=blob_id, provider=provider, digest=digest))
@@ -103,7 +103,7 @@ class BlobWriter:
                 raise upload_expired() from None
             # Also behind the last chunk: the file gets its name next.
             if time.monotonic() >= renew_at:
-                if not await self._records.renew_blob(tenant, blob_id, lease_s=self._lease_s):
+                if not await self._rows.renew(tenant, blob_id, lease_s=self._lease_s):
                     raise upload_expired()
                 renew_at = time.monotonic() + self._lease_s / 3
             if chunk:
@@ -123,7 +123,7 @@ class BlobWriter:
 
     async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
         try:
-            if await self._records.give_up_blob(tenant, blob_id) or await self._records.blob_is_used(tenant, blob_id):
+            if await self._rows.give_up(tenant, blob_id) or await self._rows.is_used(tenant, blob_id):
                 return
             # The sweeper has been here, and may have looked for the bytes before they had their name.
             await self._storage.delete(provider, key)

@@ -21,7 +21,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import context_service.app
 from context_service.app import Swept
 from context_service.settings import Settings
-from context_service.working_memory.records import Records
+from context_service.working_memory.blob_rows import BlobRows
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.errors import Unavailable
@@ -45,7 +45,7 @@ async def forget_record(database: Database, working_memory_id: str) -> Any:
 
 async def release(database: Database, blob_id: Any, *, grace_s: float) -> bool:
     async def work(transaction: Transaction) -> bool:
-        return bool(await Records().release_blobs(transaction, [blob_id], grace_s=grace_s))
+        return bool(await BlobRows().release(transaction, [blob_id], grace_s=grace_s))
 
     return await database.tenant(PRINCIPAL.tenant_id).transaction(work)
 

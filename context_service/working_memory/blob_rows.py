@@ -1,0 +1,182 @@
+"""The rows of blobs: one comes before the bytes and goes behind them, so that no bytes are ever without one.
+
+`writing` has a lease; `part` and `live` promise the bytes; `deleting` hands them to the sweeper. What goes with changes
+of other rows takes the caller's transaction; what is one statement takes the tenant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+from uuid import UUID
+
+import psycopg
+
+from context_service.blobs.storage import Digest
+from contextgraph.errors import Unavailable
+from service_runtime.postgres import Tenant, Transaction
+
+_T = TypeVar("_T")
+
+_PUBLISH_ATTEMPTS = 5
+
+_START = """
+INSERT INTO context.blob (tenant_id, id, provider, key, due_at) VALUES (%s, %s, %s, %s, now() + %s)
+"""
+
+_RENEW = """
+UPDATE context.blob SET due_at = now() + %s WHERE tenant_id = %s AND id = %s AND state = 'writing' RETURNING id
+"""
+
+# The lock keeps a sweeper from taking the blob until the record that needs it is committed. One that `storage fsck` has
+# found damaged is left alone: this upload brings the bytes anew.
+_HOLD_SAME_CONTENT = """
+SELECT id FROM context.blob
+WHERE tenant_id = %(tenant_id)s AND provider = %(provider)s AND sha256 = %(sha256)s AND size_bytes = %(size_bytes)s
+    AND state = 'live' AND damaged_at IS NULL
+FOR KEY SHARE
+"""
+
+# A blob that a sweeper has taken is not `writing` any more: then nothing becomes live.
+_PUBLISH = """
+UPDATE context.blob SET state = 'live', due_at = NULL, size_bytes = %(size_bytes)s, sha256 = %(sha256)s,
+    crc32c = %(crc32c)s
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND state = 'writing'
+RETURNING id
+"""
+
+_GIVE_UP = """
+UPDATE context.blob SET state = 'deleting', due_at = now()
+WHERE tenant_id = %s AND id = %s AND state = 'writing'
+RETURNING id
+"""
+
+_IS_USED = "SELECT id FROM context.blob WHERE tenant_id = %s AND id = %s AND state IN ('part', 'live')"
+
+# FOR UPDATE, because it is what FOR KEY SHARE waits for; the references are counted by the next statement, which sees
+# what was committed while this one waited.
+_LOCK = """
+SELECT id FROM context.blob WHERE tenant_id = %s AND id = ANY (%s) AND state = 'live' ORDER BY id FOR UPDATE
+"""
+
+_RELEASE = """
+UPDATE context.blob b SET state = 'deleting', due_at = now() + %(grace)s
+WHERE b.tenant_id = %(tenant_id)s AND b.id = ANY (%(ids)s) AND b.state = 'live'
+    AND NOT EXISTS (SELECT FROM context.wm_record r WHERE r.tenant_id = b.tenant_id AND r.blob_id = b.id)
+RETURNING b.id
+"""
+
+# Rows that another sweeper, or an upload that is just being committed, has locked are left to it.
+_CLAIM_DUE = """
+WITH due AS (
+    SELECT b.id, b.state FROM context.blob b
+    WHERE b.tenant_id = %(tenant_id)s AND b.state <> 'live' AND b.due_at <= now()
+    ORDER BY b.due_at LIMIT %(count_max)s
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE context.blob b SET state = 'deleting', due_at = now() + %(lease)s
+FROM due
+WHERE b.tenant_id = %(tenant_id)s AND b.id = due.id
+RETURNING b.id, b.provider, b.key, due.state = 'writing' AS was_abandoned
+"""
+
+_FORGET = "DELETE FROM context.blob WHERE tenant_id = %s AND id = %s AND state = 'deleting'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueBlob:
+    """A blob whose bytes are to go; its row is leased to the sweeper that got it."""
+
+    id: UUID
+    provider: str
+    key: str
+    was_abandoned: bool  # an upload that nobody finished; else a blob that nobody needs
+
+
+class SameContent(Exception):
+    """The same content was made live at the same moment, by another upload."""
+
+
+class BlobRows:
+    """The table `blob`."""
+
+    async def start(self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
+        """Write down that a blob is being written, before its first byte is."""
+        await tenant.query(_START, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
+
+    async def renew(self, tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
+        """Say that an upload is alive; False if a sweeper has taken it already."""
+        return bool(await tenant.query(_RENEW, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
+
+    async def publish(self, transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest) -> UUID | None:
+        """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
+
+        The blob that was not needed is due for the sweeper.
+
+        Returns:
+            None if a sweeper took the blob, because its upload had been silent for too long.
+
+        Raises:
+            SameContent: the same content was made live at this moment; the transaction is to be run again.
+        """
+        content = {
+            "tenant_id": transaction.tenant_id,
+            "id": blob_id,
+            "provider": provider,
+            "sha256": digest.sha256,
+            "size_bytes": digest.size_bytes,
+            "crc32c": digest.crc32c,
+        }
+        for row in await transaction.query(_HOLD_SAME_CONTENT, content):
+            await self.give_up(transaction, blob_id)
+            same_id: UUID = row.id
+            return same_id
+        try:
+            published = await transaction.query(_PUBLISH, content)
+        except psycopg.errors.UniqueViolation as error:
+            raise SameContent from error
+        return blob_id if published else None
+
+    async def give_up(self, door: Tenant | Transaction, blob_id: UUID) -> bool:
+        """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
+        return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
+
+    async def is_used(self, tenant: Tenant, blob_id: UUID) -> bool:
+        """Tell whether a record or an unfinished upload may point to the blob."""
+        return bool(await tenant.query(_IS_USED, (tenant.tenant_id, blob_id)))
+
+    async def release(self, transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
+        """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
+        ids = list(blob_ids)
+        await transaction.query(_LOCK, (transaction.tenant_id, ids))
+        parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
+        return len(await transaction.query(_RELEASE, parameters))
+
+    async def claim_due(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
+        """Take blobs whose time is up; nobody else gets them for `lease_s`."""
+        parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
+        return [
+            DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
+            for row in await tenant.query(_CLAIM_DUE, parameters)
+        ]
+
+    async def forget(self, tenant: Tenant, blob_id: UUID) -> None:
+        """Remove the row of a blob whose bytes are gone."""
+        await tenant.query(_FORGET, (tenant.tenant_id, blob_id))
+
+
+async def publishing(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+    """Run a transaction that publishes a blob, again while twins make the same content live before it.
+
+    Raises:
+        Unavailable: they do so each time.
+        Whatever `work` raises.
+    """
+    for _ in range(_PUBLISH_ATTEMPTS):
+        try:
+            return await tenant.transaction(work)
+        except SameContent:
+            continue
+    raise Unavailable("the same content is being written and removed; try again", dependency="postgres")
