@@ -177,7 +177,7 @@ async def write_until_it_fails(world: World) -> tuple[list[list[NodeInput]], lis
     for _ in range(2000):
         nodes = batch()
         try:
-            await world.entity.write_graph(nodes, timeout_s=5)
+            await world.entity.write_graph(nodes, timeout_s=60)
         except ContextGraphError as error:
             return written, nodes, error
         written.append(nodes)

@@ -18,7 +18,7 @@ VICTIMS = (  # three at a time: a start costs more than a kill
 )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_twenty_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
     async with stack.running(tmp_path) as everything:
         report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=20)
@@ -35,7 +35,7 @@ CLOUD_VICTIMS = (
 )
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_a_cloud_that_breaks_off_loses_nothing_and_leaves_nothing(tmp_path: Path):
     """Cut, silent and busy, with kills of what uses it, and of copies to and from it; afterwards fsck is clean."""
     if reason := azurite.missing():
