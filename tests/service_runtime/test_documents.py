@@ -39,6 +39,7 @@ VALUES = st.recursive(
         '["a", {"b": "c\\u0000d"}]',
         "[" * (NESTING_MAX + 1) + "]" * (NESTING_MAX + 1),
         '{"a":' * (NESTING_MAX + 1) + "1" + "}" * (NESTING_MAX + 1),
+        '{"a":' + "[" * (NESTING_MAX + 1) + "]" * (NESTING_MAX + 1) + ',"a":"of two the last counts"}',
         "[" * 500_000,
         "[" * (NESTING_MAX + 1) + '"' + '\\"' * 500_000,  # a string without an end is gone through once
         "[1e-" + "9" * 5000 + "]",

@@ -59,7 +59,7 @@ def parsed_object(text: str) -> dict[str, Any]:
 def time_of(timestamp: Timestamp) -> datetime:
     """Return a time, aware, in UTC."""
     # ToDatetime() does the same at five times the cost; a history has thousands of them.
-    return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)
+    return _EPOCH + timedelta(0, timestamp.seconds, timestamp.nanos // 1000)
 
 
 def shown(value: object) -> str:

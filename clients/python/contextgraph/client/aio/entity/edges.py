@@ -56,9 +56,8 @@ class EdgeCalls(AsyncClient):
             data=data,
             created_at=created_at,
         )
-        request = graph_pb.CreateEdgeRequest(
-            edge=messages.edge_input(edge), request_id=messages.new_request_id(request_id)
-        )
+        request = graph_pb.CreateEdgeRequest(request_id=messages.new_request_id(request_id))
+        messages.fill_edge(request.edge, edge)
         response: graph_pb.CreateEdgeResponse = await self.call("CreateEdge", request, timeout_s=timeout_s)
         return Edge.from_proto(response.edge)
 

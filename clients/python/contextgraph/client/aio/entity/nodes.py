@@ -68,11 +68,8 @@ class NodeCalls(AsyncClient):
             data=data,
             created_at=created_at,
         )
-        request = graph_pb.CreateNodeRequest(
-            node=messages.node_input(node),
-            get_existing=get_existing,
-            request_id=messages.new_request_id(request_id),
-        )
+        request = graph_pb.CreateNodeRequest(get_existing=get_existing, request_id=messages.new_request_id(request_id))
+        messages.fill_node(request.node, node)
         response: graph_pb.CreateNodeResponse = await self.call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 

@@ -44,11 +44,13 @@ class GraphCalls(Client):
             ContextGraphError: those of `create_node` and `create_edge`; the field names the row.
         """
         request = graph_pb.WriteGraphRequest(
-            nodes=[messages.node_input(node, field=f"nodes[{row}]") for row, node in enumerate(nodes)],
-            edges=[messages.edge_input(edge, field=f"edges[{row}]") for row, edge in enumerate(edges)],
             on_existing=messages.choice("on_existing", on_existing, messages.ON_EXISTING),
             request_id=messages.new_request_id(request_id),
         )
+        for row, node in enumerate(nodes):
+            messages.fill_node(request.nodes.add(), node, field=f"nodes[{row}]")
+        for row, edge in enumerate(edges):
+            messages.fill_edge(request.edges.add(), edge, field=f"edges[{row}]")
         response: graph_pb.WriteGraphResponse = self.call("WriteGraph", request, timeout_s=timeout_s)
         return WrittenGraph(
             nodes=[WrittenRow.from_proto(row) for row in response.nodes],
