@@ -54,7 +54,7 @@ from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryService
 from contextgraph.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextgraph.errors import FailedPrecondition
-from service_runtime import access, background, probe, server, tls, tracing
+from service_runtime import access, background, connections, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.interceptors import Border
@@ -135,13 +135,16 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         # It checks the caller's own credential itself, and the caller's client retries: ours does neither.
         entity_address = _entity_address(settings)
         entity_tls = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
-        entity_client = await stack.enter_async_context(
-            AsyncEntityClient(
-                str(entity_address),
-                api_key="",
-                retries=0,
-                root_certificates=entity_tls.root,
-                client_certificate=entity_tls.own,
+        entity = await stack.enter_async_context(
+            connections.connected(
+                entity_tls,
+                lambda shown: AsyncEntityClient(
+                    str(entity_address),
+                    api_key="",
+                    retries=0,
+                    root_certificates=shown.root,
+                    client_certificate=shown.own,
+                ),
             )
         )
         entity_ready = await stack.enter_async_context(probe.health_check(entity_address, _ENTITY_SERVICE, entity_tls))
@@ -181,7 +184,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             part_bytes_max=settings.upload_part_bytes_max,
             lease_s=settings.upload_resume_s,
         )
-        graph = EntityGraph(entity_client)
+        graph = EntityGraph(entity)
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),

@@ -1,10 +1,11 @@
-"""TLS: the files of a server's certificate, read again when they change."""
+"""TLS: the files of a service's certificates, read again when they change."""
 
 from __future__ import annotations
 
 import logging
 import ssl
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -53,15 +54,15 @@ def files_of(settings: ServiceSettings) -> TlsFiles | None:
     )
 
 
-def client_certificates(settings: ServiceSettings, *, root_path: Path | None) -> ClientCertificates:
-    """Return what a service trusts and shows when it calls another: its own certificate, if it has one.
+def client_certificates(settings: ServiceSettings, *, root_path: Path | None) -> Following[ClientCertificates]:
+    """Follow what a service trusts and shows when it calls another: its own certificate, if it has one.
 
     Raises:
-        BadCertificate: a file cannot be read.
+        BadCertificate: a file cannot be read, or the key is another certificate's.
     """
     files = files_of(settings)
-    own = (_read(files.certificate), _read(files.key)) if files else None
-    return ClientCertificates(root=_read(root_path) if root_path else None, own=own)
+    own = [files.certificate, files.key] if files else []
+    return Following([*own, *([root_path] if root_path else [])], lambda: _client_certificates(files, root_path))
 
 
 def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
@@ -70,7 +71,7 @@ def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
     Raises:
         BadCertificate: a file cannot be read, or the key is another certificate's.
     """
-    following = _Following(files, _configuration)
+    following = Following(_paths(files), lambda: _configuration(files))
     return grpc.dynamic_ssl_server_credentials(
         following.made, following.renewed, require_client_authentication=files.client_ca is not None
     )
@@ -82,7 +83,7 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     Raises:
         BadCertificate: a file cannot be read, or the key is another certificate's.
     """
-    following = _Following(files, _context)
+    following = Following(_paths(files), lambda: _context(files))
 
     def choose(connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
         following.renewed()
@@ -93,28 +94,54 @@ def server_context(files: TlsFiles) -> ssl.SSLContext:
     return first
 
 
-class _Following(Generic[Made]):
-    """What is made of the files, made again when they change; as long as they are wrong, what they were before."""
+class Following(Generic[Made]):
+    """What is made of files, made again when they change; as long as they are wrong, what it was before.
 
-    def __init__(self, files: TlsFiles, make: Callable[[TlsFiles], Made]) -> None:
-        self._files = files
+    Safe to share among threads.
+
+    Args:
+        paths: The files.
+        make: Reads them.
+
+    Raises:
+        BadCertificate: they are wrong from the beginning.
+    """
+
+    def __init__(self, paths: Sequence[Path], make: Callable[[], Made]) -> None:
+        self._paths = paths
         self._make = make
-        self._stamp = _stamp(files)
-        self.made = make(files)
+        self._lock = threading.Lock()
+        self._told = ""  # what is wrong with them
+        self._stamp = _stamp(paths)
+        self.made = make()
 
     def renewed(self) -> Made | None:
-        """Return what is made of changed files; None if they are the same, or wrong."""
-        try:
-            now = _stamp(self._files)
-            if now == self._stamp:
+        """Return what is made of changed files; None if they are the same, or wrong, which is logged once."""
+        with self._lock:
+            try:
+                now = _stamp(self._paths)
+                if now == self._stamp:
+                    return None
+                made = self._make()
+                if _stamp(self._paths) != now:
+                    return None  # written meanwhile: what was read may be of two times
+            except BadCertificate as error:
+                if error.message != self._told:
+                    _log.error("certificate not renewed", extra={"error": error.message})
+                self._told = error.message
                 return None
-            self.made = self._make(self._files)
-        except BadCertificate as error:
-            _log.error("certificate not renewed", extra={"error": error.message})
-            return None
-        self._stamp = now
-        _log.info("certificate renewed", extra={"path": str(self._files.certificate)})
-        return self.made
+            self.made, self._stamp, self._told = made, now, ""
+            _log.info("certificate renewed", extra={"paths": list(map(str, self._paths))})
+            return made
+
+
+def _client_certificates(files: TlsFiles | None, root_path: Path | None) -> ClientCertificates:
+    if files is not None:
+        _load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), files)
+    return ClientCertificates(
+        root=_read(root_path) if root_path else None,
+        own=(_read(files.certificate), _read(files.key)) if files else None,
+    )
 
 
 def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
@@ -126,22 +153,33 @@ def _configuration(files: TlsFiles) -> grpc.ServerCertificateConfiguration:
 
 
 def _context(files: TlsFiles) -> ssl.SSLContext:
-    for path in (files.certificate, files.key, files.client_ca):
-        if path is not None:
-            _read(path)  # its errors name the file
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        context.load_cert_chain(files.certificate, files.key, password=lambda: "")  # instead of asking the terminal
-        if files.client_ca is not None:
+    _load(context, files)
+    if files.client_ca is not None:
+        _read(files.client_ca)
+        try:
             context.load_verify_locations(files.client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except (ssl.SSLError, OSError) as error:
-        raise BadCertificate(f"{files.certificate} and {files.key} cannot be used: {error}") from error
+        except (ssl.SSLError, OSError) as error:
+            raise BadCertificate(f"{files.client_ca} cannot be used: {error}") from error
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
-def _stamp(files: TlsFiles) -> _Stamp:
-    paths = [path for path in (files.certificate, files.key, files.client_ca) if path]
+def _load(context: ssl.SSLContext, files: TlsFiles) -> None:
+    """Let a context show the certificate, which must be the key's."""
+    for path in (files.certificate, files.key):
+        _read(path)  # its errors name the file
+    try:
+        context.load_cert_chain(files.certificate, files.key, password=lambda: "")  # instead of asking the terminal
+    except (ssl.SSLError, OSError) as error:
+        raise BadCertificate(f"{files.certificate} and {files.key} cannot be used: {error}") from error
+
+
+def _paths(files: TlsFiles) -> list[Path]:
+    return [path for path in (files.certificate, files.key, files.client_ca) if path]
+
+
+def _stamp(paths: Sequence[Path]) -> _Stamp:
     try:
         return tuple((stat.st_mtime_ns, stat.st_size) for stat in (path.stat() for path in paths))
     except OSError as error:

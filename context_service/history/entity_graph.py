@@ -7,8 +7,8 @@ history only this module and `entity_events` touch protobuf.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import DeadlineExceeded, Unavailable
 from service_runtime import calls
+from service_runtime.connections import Connection
 
 _DEPENDENCY = "entity-service"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -90,8 +91,8 @@ class TreeNode(NamedTuple):
 class EntityGraph:
     """Reads the entity graph as the caller."""
 
-    def __init__(self, client: AsyncEntityClient) -> None:
-        self._client = client
+    def __init__(self, connection: Connection[AsyncEntityClient]) -> None:
+        self._connection = connection
 
     async def node(self, node_id: str, *, with_io: bool) -> dict[str, Any]:
         """Return the entity of one node.
@@ -133,22 +134,22 @@ class EntityGraph:
             NodeBudgetExceeded: the walk is too large.
             Unavailable: the Entity Service does not answer.
         """
-        pages = self._as_caller().traverse_pages(
-            walk.node_id,
-            edge_types=walk.edge_types,
-            direction=walk.direction,
-            depth_max=walk.depth_max,
-            node_types=walk.entity_types,
-            include_start=walk.include_start,
-            include_archived=walk.include_archived,
-            include_io=walk.with_io,
-            descending=descending,
-            limit=limit,
-            after=None if after is None else _position(*after),
-            page_token=page_token,
-            timeout_s=_timeout_s(),
-        )
-        with _dependency():
+        async with self._as_caller() as client:
+            pages = client.traverse_pages(
+                walk.node_id,
+                edge_types=walk.edge_types,
+                direction=walk.direction,
+                depth_max=walk.depth_max,
+                node_types=walk.entity_types,
+                include_start=walk.include_start,
+                include_archived=walk.include_archived,
+                include_io=walk.with_io,
+                descending=descending,
+                limit=limit,
+                after=None if after is None else _position(*after),
+                page_token=page_token,
+                timeout_s=_timeout_s(),
+            )
             async with aclosing(pages):  # a reader that has enough ends the walk at once
                 async for response in pages:
                     nodes = [_graph_node(reached, walk) for reached in response.nodes]
@@ -164,15 +165,15 @@ class EntityGraph:
             NodeBudgetExceeded: there are too many.
             Unavailable: the Entity Service does not answer.
         """
-        pages = self._as_caller().traverse_pages(
-            root_id,
-            edge_types=edge_types,
-            depth_max=depth_max,
-            include_start=True,
-            include_archived=True,  # else what hangs below an archived node would hang below nothing
-            timeout_s=_timeout_s(),
-        )
-        with _dependency():
+        async with self._as_caller() as client:
+            pages = client.traverse_pages(
+                root_id,
+                edge_types=edge_types,
+                depth_max=depth_max,
+                include_start=True,
+                include_archived=True,  # else what hangs below an archived node would hang below nothing
+                timeout_s=_timeout_s(),
+            )
             async with aclosing(pages):
                 nodes = [_tree_node(reached) async for response in pages for reached in response.nodes]
         nodes.sort(key=lambda node: node.depth > 0)
@@ -184,12 +185,15 @@ class EntityGraph:
         Raises:
             Unavailable: the Entity Service does not answer; and the call's own errors.
         """
-        with _dependency():
-            return await self._as_caller().call(rpc, request, timeout_s=_timeout_s())
+        async with self._as_caller() as client:
+            return await client.call(rpc, request, timeout_s=_timeout_s())
 
-    def _as_caller(self) -> AsyncEntityClient:
+    @asynccontextmanager
+    async def _as_caller(self) -> AsyncIterator[AsyncEntityClient]:
         call = calls.current_call.get()
-        return self._client.with_credential(call.credential if call else "")
+        with _dependency():
+            async with self._connection.lent() as client:
+                yield client.with_credential(call.credential if call else "")
 
 
 @contextmanager

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import ipaddress
+import logging
 import os
 import ssl
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import grpc
 import httpx2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from pydantic import ValidationError
 
 import context_service.app
 import entity_service.app
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.errors import Unavailable
-from service_runtime.tls import BadCertificate, TlsFiles, server_context, server_credentials
+from service_runtime import connections
+from service_runtime.connections import connected
+from service_runtime.tls import (
+    BadCertificate,
+    ClientCertificates,
+    Following,
+    TlsFiles,
+    client_certificates,
+    server_context,
+    server_credentials,
+)
 from tests.conftest import KEY, Addresses
 from tests.ports import free_port
 
@@ -233,6 +248,149 @@ async def test_a_renewed_certificate_is_shown_without_a_restart(
 
         files.key.write_bytes(b"half a file")
         assert await reached_by_who_trusts(STRANGER)
+
+
+@pytest.fixture
+async def between(
+    context_settings, entity_settings, callers, files: TlsFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Addresses, TlsFiles]]:
+    """Both services, and the files of the one that calls the other: a certificate that the other does not take."""
+    monkeypatch.setattr(connections, "RENEW_INTERVAL_S", 0.02)
+    (tmp_path / "own").mkdir()
+    own = TlsFiles(
+        certificate=tmp_path / "own/tls.crt", key=tmp_path / "own/tls.key", client_ca=tmp_path / "own/ca.crt"
+    )
+    write(own, issue("context", STRANGER))
+    assert own.client_ca is not None
+    own.client_ca.write_bytes(AUTHORITY.pem[0])
+    async with AsyncExitStack() as opened:
+        settings = with_tls(entity_settings, files, mutual=True)
+        port = await opened.enter_async_context(entity_service.app.running(settings, callers=callers))
+        entity = f"https://localhost:{port}"
+        settings = with_tls(
+            context_settings, own, mutual=False, entity_service_url=entity, entity_service_ca_path=own.client_ca
+        )
+        port = await opened.enter_async_context(context_service.app.running(settings, callers=callers))
+        yield Addresses(context=f"https://127.0.0.1:{port}", entity=entity), own
+
+
+async def test_the_context_service_shows_and_trusts_renewed_files_without_a_restart(
+    between: tuple[Addresses, TlsFiles], files: TlsFiles, caplog: pytest.LogCaptureFixture
+):
+    addresses, own = between
+    assert own.client_ca is not None
+    caplog.set_level(logging.INFO, logger="tls")
+    graph_options = {"api_key": KEY, "root_certificates": AUTHORITY.pem[0], "client_certificate": CLIENT}
+    session = NodeInput("Session")
+    async with AsyncEntityClient(addresses.entity, **graph_options) as graph:
+        await graph.write_graph([session, turn := NodeInput("Turn", data={"user_input": "hello"})], [])
+        await graph.create_edge(session.id, turn.id, "Contains")
+    assert not await reads(addresses, session, STRANGER)
+
+    renewed = issue("context", AUTHORITY)
+    own.certificate.write_bytes(renewed.pem[0])  # and its key not yet
+    await logged(caplog, "certificate not renewed")
+    assert not await reads(addresses, session, STRANGER)
+
+    own.key.write_bytes(renewed.pem[1])
+    await logged(caplog, "certificate renewed")
+    assert await reads(addresses, session, AUTHORITY)
+    assert await is_healthy(addresses)
+
+    own.client_ca.write_bytes(b"half a file")
+    os.utime(own.client_ca, (1, 1))
+    own.certificate.unlink()
+    assert await reads(addresses, session, AUTHORITY)
+    said = [vars(record).get("error") for record in caplog.records if record.getMessage() == "certificate not renewed"]
+    assert max(Counter(said).values()) <= 2  # by the port, which shows the same files, and by the connection
+
+
+async def reads(addresses: Addresses, session: NodeInput, authority: Issued) -> bool:
+    options: dict[str, Any] = {"api_key": KEY, "retries": 0, "root_certificates": authority.pem[0]}
+    async with AsyncContextClient(addresses.context, **options) as context:
+        try:
+            (message,) = await context.chat_history(session.id)
+        except Unavailable as error:
+            assert error.metadata["dependency"] == "entity-service"
+            return False
+    return bool(message.content == "hello")
+
+
+async def is_healthy(addresses: Addresses) -> bool:
+    """Say whether the probe, too, has other certificates by now."""
+    target = addresses.context.removeprefix("https://")
+    request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.ChatHistory")
+    async with grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(AUTHORITY.pem[0])) as channel:
+        async for answer in health_pb2_grpc.HealthStub(channel).Watch(request, timeout=20):
+            if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                return True
+    return False
+
+
+async def logged(caplog: pytest.LogCaptureFixture, event: str) -> None:
+    async with asyncio.timeout(20):
+        while not any(record.getMessage() == event for record in caplog.records):
+            await asyncio.sleep(0.02)
+
+
+async def test_a_call_under_way_finishes_on_the_connection_that_it_began_on(entity_settings, callers, files: TlsFiles):
+    settings = with_tls(entity_settings, files, mutual=True)
+    certificates = client_certificates(settings, root_path=files.client_ca)
+    opened: list[AsyncEntityClient] = []
+
+    def connect(shown: ClientCertificates) -> AsyncEntityClient:
+        options: dict[str, Any] = {"root_certificates": shown.root, "client_certificate": shown.own, "retries": 0}
+        opened.append(AsyncEntityClient(f"https://localhost:{port}", api_key=KEY, **options))
+        return opened[-1]
+
+    async with (
+        entity_service.app.running(settings, callers=callers) as port,
+        connected(certificates, connect) as connection,
+    ):
+        session, turns = NodeInput("Session"), [NodeInput("Turn") for _ in range(1500)]
+        async with connection.lent() as client:
+            await client.write_graph([session, *turns], [])
+            await client.write_graph([], [EdgeInput(session.id, turn.id, "Contains") for turn in turns])
+        async with connection.lent() as client:
+            walk = client.traverse(session.id)
+            found = [await anext(walk)]
+
+            write(files, issue("service", AUTHORITY))
+            await connection.renew()
+
+            async with connection.lent() as other:
+                assert other is not client
+                await other.get_node(session.id)
+            found += [node async for node in walk]
+            assert await client.get_node(session.id)  # nor is it closed before it is given back
+        assert len(found) == 1500
+        assert opened[0] is client
+        with pytest.raises(RuntimeError, match="closed"):
+            await client.get_node(session.id)
+        assert len(opened) == 2
+
+
+def test_a_pair_that_is_written_while_it_is_read_is_not_taken(files: TlsFiles):
+    other = issue("service", STRANGER)
+
+    def read() -> tuple[bytes, bytes]:
+        certificate = files.certificate.read_bytes()
+        if write_meanwhile:
+            write_meanwhile.pop()
+            write(files, other)
+        return certificate, files.key.read_bytes()
+
+    write_meanwhile: list[None] = []
+    following = Following([files.certificate, files.key], read)
+    first = following.made
+    write(files, issue("service", AUTHORITY))
+    os.utime(files.key, (1, 1))
+    write_meanwhile.append(None)
+
+    assert following.renewed() is None
+    assert following.made == first
+    assert following.renewed() == other.pem
+    assert following.renewed() is None
 
 
 def test_a_key_of_another_certificate_and_one_with_a_password_are_refused(files: TlsFiles):

@@ -1,0 +1,98 @@
+"""A connection to another service, made anew when the certificates that it shows or trusts are renewed.
+
+grpc renews no client's certificate on a channel. So what comes from then on goes over another one, and the old one is
+closed behind the last call on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Generic, Protocol, TypeVar
+
+from service_runtime import background
+from service_runtime.tls import ClientCertificates, Following
+
+RENEW_INTERVAL_S = 1.0
+
+
+class Closable(Protocol):
+    """A channel, or a client that has one."""
+
+    async def close(self) -> None:
+        """Close it; calls under way end."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Connection(Generic[C]):
+    """Lends what is connected; made by `connected`."""
+
+    def __init__(self, certificates: Following[ClientCertificates], connect: Callable[[ClientCertificates], C]) -> None:
+        self._certificates = certificates
+        self._connect = connect
+        self._newest = _Lent(certificates.made, connect)
+        self._open = [self._newest]
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[C]:
+        """Lend the newest for the block, in which it stays open."""
+        lent = self._newest
+        lent.borrowers += 1
+        try:
+            yield lent.connected
+        finally:
+            lent.borrowers -= 1
+            await self._close_if_done(lent)
+
+    async def renew(self) -> None:
+        """Connect with renewed certificates, if there are some."""
+        self._certificates.renewed()
+        if self._certificates.made is not self._newest.certificates:
+            older, self._newest = self._newest, _Lent(self._certificates.made, self._connect)
+            self._open.append(self._newest)
+            await self._close_if_done(older)
+
+    async def keep_renewed(self) -> None:
+        """Renew for ever."""
+        while True:
+            await asyncio.sleep(RENEW_INTERVAL_S)
+            await self.renew()
+
+    async def close(self) -> None:
+        """Close all that is open, in use or not."""
+        while self._open:
+            await self._open.pop().connected.close()
+
+    async def _close_if_done(self, lent: _Lent[C]) -> None:
+        if lent is not self._newest and not lent.borrowers and lent in self._open:
+            self._open.remove(lent)
+            await lent.connected.close()
+
+
+class _Lent(Generic[C]):
+    def __init__(self, certificates: ClientCertificates, connect: Callable[[ClientCertificates], C]) -> None:
+        self.certificates = certificates
+        self.connected = connect(certificates)
+        self.borrowers = 0
+
+
+@asynccontextmanager
+async def connected(
+    certificates: Following[ClientCertificates], connect: Callable[[ClientCertificates], C]
+) -> AsyncIterator[Connection[C]]:
+    """Connect for the block.
+
+    Args:
+        certificates: What to show and to trust. Without files they stay what they are.
+        connect: Makes a channel, or a client; does not wait.
+    """
+    connection = Connection(certificates, connect)
+    try:
+        async with background.running(connection.keep_renewed()):
+            yield connection
+    finally:
+        await connection.close()
