@@ -40,6 +40,7 @@ from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
+from context_service.working_memory.reading import RecordReader
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import EmbedText, Searches
@@ -166,12 +167,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             records=Records(),
             blobs=BlobRows(),
             requests=requests,
-            storage=storage,
             checks=checks,
             writer=writer,
             limits=tenant_limits,
             embeds_texts=bool(settings.embedding_url),
         )
+        reader = RecordReader(database, records=Records(), storage=storage, checks=checks)
         embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
         uploads = ResumableUploads(
             database,
@@ -204,7 +205,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             EntityHistory(EntityEvents(graph), ActionLog(), database),
             registry,
         )
-        working_memory = WorkingMemoryServicer(memory, life, uploads, finders)
+        working_memory = WorkingMemoryServicer(memory, reader, life, uploads, finders)
         tools = ToolsServicer(
             Door(
                 memory=working_memory,

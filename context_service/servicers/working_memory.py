@@ -16,7 +16,8 @@ from context_service.servicers.records_wire import optional_id, record_filter, r
 from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
-from context_service.working_memory.memory import PageRequest, RecordName, WorkingMemory
+from context_service.working_memory.memory import WorkingMemory
+from context_service.working_memory.reading import PageRequest, RecordName, RecordReader
 from context_service.working_memory.records import Record
 from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextgraph.context.v1 import working_memory_pb2 as pb
@@ -33,9 +34,17 @@ _BLOB_KEY_CHARS_MAX = 200
 class WorkingMemoryServicer(FindingServicer):
     """Working memory over gRPC."""
 
-    def __init__(self, memory: WorkingMemory, life: LifeCycle, uploads: ResumableUploads, finders: Finders) -> None:
+    def __init__(
+        self,
+        memory: WorkingMemory,
+        reader: RecordReader,
+        life: LifeCycle,
+        uploads: ResumableUploads,
+        finders: Finders,
+    ) -> None:
         super().__init__(finders)
         self._memory = memory
+        self._reader = reader
         self._life = life
         self._uploads = uploads
 
@@ -50,7 +59,7 @@ class WorkingMemoryServicer(FindingServicer):
 
     async def FetchWMRecord(self, request: pb.FetchWMRecordRequest, context: object) -> pb.FetchWMRecordResponse:
         """Read a record."""
-        record = await self._memory.fetch(
+        record = await self._reader.fetch(
             parse_id("working_memory_id", request.working_memory_id),
             principal=calls.principal(),
             include_archived=request.include_archived,
@@ -74,7 +83,7 @@ class WorkingMemoryServicer(FindingServicer):
         self, request: pb.FetchWMRecordsByEntityRequest, context: object
     ) -> pb.FetchWMRecordsByEntityResponse:
         """List the records of an entity."""
-        records, next_page_token = await self._memory.list_records(
+        records, next_page_token = await self._reader.list_records(
             "FetchWMRecordsByEntity",
             record_filter(request, entity_node_id=parse_id("entity_node_id", request.entity_node_id)),
             PageRequest(size=request.page_size, token=request.page_token),
@@ -173,7 +182,7 @@ class WorkingMemoryServicer(FindingServicer):
 
     async def GetBlob(self, request: pb.GetBlobRequest, context: object) -> AsyncIterator[pb.GetBlobResponse]:
         """Stream a file: its record, then its bytes."""
-        record, chunks = await self._memory.open_blob(
+        record, chunks = await self._reader.open_blob(
             _name(request),
             principal=calls.principal(),
             start_bytes=_not_negative("offset_bytes", request.offset_bytes),
@@ -187,7 +196,7 @@ class WorkingMemoryServicer(FindingServicer):
 
     async def GetContent(self, request: pb.GetContentRequest, context: object) -> pb.GetContentResponse:
         """Read a whole content."""
-        record, content = await self._memory.content(
+        record, content = await self._reader.content(
             _name(request), principal=calls.principal(), include_archived=request.include_archived
         )
         return pb.GetContentResponse(record=record_message(record), content=content)
@@ -196,7 +205,7 @@ class WorkingMemoryServicer(FindingServicer):
         self, request: pb.CreateDownloadUrlRequest, context: object
     ) -> pb.CreateDownloadUrlResponse:
         """Make a URL that gives a file to whoever has it."""
-        record, url, expires_at = await self._memory.download_url(
+        record, url, expires_at = await self._reader.download_url(
             _name(request),
             principal=calls.principal(),
             lifetime_s=request.lifetime_s,
@@ -218,7 +227,7 @@ class WorkingMemoryServicer(FindingServicer):
             include_archived=request.include_archived,
             blobs_only=True,
         )
-        records, next_page_token = await self._memory.list_records(
+        records, next_page_token = await self._reader.list_records(
             "ListBlobs",
             which,
             PageRequest(size=request.page_size, token=request.page_token),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.working_memory.actions import Action, ActionLog
-from context_service.working_memory.memory import PageRequest, RecordName, record_has_no_blob
+from context_service.working_memory.reading import PageRequest, RecordName, record_has_no_blob
 from context_service.working_memory.records import Record, Records
 from context_service.working_memory.retention import Purges
 from contextgraph.errors import InvalidPageToken

@@ -1,4 +1,4 @@
-"""Working memory: the rules over records and blobs.
+"""Working memory: the rules of writing records and blobs. `reading.py` has those of reading.
 
 A record promises its blob, so the order is always: a row that says that bytes are coming, the bytes, then one
 transaction that makes them live and inserts the record. Whatever happens in between, the row is there for the sweeper.
@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from context_service.blobs.storage import BlobStorage, Declared, Download, StoredBlob
+from context_service.blobs.storage import Declared
 from context_service.working_memory.blob_rows import BlobRows, publishing
-from context_service.working_memory.fields import (
-    CHANGEABLE,
-    TEXTS_EMBEDDED,
-    FieldChecks,
-    RecordFilter,
-    RecordInput,
-    content_type_of,
-)
+from context_service.working_memory.fields import CHANGEABLE, TEXTS_EMBEDDED, FieldChecks, RecordInput, content_type_of
 from context_service.working_memory.limits import Limits, TenantLimits
+from context_service.working_memory.reading import RecordName, record_archived
 from context_service.working_memory.records import (
     EMBEDDING_TOPIC,
     INLINE_PROVIDER,
@@ -36,21 +27,7 @@ from context_service.working_memory.records import (
     Records,
 )
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
-from contextgraph.errors import (
-    AnswerTooLarge,
-    BlobNotFound,
-    ContextGraphError,
-    InvalidArgument,
-    InvalidPageToken,
-    LimitExceeded,
-    RecordArchived,
-    RecordExists,
-    RecordHasBlob,
-    RecordHasNoBlob,
-    RecordNotFound,
-    VersionConflict,
-)
-from service_runtime import pages
+from contextgraph.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
@@ -58,52 +35,20 @@ from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
-_log = logging.getLogger("working_memory")
-
-CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
-URL_LIFETIME_S = 900
-URL_LIFETIME_S_MAX = 7 * 24 * 3600  # what all three clouds sign at the most
 _BLOB_KEY_PREFIX = "blob_"
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
 _HEX = "\\x"  # in front of bytes that Postgres writes as JSON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordName:
-    """How a caller names a record: by its id or by the key of its blob, exactly one of them."""
-
-    record_id: UUID | None = None
-    blob_key: str = ""
-
-    def __post_init__(self) -> None:
-        if (self.record_id is None) == (not self.blob_key):
-            raise InvalidArgument("name the blob by working_memory_id or by blob_key", field="working_memory_id")
-
-    def not_found(self) -> ContextGraphError:
-        """Return the error that says that nothing has this name."""
-        if self.record_id is None:
-            return BlobNotFound("there is no blob with this key")
-        return RecordNotFound(f"there is no record {self.record_id}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRequest:
-    """Which page of a list."""
-
-    size: int
-    token: str
-
-
 class WorkingMemory:
-    """Records and blobs of all tenants; each call acts for its principal.
+    """Writes records and blobs of all tenants; each call acts for its principal.
 
     Args:
         database: Where all is.
         records: Their SQL.
         blobs: That of the rows of blobs.
         requests: The request ids of this service.
-        storage: Where the blobs are.
         checks: Of what callers say.
         writer: Writes new ones.
         limits: Of the tenants.
@@ -117,7 +62,6 @@ class WorkingMemory:
         records: Records,
         blobs: BlobRows,
         requests: Requests,
-        storage: BlobStorage,
         checks: FieldChecks,
         writer: BlobWriter,
         limits: Limits,
@@ -127,7 +71,6 @@ class WorkingMemory:
         self._records = records
         self._blobs = blobs
         self._requests = requests
-        self._storage = storage
         self._checks = checks
         self._writer = writer
         self._limits = limits
@@ -153,28 +96,9 @@ class WorkingMemory:
             stored = await self._records.insert(
                 tenant, record, embedding=said.embedding, owes_vector=self._owes_vector(said), request=request
             )
-        except RecordOrRequestExists:
-            stored = await self._made_before(tenant, request, record.id)
-        except LimitExceeded:
-            if not (made := await self.answered(tenant, request)):
-                raise
-            stored = made  # it is what filled the room
+        except (RecordOrRequestExists, LimitExceeded) as error:
+            stored = await self._made_before(tenant, request, record.id, error)
         return dataclasses.replace(stored, content_json=said.content_json or None)
-
-    async def fetch(self, record_id: UUID, *, principal: Principal, include_archived: bool) -> Record:
-        """Return a record with its inline content.
-
-        Raises:
-            RecordNotFound: there is none.
-            RecordArchived: it is archived or expired.
-        """
-        record, _ = await self._find(
-            RecordName(record_id=record_id),
-            principal=principal,
-            include_archived=include_archived,
-            with_content=True,
-        )
-        return record
 
     async def update(
         self,
@@ -210,7 +134,7 @@ class WorkingMemory:
             if record is None:
                 raise RecordName(record_id=record_id).not_found()
             if record.is_archived:
-                raise _archived(record)
+                raise record_archived(record)
             if expected_version not in (None, record.version):
                 raise VersionConflict(
                     f"the record has version {record.version}, not {expected_version}", version=record.version
@@ -241,37 +165,6 @@ class WorkingMemory:
 
         stored = await tenant.transaction(work)
         return dataclasses.replace(stored, content_json=said.content_json or None) if content_changes else stored
-
-    async def list_records(
-        self, rpc: str, which: RecordFilter, page: PageRequest, *, principal: Principal, with_content: bool
-    ) -> tuple[list[Record], str]:
-        """Return a page of an entity's records, newest first, and the token of the next one, empty at the end.
-
-        Args:
-            rpc: Name of the call, which a page token is bound to.
-            which: The filter.
-            page: Which page.
-            principal: Who asks.
-            with_content: Return inline contents too.
-
-        Raises:
-            InvalidPageToken: the token is of another query.
-            InvalidArgument, LimitExceeded: a filter is malformed.
-        """
-        self._checks.check_filter(which)
-        query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
-        found = await self._records.page(
-            self._tenant(principal),
-            which,
-            behind=_position(pages.decode_token(query, page.token, parts=2)),
-            count_max=pages.page_size(page.size),
-            bytes_max=pages.PAGE_BYTES_MAX,
-            with_content=with_content,
-        )
-        if not found.has_more:
-            return found.records, ""
-        last = found.records[-1]
-        return found.records, pages.encode_token(query, (last.created_at, last.seq))
 
     async def upload_blob(
         self,
@@ -408,86 +301,10 @@ class WorkingMemory:
 
         try:
             return await publishing(tenant, work)
-        except RecordOrRequestExists:
-            stored = await self._made_before(tenant, request, record.id)
-        except LimitExceeded:
-            if not (made := await self.answered(tenant, request)):
-                raise
-            stored = made  # it is what filled the room
+        except (RecordOrRequestExists, LimitExceeded) as error:
+            stored = await self._made_before(tenant, request, record.id, error)
         await self._blobs.give_up(tenant, written.id)  # a twin of this call was faster
         return stored
-
-    async def open_blob(
-        self, name: RecordName, *, principal: Principal, start_bytes: int, length_bytes: int, include_archived: bool
-    ) -> tuple[Record, AsyncGenerator[bytes, None]]:
-        """Return a record and a range of its blob, in checked chunks of up to 1 MiB.
-
-        Args:
-            name: Which.
-            principal: Who reads.
-            start_bytes: The first byte. An empty blob can be read from 0, any other from before its end.
-            length_bytes: 0, or more than there is, reads to the end.
-            include_archived: Archived and expired ones too.
-
-        Raises:
-            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, RangePastEnd: at once.
-            BlobCorrupted, ProviderNotConfigured, Unavailable: from the chunks.
-        """
-        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
-        if stored is None:
-            raise record_has_no_blob(record)
-        end_bytes = self._storage.end_of_range(stored.size_bytes, start_bytes, length_bytes)
-        return record, self._storage.read(stored, start_bytes=start_bytes, end_bytes=end_bytes)
-
-    async def content(self, name: RecordName, *, principal: Principal, include_archived: bool) -> tuple[Record, bytes]:
-        """Return a record and its content, inline or blob; none if it has neither.
-
-        Raises:
-            AnswerTooLarge: the blob does not fit one answer.
-            RecordNotFound, BlobNotFound, RecordArchived, BlobCorrupted, ProviderNotConfigured, Unavailable: see above.
-        """
-        record, stored = await self._find(
-            name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
-        )
-        if stored is None:
-            return dataclasses.replace(record, content_json=None), (record.content_json or "").encode()
-        if stored.size_bytes > CONTENT_BYTES_MAX:
-            raise AnswerTooLarge(
-                f"the blob has {stored.size_bytes} bytes; an answer takes {CONTENT_BYTES_MAX}: use GetBlob",
-                use="GetBlob",
-                size_bytes=stored.size_bytes,
-                size_bytes_max=CONTENT_BYTES_MAX,
-            )
-        content = bytearray()
-        async with aclosing(self._storage.read(stored, start_bytes=0, end_bytes=stored.size_bytes)) as chunks:
-            async for chunk in chunks:
-                content += chunk
-        return record, bytes(content)
-
-    async def download_url(
-        self, name: RecordName, *, principal: Principal, lifetime_s: int, include_archived: bool
-    ) -> tuple[Record, str, datetime]:
-        """Return a record, a URL that gives its blob to whoever has it, and when that ends.
-
-        Args:
-            name: Which.
-            principal: Who asks.
-            lifetime_s: 0: 15 minutes.
-            include_archived: Archived and expired ones too.
-
-        Raises:
-            InvalidArgument: the lifetime is negative, or too long.
-            NoDownloadUrl: the provider, or its credentials, sign none.
-            RecordNotFound, BlobNotFound, RecordArchived, RecordHasNoBlob, ProviderNotConfigured, Unavailable: as above.
-        """
-        if not 0 <= lifetime_s <= URL_LIFETIME_S_MAX:
-            raise InvalidArgument(f"lifetime_s is {lifetime_s}, not 0 to {URL_LIFETIME_S_MAX}", field="lifetime_s")
-        record, stored = await self._find(name, principal=principal, include_archived=include_archived, with_blob=True)
-        if stored is None:
-            raise record_has_no_blob(record)
-        expires_at = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lifetime_s or URL_LIFETIME_S)
-        download = Download(expires_at=expires_at, file_name=record.name, content_type=record.content_type)
-        return record, await self._storage.download_url(stored, download), expires_at
 
     def _owes_vector(self, said: RecordInput) -> bool:
         return self._embeds_texts and said.embedding is None
@@ -515,38 +332,21 @@ class WorkingMemory:
     def _tenant(self, principal: Principal) -> Tenant:
         return self._database.of(principal)
 
-    async def _find(
-        self,
-        name: RecordName,
-        *,
-        principal: Principal,
-        include_archived: bool,
-        with_content: bool = False,
-        with_blob: bool = False,
-    ) -> tuple[Record, StoredBlob | None]:
-        found = await self._records.find(
-            self._tenant(principal),
-            record_id=name.record_id,
-            blob_key=name.blob_key,
-            with_content=with_content,
-            with_blob=with_blob,
-        )
-        if found is None:
-            raise name.not_found()
-        if found[0].is_archived and not include_archived:
-            raise _archived(found[0])
-        return found
-
-    async def _made_before(self, tenant: Tenant, request: Request | None, record_id: UUID) -> Record:
-        """Return the record that a request made when it came first.
+    async def _made_before(
+        self, tenant: Tenant, request: Request | None, record_id: UUID, error: RecordOrRequestExists | LimitExceeded
+    ) -> Record:
+        """Return the record that a request made when it came first, which is why it fails now.
 
         Raises:
             RecordExists: it is the first time; so it was the id that was taken.
+            LimitExceeded: it is the first time; so it was others that filled the room.
             RequestIdReused: see the contract.
         """
         if record := await self.answered(tenant, request):
             return record
-        raise _taken(record_id)
+        if isinstance(error, LimitExceeded):
+            raise error
+        raise _taken(record_id) from None
 
 
 def within_bounds(said: RecordInput, principal: Principal) -> RecordInput:
@@ -634,19 +434,6 @@ def _check_names(names: Sequence[str]) -> None:
             raise InvalidArgument(f"update_mask names {name[:100]!r}, which cannot be changed", field="update_mask")
 
 
-def _position(key: list[Any] | None) -> tuple[datetime, int] | None:
-    """Return `created_at` and `seq` of a page token's key: a caller may have made it up."""
-    if key is None:
-        return None
-    try:
-        created_at, seq = datetime.fromisoformat(key[0]), key[1]
-        if created_at.tzinfo is None or type(seq) is not int or not 0 <= seq < 2**63:
-            raise ValueError("not a position")
-    except (TypeError, ValueError):
-        raise InvalidPageToken("page_token is malformed", field="page_token") from None
-    return created_at, seq
-
-
 def _answer_of(record: Record) -> dict[str, Any]:
     """Return what a repeated request is answered with, as Postgres writes it: the record without its content."""
     values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
@@ -671,16 +458,3 @@ def _record_of(answer: dict[str, Any]) -> Record:
 
 def _taken(record_id: UUID) -> RecordExists:
     return RecordExists(f"the id {record_id} is taken", working_memory_id=record_id)
-
-
-def _archived(record: Record) -> RecordArchived:
-    return RecordArchived(f"record {record.id} is archived; read it with include_archived", working_memory_id=record.id)
-
-
-def record_has_no_blob(record: Record) -> RecordHasNoBlob:
-    """Return the error that says where the content of a record is instead."""
-    return RecordHasNoBlob(
-        f"record {record.id} has no blob; its content, if it has any, is inline: use GetContent",
-        working_memory_id=record.id,
-        use="GetContent",
-    )
