@@ -52,6 +52,7 @@ class Memory(WorkingMemoryServicer):
         self.ended = asyncio.Event()  # the last call is over, however
         self.ended.set()
         self.completed = False  # the last upload came to its end
+        self.stalled = asyncio.Event()  # nothing moves any more, in some call
 
     def put(self, content: bytes, name: str = "file.bin") -> str:
         """Store a blob as if it had been uploaded; return its id."""
@@ -83,6 +84,7 @@ class Memory(WorkingMemoryServicer):
         if self.calls <= self.failures and moved_bytes >= self.fail_after_bytes:
             raise Unavailable("the store is away", dependency="store")
         if self.stall_after_bytes is not None and moved_bytes >= self.stall_after_bytes:
+            self.stalled.set()
             await asyncio.sleep(3600)
 
     async def UploadBlob(self, requests, context):

@@ -26,9 +26,10 @@ from contextgraph.errors import (
 from contextgraph.inputs import EdgeInput, NodeInput
 from tests.clients.serving import serving
 from tests.conftest import KEY, OTHER_KEY
+from tests.ports import free_port
 
 NODE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
-FAST = 0.2  # seconds: long enough for a loaded machine to answer, short enough to wait for
+FAST = 0.2  # seconds: short enough to wait for
 
 
 class Graph(EntityGraphServicer):
@@ -41,6 +42,7 @@ class Graph(EntityGraphServicer):
         self.calls = 0
         self.requests: list = []
         self.keys: list[str] = []
+        self.came = asyncio.Event()
         self.cancelled = asyncio.Event()
 
     async def _come(self, request, context) -> None:
@@ -49,6 +51,7 @@ class Graph(EntityGraphServicer):
         self.keys.append(dict(context.invocation_metadata()).get("authorization", ""))
         if self.calls <= self.failures:
             raise self.error
+        self.came.set()
         try:
             await asyncio.sleep(self.delay_s)
         except asyncio.CancelledError:
@@ -196,9 +199,8 @@ async def test_nobody_listens(world):
 
 
 async def test_a_service_that_comes_back_is_found_by_the_retries(world):
-    async with serving(Graph()) as address:
-        port = int(address.rpartition(":")[2])
-    async with world.entity(address, retries=8) as client:
+    port = free_port()
+    async with world.entity(f"127.0.0.1:{port}", retries=8) as client:
         call = asyncio.ensure_future(world.run(client.get_node, NODE_ID))
         await asyncio.sleep(0.5)
         async with serving(Graph(), port=port):
@@ -206,10 +208,9 @@ async def test_a_service_that_comes_back_is_found_by_the_retries(world):
 
 
 async def test_a_new_client_connects_at_once_whatever_another_met(world):
-    async with serving(Graph()) as address:
-        port = int(address.rpartition(":")[2])
-        async with world.entity(address, retries=0) as client:
-            await world.run(client.get_node, NODE_ID)
+    port = free_port()
+    async with serving(Graph(), port=port) as address, world.entity(address, retries=0) as client:
+        await world.run(client.get_node, NODE_ID)
     async with world.entity(address, retries=0) as client:
         with pytest.raises(Unavailable) as kept:  # and with it the call and its channel
             await world.run(client.get_node, NODE_ID)
@@ -228,7 +229,7 @@ async def test_a_slow_call_meets_its_deadline(world, whose):
         with pytest.raises(DeadlineExceeded, match=r"did not answer in time|time was up"):
             await world.run(client.get_node, NODE_ID, **arguments)
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 async def test_the_deadline_holds_for_all_attempts_together(world):
@@ -237,7 +238,7 @@ async def test_the_deadline_holds_for_all_attempts_together(world):
         with pytest.raises((Unavailable, DeadlineExceeded)):
             await world.run(client.get_node, NODE_ID)
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 async def test_lists_follow_their_pages_and_retry_each(world):
@@ -319,9 +320,9 @@ async def test_a_closed_client_says_so(world):
 
 async def test_closing_ends_calls_under_way(world):
     """In the async world grpc raises CancelledError then, which would end a task that nobody cancelled."""
-    async with serving(Graph(delay_s=30)) as address, world.entity(address) as client:
+    async with serving(graph := Graph(delay_s=30)) as address, world.entity(address) as client:
         call = asyncio.ensure_future(world.run(client.get_node, NODE_ID))
-        await asyncio.sleep(FAST)
+        await asyncio.wait_for(graph.came.wait(), 30)
         await world.run(client.close)
         with pytest.raises(Cancelled):
             await call
@@ -348,11 +349,11 @@ async def test_an_unknown_rpc_is_an_attribute_error(world):
 async def test_a_cancelled_task_stays_cancelled_and_stops_the_server():
     async with serving(graph := Graph(delay_s=30)) as address, AsyncEntityClient(address) as client:
         task = asyncio.create_task(client.get_node(NODE_ID))
-        await asyncio.sleep(FAST)
+        await asyncio.wait_for(graph.came.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(graph.cancelled.wait(), 5)
+        await asyncio.wait_for(graph.cancelled.wait(), 30)
 
 
 async def test_an_async_client_is_made_outside_of_a_loop_and_bound_to_its_first():

@@ -32,6 +32,7 @@ from tests.clients.test_transfers import Unseekable
 from tests.conftest import KEY, OTHER_KEY, Addresses
 from tests.context_service.working_memory import noise
 from tests.faults import proxy
+from tests.ports import free_port
 
 CONTENT = noise(3 * MIB + 77)
 PART = MIB // 2
@@ -198,7 +199,7 @@ async def test_a_part_that_somebody_else_sent_is_told(world, context):
 
 async def test_an_upload_goes_on_behind_a_restart_of_the_service(world, context_settings: Settings, callers: ApiKeys):
     content = noise(8 * MIB)
-    settings = context_settings.model_copy(update={"drain_s": 0.0})
+    settings = context_settings.model_copy(update={"drain_s": 0.0, "context_service_port": free_port()})
     reached, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def progress(done_bytes: int, _total_bytes: int | None) -> None:
@@ -210,13 +211,13 @@ async def test_an_upload_goes_on_behind_a_restart_of_the_service(world, context_
         client = await client_context.__aenter__()
         uploading = asyncio.create_task(
             world.run(
-                client.upload_resumable, content, name="x", part_bytes=64 * 1024, on_progress=progress, patience_s=30
+                client.upload_resumable, content, name="x", part_bytes=64 * 1024, on_progress=progress, patience_s=120
             )
         )
-        await reached.wait()
+        await asyncio.wait_for(reached.wait(), 30)
     assert not uploading.done()
     await asyncio.sleep(0.3)
-    async with context_service.app.running(settings.model_copy(update={"context_service_port": port}), callers=callers):
+    async with context_service.app.running(settings, callers=callers):
         record = await uploading
         assert await world.read(client, record) == content
         await client_context.__aexit__(None, None, None)
@@ -229,7 +230,7 @@ async def test_closing_the_client_ends_its_patience(world):
         assert not uploading.done()
         await world.run(client.close)
         with pytest.raises((Cancelled, Unavailable, RuntimeError)):
-            await asyncio.wait_for(uploading, 10)
+            await asyncio.wait_for(uploading, 60)
 
 
 async def test_patience_ends(world, services: Addresses):
