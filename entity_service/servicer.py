@@ -8,7 +8,7 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, wire
+from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, wire, write_wire
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
@@ -68,7 +68,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
         """Write a node."""
-        write = wire.single_node(request, self._limits)
+        write = write_wire.single_node(request, self._limits)
         once = request_of("CreateNode", request)
         if request.get_existing and write.nodes[0].external_id is not None:
             node, existed = await self._writes.create_node_unless_there(principal(), write, once)
@@ -77,15 +77,15 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
         """Write an edge."""
-        write = wire.single_edge(request, self._limits)
+        write = write_wire.single_edge(request, self._limits)
         edge = await self._writes.create_edge(principal(), write, request_of("CreateEdge", request))
         return pb.CreateEdgeResponse(edge=wire.edge(edge))
 
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
-        write = wire.graph_write(request, self._limits)
-        save = self._writes.write_missing if wire.on_existing_skip(request.on_existing) else self._writes.write
-        return wire.written(await save(principal(), write, request_of("WriteGraph", request)))
+        write = write_wire.graph_write(request, self._limits)
+        save = self._writes.write_missing if write_wire.on_existing_skip(request.on_existing) else self._writes.write
+        return write_wire.written(await save(principal(), write, request_of("WriteGraph", request)))
 
     async def GetNode(self, request: pb.GetNodeRequest, context: Context) -> pb.GetNodeResponse:
         """Read a node."""

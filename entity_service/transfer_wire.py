@@ -21,7 +21,8 @@ from entity_service.graph_lines import VERSION, ImportBatch, NewSide
 from entity_service.model import STATUS_DEFAULT, GraphWrite, Limits, NewEdge, NewNode, micros
 from entity_service.progress import STATUSES, TYPES, NewEnvelope
 from entity_service.progress_wire import new_envelope
-from entity_service.wire import checked_edge, checked_node, graph_name, id_of
+from entity_service.wire import graph_name, id_of
+from entity_service.write_wire import checked_edge, checked_node
 from service_runtime.calls import principal
 from service_runtime.documents import parse_json
 
