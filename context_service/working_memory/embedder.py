@@ -6,6 +6,7 @@ Each request is tried once: what to do about a failure is the caller's part, and
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -19,6 +20,8 @@ from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from contextgraph.errors import InvalidArgument, Unavailable
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.vectors import check_vector
+
+_log = logging.getLogger("embedder")
 
 _ANSWER_BYTES_MAX = 16 * 1024 * 1024
 _SHOWN_CHARS = 300  # of what an endpoint says is wrong
@@ -61,10 +64,15 @@ class Embedder:
         url: What `/embeddings` is put behind, such as `https://api.openai.com/v1`.
         model: Its name there.
         asks_dimension: Say how many dimensions the vectors shall have, to models that can make several.
+        key: The operator's, if it asks for one. Callers read what the endpoint says, and it may repeat what it got.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, *, url: str, model: str, asks_dimension: bool) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, *, url: str, model: str, asks_dimension: bool, key: str = ""
+    ) -> None:
         self._session = session
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._key = key
         self._url = f"{url.rstrip('/')}/embeddings"
         self._asked: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if asks_dimension:
@@ -80,15 +88,17 @@ class Embedder:
         """
         body = orjson.dumps({**self._asked, "input": list(texts)})
         try:
-            async with self._session.post(self._url, data=body, allow_redirects=False) as response:
+            posting = self._session.post(self._url, data=body, headers=self._headers, allow_redirects=False)
+            async with posting as response:
                 answer = await _read(response)
                 status, retry_after = response.status, response.headers.get("retry-after", "")
         except TimeoutError:
             raise EmbedderFailed("the embedder did not answer in time") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise EmbedderFailed(f"the embedder cannot be reached: {error or type(error).__name__}") from error
+            _log.warning("embedder cannot be reached", extra={"error": str(error) or type(error).__name__})
+            raise EmbedderFailed("the embedder cannot be reached") from error  # but not where it is: callers read this
         if status != HTTPStatus.OK:
-            raise _failure(status, answer, retry_after)
+            raise self._failure(status, answer, retry_after)
         return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
 
     async def embed_text(self, text: str) -> Embedding:
@@ -108,20 +118,30 @@ class Embedder:
             raise Unavailable(message, dependency="embedder") from error
         return embedding
 
+    def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
+        said = answer.decode(errors="replace").replace("\0", "")
+        shown = (said.replace(self._key, "***") if self._key else said).strip()[:_SHOWN_CHARS]
+        message = f"the embedder answered {status}: {shown}"
+        if status in _TEXT_IS_WRONG:
+            return TextRefused(message)
+        if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            # Its other form, a date, is rare, and our clock is not theirs.
+            asked_s = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
+            return EmbedderFailed(message, retry_after_s=min(asked_s, _RETRY_AFTER_S_MAX))
+        return EmbedderMisconfigured(message)
+
 
 @asynccontextmanager
 async def open_embedder(settings: Settings) -> AsyncIterator[Embedder]:
     """Open the connections to the endpoint of the settings, which is set."""
-    headers = {"content-type": "application/json"}
-    if key := settings.embedding_api_key.get_secret_value():
-        headers["authorization"] = f"Bearer {key}"
     timeout = aiohttp.ClientTimeout(total=settings.embedding_timeout_s)
-    async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
+    async with aiohttp.ClientSession(timeout=timeout, headers={"content-type": "application/json"}) as session:
         yield Embedder(
             session,
             url=settings.embedding_url,
             model=settings.embedding_model,
             asks_dimension=settings.embedding_asks_dimension,
+            key=settings.embedding_api_key.get_secret_value(),
         )
 
 
@@ -132,18 +152,6 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         if len(answer) > _ANSWER_BYTES_MAX:
             raise EmbedderFailed(f"the embedder's answer has more than {_ANSWER_BYTES_MAX} bytes")
     return bytes(answer)
-
-
-def _failure(status: int, answer: bytes, retry_after: str) -> Exception:
-    shown = answer.decode(errors="replace").replace("\0", "").strip()[:_SHOWN_CHARS]
-    message = f"the embedder answered {status}: {shown}"
-    if status in _TEXT_IS_WRONG:
-        return TextRefused(message)
-    if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        # Its other form, a date, is rare, and our clock is not theirs.
-        asked_s = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
-        return EmbedderFailed(message, retry_after_s=min(asked_s, _RETRY_AFTER_S_MAX))
-    return EmbedderMisconfigured(message)
 
 
 def _vectors(answer: bytes, *, count: int) -> list[tuple[float, ...]]:

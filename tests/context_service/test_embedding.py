@@ -276,7 +276,7 @@ async def test_an_embedder_that_is_away_makes_records_fail_after_some_attempts(
 
     failed = await in_state(caller, record.working_memory_id, "FAILED")
 
-    assert "cannot be reached" in failed.index_error
+    assert failed.index_error == "the embedder cannot be reached"  # and no word of where it is
     question = pb.QueryWMRecordsRequest(select=["name"], where_json='{"index_state": "failed"}')
     assert len((await caller.call("QueryWMRecords", question)).rows_json) == 1
 
@@ -473,6 +473,23 @@ async def test_a_question_that_gets_no_vector_says_so(
     assert error.reason == reason
     assert says in error.message
     assert error.metadata.get("dependency") == ("embedder" if reason == "UNAVAILABLE" else None)
+
+
+async def test_what_the_embedder_is_shown_is_shown_to_no_caller(
+    embedding_start: Started, embedder: EmbeddingServer, caplog: pytest.LogCaptureFixture
+):
+    """Some endpoints repeat the key that they refuse."""
+    key = "sk-the-operators-own-key"
+    for code in (401, 400):
+        embedder.answer = lambda texts, code=code: web.Response(status=code, text=f"Incorrect API key: {key}.")
+        caller = await embedding_start(embedding_api_key=SecretStr(key))
+        record = await caller.insert()
+        failed = await in_state(caller, record.working_memory_id, "FAILED")
+        question = pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR)
+        told = [failed.index_error, (await caller.error("SearchWMRecords", question)).message]
+        assert told == [f"the embedder answered {code}: Incorrect API key: ***."] * 2
+    assert embedder.requests[-1][0]["authorization"] == f"Bearer {key}"
+    assert key not in str([vars(record) for record in caplog.records])
 
 
 async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: Started, embedder: EmbeddingServer):
