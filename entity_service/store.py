@@ -68,7 +68,9 @@ FROM (
 WHERE coalesce(n.bytes_before, 0) < 4 * %(bytes_max)s
 """  # noqa: S608
 
-# A page of a node's edges. A loop is one edge, also when both directions are asked for.
+# A page of a node's edges. A loop is one edge, also when both directions are asked for. Ends are compared as ranges,
+# which only the index of that end serves: for an equality the planner reads all edges there are once it has seen that
+# most have one end.
 _EDGES = f"""
 SELECT {EDGE_COLUMNS}, e.found
 FROM (
@@ -82,16 +84,16 @@ FROM (
             e.id, e.graph_name, e.from_node_id, e.to_node_id, e.edge_type, e.data, e.created_at, e.version,
             e.context_id
         FROM entity.edge e
-        WHERE %(outward)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = %(node_id)s
-            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+        WHERE %(outward)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(node_id)s
+            AND e.from_node_id <= %(node_id)s AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
             AND (e.created_at, e.id) > (%(after_at)s::timestamptz, %(after_id)s::uuid)
         UNION ALL
         SELECT
             e.id, e.graph_name, e.from_node_id, e.to_node_id, e.edge_type, e.data, e.created_at, e.version,
             e.context_id
         FROM entity.edge e
-        WHERE %(inward)s AND e.tenant_id = %(tenant_id)s AND e.to_node_id = %(node_id)s
-            AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
+        WHERE %(inward)s AND e.tenant_id = %(tenant_id)s AND e.to_node_id >= %(node_id)s
+            AND e.to_node_id <= %(node_id)s AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
             AND (e.created_at, e.id) > (%(after_at)s::timestamptz, %(after_id)s::uuid)
             AND NOT (%(outward)s AND e.from_node_id = e.to_node_id)
         ORDER BY created_at ASC, id ASC

@@ -1,4 +1,4 @@
-"""How Postgres reads one level of a walk: the edges of each node off an index, whatever it knows of the table.
+"""How Postgres reads the edges of a node, for a level or a list: off an index, whatever it knows of the table.
 
 With no statistics it once read all edges of a tenant for each node, and with those of one large session too: a walk of
 two levels over 40,000 messages took minutes.
@@ -6,10 +6,13 @@ two levels over 40,000 messages took minutes.
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 import pytest
 
 from entity_service.progress import _LIST
+from entity_service.store import _EDGES
 from entity_service.traversal import _LEVEL
 from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.conftest import Urls
@@ -84,3 +87,38 @@ async def test_a_timeline_reads_the_calls_of_its_nodes_and_no_others(graph: Grap
 
     assert "using edge_children on edge" in plan, plan
     assert "Seq Scan on edge" not in plan, plan
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])
+async def test_a_list_reads_the_edges_of_its_node_and_no_others(graph: Graph, urls: Urls, analyzed: bool):
+    """Planned as the service has it planned: once for all values, so for both directions and any types."""
+    session = new_id()
+    children = [new_id() for _ in range(900)]
+    await graph.write(node("Session", id=session), *[node(id=i) for i in children])
+    await graph.write(*[edge(session, i) for i in children])
+    parameters = {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "node_id": children[0],
+        "outward": True,
+        "inward": True,
+        "edge_types": [],
+        "all_edge_types": True,
+        "after_at": "-infinity",
+        "after_id": "00000000-0000-0000-0000-000000000000",
+        "rows": 101,
+        "bytes_max": 1_000_000,
+    }
+    numbered = {name: f"${number}" for number, name in enumerate(parameters, 1)}
+    given = ", ".join(f"%({name})s" for name in parameters)
+    with psycopg.connect(urls.superuser, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+        know(connection, analyzed=analyzed)
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        connection.execute("PREPARE list AS " + re.sub(r"%\((\w+)\)s", lambda found: numbered[found[1]], _EDGES))
+        plan = "\n".join(
+            row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) EXECUTE list ({given})", parameters)
+        )
+
+    assert re.search(r"(using|Scan on) edge_children\b", plan), plan
+    assert re.search(r"(using|Scan on) edge_ends\b", plan), plan
+    assert "Seq Scan on edge" not in plan, plan
+    assert not re.search(r"(using|Scan on) edge_type\b", plan), plan
