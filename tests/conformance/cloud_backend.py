@@ -98,7 +98,7 @@ class CloudBackendConformance(LargeBlobConformance):
         stalls = self.carries_bytes if stage == "part" else self.completes
         through[1].fault = lambda request: Stall() if stalls(request) else None
         writing = asyncio.create_task(through[0].write(key, blocks_of(CONTENT)))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not any(map(stalls, through[1].requests)):
                 await asyncio.sleep(0.01)
         writing.cancel()
@@ -155,7 +155,7 @@ class CloudBackendConformance(LargeBlobConformance):
                 await call()
             assert error.value.metadata["dependency"]
             assert len(proxy.requests) - before <= 2 * RETRIES_MAX + 2
-            assert time.monotonic() - started < 15
+            assert time.monotonic() - started < 60
 
         # The budget is used up: from now on a failure is said at once.
         for _ in range(10):

@@ -314,7 +314,7 @@ async def test_a_download_that_is_given_up_leaves_nothing_open(
         await call.read()
         assert opened() > 0
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while opened():
                 await asyncio.sleep(0.01)
 

@@ -498,7 +498,7 @@ async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: 
     request = pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR)
 
     with pytest.raises(grpc.aio.AioRpcError) as error:
-        await caller.stub.SearchWMRecords(request, metadata=caller.metadata, timeout=1)
+        await caller.stub.SearchWMRecords(request, metadata=caller.metadata, timeout=3)
 
     assert "the embedder did not answer in time" in (error.value.details() or "")
 
@@ -521,7 +521,9 @@ async def test_replicas_share_the_work_and_embed_each_text_once(
     names = [f"text {number}" for number in range(60)]
 
     await asyncio.gather(*(callers[number % 3].insert(name=name) for number, name in enumerate(names)))
-    await until(lambda: _no_more_owed(database), timeout_s=15)
+    await until(
+        lambda: _no_more_owed(database),
+    )
 
     assert sorted(embedder.texts) == sorted(names)
     assert len(await vectors(database)) == 60
@@ -535,7 +537,7 @@ async def test_what_another_worker_is_claiming_is_left_to_it(embedding_start: St
 
     async def other_worker(transaction: Transaction) -> set[Any]:
         theirs = await transaction.query("SELECT id FROM context.outbox ORDER BY due_at LIMIT 5 FOR UPDATE")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             ours = await outbox.claim(tenant, count_max=100, lease_s=60)
         assert len(ours) == 15
         return {row.id for row in theirs} & {work.id for work in ours}
@@ -583,7 +585,7 @@ async def test_what_a_killed_service_had_claimed_is_embedded_by_the_next(
             assert process.poll() is None, log_path.read_text()
             return '"serving"' in log_path.read_text()
 
-        await until(serving, timeout_s=20)
+        await until(serving)
         events = [json.loads(line) for line in log_path.read_text().splitlines()]
         port = next(event["port"] for event in events if event["event"] == "serving")
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
@@ -650,6 +652,14 @@ async def test_a_backfill_makes_the_vectors_of_another_model_again(embedding_sta
     assert [(row.record_id, row.model) for row in await vectors(database)] == [(record_id, "m1")]
 
 
+async def waiting_for_locks(database: Database, count: int) -> bool:
+    (row,) = await database.untenanted(
+        "SELECT count(*) AS waiting FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    return bool(row.waiting == count)
+
+
 async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwhile(start: Start, database: Database):
     caller = await start()
     record_id = (await caller.insert(name="a")).working_memory_id
@@ -664,9 +674,9 @@ async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwh
     await held.wait()
     theirs = pb.Embedding(values=vector_of("theirs"), model="theirs")
     given = asyncio.create_task(caller.update(record_id, embedding=theirs))
-    await asyncio.sleep(0.3)  # it waits for the record
+    await until(lambda: waiting_for_locks(database, 1))  # for the record
     backfill = asyncio.create_task(Backfill(database, model="m1").run(dry_run=False, on_progress=nobody))
-    await asyncio.sleep(0.3)  # it has looked, and waits behind it
+    await until(lambda: waiting_for_locks(database, 2))  # it has looked, and waits behind it
     go.set()
     await asyncio.gather(holder, given)
 

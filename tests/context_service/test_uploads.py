@@ -222,10 +222,12 @@ async def test_an_upload_past_its_deadline_stores_nothing(
         yield chunk(b"x")
         await asyncio.sleep(5)
 
-    with pytest.raises(grpc.aio.AioRpcError) as error:
-        await caller.stub.UploadBlob(messages(), metadata=caller.metadata, timeout=0.3)
-
-    assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    for timeout_s in (0.3, 3):  # a slow machine may not have begun within the first
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await caller.stub.UploadBlob(messages(), metadata=caller.metadata, timeout=timeout_s)
+        assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        if await blobs(database):
+            break
 
     async def handed_over() -> bool:
         return [row.state for row in await blobs(database)] == ["deleting"]
@@ -248,13 +250,13 @@ async def test_a_silent_upload_is_given_up_with_its_lease(start: Start, database
 
 
 async def test_an_upload_that_moves_keeps_its_lease(start: Start, database: Database, context_settings: Settings):
-    caller = await start(upload_lease_s=0.6)
+    caller = await start(upload_lease_s=2)
 
     async def messages() -> AsyncIterator[pb.UploadBlobRequest]:
         yield header()
         for _ in range(12):
             yield chunk(noise(MIB))
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.2)
             assert await context_service.app.sweep(context_settings) == context_service.app.Swept()
 
     stored = await caller.send(messages())

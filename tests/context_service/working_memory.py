@@ -159,7 +159,7 @@ def chunk(content: bytes) -> pb.UploadBlobRequest:
     return pb.UploadBlobRequest(chunk=content)
 
 
-async def until(condition: Callable[[], Any], *, timeout_s: float = 5) -> None:
+async def until(condition: Callable[[], Any], *, timeout_s: float = 60) -> None:
     async with asyncio.timeout(timeout_s):
         while not await condition():
             await asyncio.sleep(0.01)

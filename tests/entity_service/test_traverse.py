@@ -325,7 +325,7 @@ async def test_reading_ahead_ends_with_its_walk_though_a_cancellation_was_lost()
     await anext(ahead)
     await asyncio.sleep(0.01)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await ahead.aclose()
 
 

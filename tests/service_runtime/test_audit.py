@@ -30,7 +30,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 async def line(lines: pytest.LogCaptureFixture, method: str) -> dict[str, Any]:
     """Return the one line of a method: a server writes it a moment after its caller has the answer."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (found := [one for one in lines.records if getattr(one, "method", "").endswith(f"/{method}")]):
             await asyncio.sleep(0.01)
     (record,) = found

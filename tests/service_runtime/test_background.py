@@ -20,7 +20,7 @@ async def test_work_that_swallows_a_cancellation_still_ends():
                 continue
         await asyncio.sleep(60)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async with background.running(stubborn()):
             await asyncio.sleep(0)
 
@@ -32,7 +32,7 @@ async def test_work_that_always_queries_ends_with_its_block(database: Database):
             await asyncio.sleep(0)
 
     for turn in range(200):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async with background.running(poll()):
                 await asyncio.sleep(turn % 20 / 10_000)
 

@@ -25,7 +25,7 @@ async def test_a_started_service_reports_each_of_its_names(services: Addresses):
     async with grpc.aio.insecure_channel(services.entity) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for name in ("", "liveness", "contextgraph.entity.v1.EntityGraph"):
-            async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=5):
+            async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=30):
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     break
 
@@ -88,7 +88,7 @@ async def test_a_service_is_ready_though_the_one_behind_it_tells_its_health_only
     async with grpc.aio.insecure_channel(guarded.context) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.ChatHistory")
-        async for answer in stub.Watch(request, metadata=METADATA, timeout=10):
+        async for answer in stub.Watch(request, metadata=METADATA, timeout=30):
             if answer.status == health_pb2.HealthCheckResponse.SERVING:
                 break
 

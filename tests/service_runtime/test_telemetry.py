@@ -25,7 +25,7 @@ NO_NODE = "0190b5f4-0000-7000-8000-000000000000"
 
 async def ended(spans: InMemorySpanExporter, name: str) -> None:
     """Wait for a span: a server's ends a moment after its caller has the answer."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while all(span.name != name for span in spans.get_finished_spans()):
             await asyncio.sleep(0.01)
 
