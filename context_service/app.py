@@ -55,7 +55,7 @@ from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryService
 from contextgraph.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextgraph.errors import FailedPrecondition
-from service_runtime import access, background, connections, probe, server, tls, tracing
+from service_runtime import access, background, connections, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.interceptors import Border
@@ -63,6 +63,7 @@ from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
+from service_runtime.schema import SchemaCheck
 from service_runtime.server import ServerOptions
 
 _ENTITY_SERVICE = "contextgraph.entity.v1.EntityGraph"
@@ -114,12 +115,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         InvalidArgument, LimitExceeded: a mapping of a file is wrong.
         McpMissing: there is a port for MCP, and not its package.
     """
-    for host in (settings.context_service_host, *([] if settings.mcp_port is None else [settings.mcp_host])):
-        server.check_exposure(
-            host,
-            authenticated=access.needs_key(settings) or callers is not None,
-            allow_insecure=settings.allow_insecure,
-        )
+    _check_exposure(settings, authenticated=access.needs_key(settings) or callers is not None)
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         if settings.metrics_port is not None:
@@ -216,21 +212,22 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             nesting_max=settings.json_nesting_max,
             read_only=settings.mcp_read_only,
         )
+        schema = SchemaCheck(database, migrations())
         services = [
             server.Service(
                 full_name="contextgraph.context.v1.WorkingMemory",
                 add=partial(add_WorkingMemoryServicer_to_server, working_memory),
-                checks=[database.ready, storage.check],
+                checks=[schema.ready, storage.check],
             ),
             server.Service(
                 full_name="contextgraph.context.v1.ChatHistory",
                 add=partial(add_ChatHistoryServicer_to_server, history),
-                checks=[database.ready, entity_ready],
+                checks=[schema.ready, entity_ready],
             ),
             server.Service(
                 full_name="contextgraph.context.v1.Tools",
                 add=partial(add_ToolsServicer_to_server, tools),
-                checks=[database.ready, storage.check, entity_ready],
+                checks=[schema.ready, storage.check, entity_ready],
             ),
         ]
         database.show(metrics)
@@ -247,6 +244,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             servers.append(_mcp(settings, tools, callers, border))
         port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
+
+
+def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
+    for host in (settings.context_service_host, *([] if settings.mcp_port is None else [settings.mcp_host])):
+        server.check_exposure(host, authenticated=authenticated, allow_insecure=settings.allow_insecure)
 
 
 def _mcp(
@@ -270,9 +272,15 @@ def _mcp(
 def probes(settings: Settings) -> dict[str, Probe]:
     """Return what `check-config` asks."""
 
-    async def postgres() -> None:
-        async with _database(settings) as database:
-            await database.ready()
+    async def listening() -> None:
+        _check_exposure(settings, authenticated=access.needs_key(settings))
+        if files := tls.files_of(settings):
+            tls.server_credentials(files)
+
+    async def database() -> None:
+        await postgres.ask(settings.database, records.configure)
+        async with _database(settings) as opened:
+            await SchemaCheck(opened, migrations()).ready()
 
     async def blobs() -> None:
         async with open_storage(settings) as storage:
@@ -283,7 +291,11 @@ def probes(settings: Settings) -> dict[str, Probe]:
         async with probe.health_check(_entity_address(settings), _ENTITY_SERVICE, tls_of_entity) as ready:
             await ready()
 
-    asked: dict[str, Probe] = {"Postgres, as DATABASE_URL": postgres, "the place of the blobs": blobs}
+    asked: dict[str, Probe] = {
+        f"listening on {settings.context_service_host}": listening,
+        "Postgres, as DATABASE_URL": database,
+        "the place of the blobs": blobs,
+    }
     asked[f"the Entity Service at {_entity_address(settings)}"] = entity
     if settings.mappings_path is not None:
 

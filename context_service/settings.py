@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from service_runtime.settings import KIB, MIB, ServiceSettings
+from contextgraph.address import parse_address
+from contextgraph.errors import InvalidArgument
+from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_url
 
 GIB = 1024 * MIB
 
@@ -79,7 +81,7 @@ class Settings(ServiceSettings):
         ge=0,
         description="seconds after which archived and expired records are purged; inf: never",
     )
-    record_retention_by_type_s: dict[str, Annotated[float, Field(ge=0)]] = Field(
+    record_retention_by_type_s: Annotated[dict[str, Annotated[float, Field(ge=0)]], NoDecode] = Field(
         {}, description='the same for single memory types, as JSON: {"image/png": 86400, "file": "inf"}'
     )
     upload_lease_s: float = Field(
@@ -132,7 +134,7 @@ class Settings(ServiceSettings):
         None, ge=0, le=65535, description="port of the Model Context Protocol over HTTP, at /mcp; unset: off"
     )
     mcp_host: str = Field("127.0.0.1", description="address to listen on for it")
-    mcp_allowed_origins: list[str] = Field(
+    mcp_allowed_origins: Annotated[list[str], NoDecode] = Field(
         [],
         description='pages of browsers that may call it, as JSON: ["https://chat.example.com"]; on loopback those of '
         "loopback may, too",
@@ -143,6 +145,25 @@ class Settings(ServiceSettings):
     blob_storage_provider: Provider | None = Field(None, description="older name of WORKING_MEMORY_STORAGE_PROVIDER")
     blob_storage_container: str = Field("", description="older name of WORKING_MEMORY_STORAGE_CONTAINER")
     working_memory_database_url: SecretStr | None = Field(None, description="older name of DATABASE_URL")
+
+    @field_validator("record_retention_by_type_s", "mcp_allowed_origins", mode="before")
+    @classmethod
+    def _is_json(cls, value: object) -> object:
+        return from_json(value)
+
+    @field_validator("entity_service_url")
+    @classmethod
+    def _is_address(cls, url: str) -> str:
+        try:
+            parse_address(url, default_port=50052, field="")
+        except InvalidArgument as error:
+            raise ValueError(error.message.strip()) from error
+        return url
+
+    @field_validator("embedding_url")
+    @classmethod
+    def _is_of_http_too(cls, url: str) -> str:
+        return http_url(url)
 
     @model_validator(mode="before")
     @classmethod

@@ -25,7 +25,7 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import access, background, server, tls, tracing
+from service_runtime import access, background, postgres, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.interceptors import Border
@@ -33,6 +33,7 @@ from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
+from service_runtime.schema import SchemaCheck
 from service_runtime.server import ServerOptions
 
 
@@ -62,11 +63,20 @@ def limits_of(settings: Settings) -> Limits:
 def probes(settings: Settings) -> dict[str, Probe]:
     """Return what `check-config` asks."""
 
-    async def postgres() -> None:
-        async with Database.open(settings.database, connections_max=1, name="check-config") as database:
-            await database.ready()
+    async def listening() -> None:
+        _check_exposure(settings, authenticated=access.needs_key(settings))
+        if files := tls.files_of(settings):
+            tls.server_credentials(files)
 
-    asked: dict[str, Probe] = {"Postgres, as DATABASE_URL": postgres}
+    async def database() -> None:
+        await postgres.ask(settings.database, embeddings.configure)
+        async with Database.open(settings.database, connections_max=1, name="check-config") as opened:
+            await SchemaCheck(opened, migrations()).ready()
+
+    asked: dict[str, Probe] = {
+        f"listening on {settings.entity_service_host}": listening,
+        "Postgres, as DATABASE_URL": database,
+    }
     if settings.database_admin_url is not None:
         asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
     return asked
@@ -84,11 +94,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
     """
-    server.check_exposure(
-        settings.entity_service_host,
-        authenticated=access.needs_key(settings) or callers is not None,
-        allow_insecure=settings.allow_insecure,
-    )
+    _check_exposure(settings, authenticated=access.needs_key(settings) or callers is not None)
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         if settings.metrics_port is not None:
@@ -134,7 +140,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             server.Service(
                 full_name="contextgraph.entity.v1.EntityGraph",
                 add=lambda to: add_EntityGraphServicer_to_server(servicer, to),  # type: ignore[no-untyped-call]
-                checks=[database.ready],
+                checks=[SchemaCheck(database, migrations()).ready],
             )
         ]
         database.show(metrics)
@@ -147,3 +153,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             reflection_without_key=settings.reflects_without_key,
         )
         yield await stack.enter_async_context(server.running(services, border, options, metrics))
+
+
+def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
+    server.check_exposure(
+        settings.entity_service_host, authenticated=authenticated, allow_insecure=settings.allow_insecure
+    )

@@ -11,12 +11,15 @@ from dataclasses import asdict, dataclass
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from contextgraph.errors import ContextGraphError
 from service_runtime.migrate import Migration, MigrationFailed, pending
+from service_runtime.settings import problems_of
 
 CHECK_TIMEOUT_S = 10.0
+_WIDTH = 400  # more than any row
 
 # Raises what is wrong; the message says what to do.
 Probe = Callable[[], Awaitable[None]]
@@ -55,14 +58,12 @@ def migrations_probe(admin_url: str, migrations: list[Migration]) -> Probe:
 
 def explain(settings_class: type[BaseSettings]) -> list[Setting]:
     """Return every variable of a service, with what is wrong with it; problems of several together come first."""
-    problems: dict[str, str] = {}
     values: BaseSettings | None = None
+    problems: dict[str, str] = {}
     try:
         values = settings_class()
     except ValidationError as error:
-        for one in error.errors(include_url=False, include_input=False):
-            name = str(one["loc"][0]) if one["loc"] else ""
-            problems[name] = one["msg"].removeprefix("Value error, ")
+        problems = problems_of(error)
     together = [Setting(name="", value="", is_set=True, meaning="", problem=problems[""])] if "" in problems else []
     return together + [
         Setting(
@@ -70,7 +71,7 @@ def explain(settings_class: type[BaseSettings]) -> list[Setting]:
             value=_shown(getattr(values, name)) if values else _raw(name, secret="SecretStr" in str(field.annotation)),
             is_set=bool(os.environ.get(name.upper())),
             meaning=field.description or "",
-            problem=problems.get(name, ""),
+            problem=problems.get(name.upper(), ""),
         )
         for name, field in settings_class.model_fields.items()
     ]
@@ -89,6 +90,8 @@ async def check(probes: Mapping[str, Probe]) -> list[Checked]:
             return Checked(name=name, problem=error.message)
         except SystemExit as error:  # of a setting that nothing works without
             return Checked(name=name, problem=str(error))
+        except Exception as error:  # whatever it is: the others are told as well
+            return Checked(name=name, problem=f"{type(error).__name__}: {error}")
         return Checked(name=name)
 
     return list(await asyncio.gather(*(one(name, probe) for name, probe in probes.items())))
@@ -98,30 +101,32 @@ def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> i
     """Print both; return 1 if something is wrong."""
     wrong = [problem for problem in (*(one.problem for one in settings), *(one.problem for one in checked)) if problem]
     console = Console(soft_wrap=as_json)
+    if not console.is_terminal:
+        console.width = _WIDTH  # in a file or a pipe a row is a line, so that grep finds it whole
     if as_json:
         console.print_json(
             json.dumps({"settings": [asdict(one) for one in settings], "checks": [asdict(one) for one in checked]})
         )
         return int(bool(wrong))
     table = Table(box=None, pad_edge=False)
-    for header in ("variable", "value", "meaning"):
-        table.add_column(header, overflow="fold")
+    for header in ("variable", "value", "from", "meaning"):
+        table.add_column(header, overflow="fold", no_wrap=header == "variable")
     for one in settings:
-        if not one.name:
-            continue
-        style = "red" if one.problem else "" if one.is_set else "dim"
-        table.add_row(one.name, one.value or "-", one.problem or one.meaning, style=style)
+        if one.name:
+            style = "red" if one.problem else "" if one.is_set else "dim"
+            origin = "environment" if one.is_set else "default"
+            table.add_row(one.name, escape(one.value) or "-", origin, escape(one.meaning), style=style)
     console.print(table)
     console.print()
-    for problem in (one.problem for one in settings if not one.name):
-        console.print(f"[red]wrong[/]  {problem}", highlight=False)
-    for answer in checked:
-        console.print(
-            f"[red]wrong[/]  {answer.name}: {answer.problem}" if answer.problem else f"[green]ok[/]     {answer.name}",
-            highlight=False,
-        )
+    told = [(one.name, one.problem) for one in settings if one.problem]
+    for name, problem in told + [(one.name, one.problem) for one in checked]:
+        mark = "[red]wrong[/]" if problem else "[green]ok[/]   "
+        text = ": ".join(part for part in (name, problem) if part)
+        console.print(f"{mark}  {escape(text)}", highlight=False, soft_wrap=True)
     if wrong:
         console.print(f"[red]{len(wrong)} to mend[/]")
+    elif not checked:
+        console.print("the settings are right as far as they can tell; nobody was asked")
     return int(bool(wrong))
 
 

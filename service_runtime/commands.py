@@ -35,9 +35,9 @@ def add_migrate(commands: Subparsers) -> None:
 def add_check_config(commands: Subparsers) -> None:
     """Add `check-config`."""
     command = commands.add_parser(
-        "check-config", help="explain every setting, say what is wrong, and ask what they name whether it answers"
+        "check-config", help="explain every setting, say what is wrong, and try what the settings name"
     )
-    command.add_argument("--offline", action="store_true", help="ask nobody")
+    command.add_argument("--offline", action="store_true", help="only look at the settings: try nothing that they name")
     command.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -32,22 +32,26 @@ def add_keys(commands: Subparsers) -> Subparsers:
     create.add_argument(
         "--scope", action="append", choices=SCOPES, help="may be said several times (default: read and write)"
     )
-    create.add_argument("--user-id", default="", help="rows keep it as owner_user_id")
-    create.add_argument("--agent-id", default="", help="rows keep it as agent_id")
+    create.add_argument("--user-id", metavar="USER", default="", help="rows keep it as owner_user_id")
+    create.add_argument("--agent-id", metavar="AGENT", default="", help="rows keep it as agent_id")
     create.add_argument(
         "--app-id",
         dest="app_ids",
         action="append",
         type=_name,
+        metavar="APP",
         default=[],
         help="bind it to an app: other apps' records and mappings do not exist for it; may be said several times",
     )
-    create.add_argument("--agent-bundle", dest="agent_bundle_id", type=_name, help="bind it to an agent bundle")
+    create.add_argument(
+        "--agent-bundle", dest="agent_bundle_id", metavar="BUNDLE", type=_name, help="bind it to an agent bundle"
+    )
     create.add_argument(
         "--graph",
         dest="graph_names",
         action="append",
         type=_name,
+        metavar="GRAPH",
         default=[],
         help="bind it to a graph; may be said several times",
     )
@@ -128,7 +132,10 @@ def show_rows(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:
         for row in rows:
             print(json.dumps(row, default=str))  # noqa: T201
         return
-    names = [name for name in (rows[0] if rows else {}) if any(row[name] for row in rows)]
+    if not rows:
+        print("there are none", file=sys.stderr)  # noqa: T201
+        return
+    names = [name for name in rows[0] if any(row[name] not in (None, "", []) for row in rows)]
     table = [names, *([_text(row[name]) for name in names] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:

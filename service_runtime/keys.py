@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import namedtuple_row
 
 from contextgraph.errors import FailedPrecondition
+from service_runtime.administration import administering
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
@@ -234,7 +234,7 @@ class KeyAdministration:
             raise NoSuchKey(f"no key begins with {prefix[:_PREFIX_CHARS]!r}; `context-service keys list` shows them")
 
     def _run(self, sql: str, parameters: dict[str, Any] | None = None) -> list[Any]:
-        with psycopg.connect(self._admin_url, row_factory=namedtuple_row) as connection:
+        with administering(self._admin_url, row_factory=namedtuple_row) as connection:
             cursor = connection.execute(sql.encode(), parameters)
             return cursor.fetchall() if cursor.description else []
 

@@ -13,7 +13,15 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, star
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from contextgraph.errors import FailedPrecondition
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class CannotExpose(FailedPrecondition):
+    """The address of the metrics is taken, or is none of this machine."""
+
+    reason = "CANNOT_LISTEN"
 
 
 class Metrics:
@@ -61,8 +69,17 @@ class Metrics:
 
     @contextmanager
     def exposed(self, host: str, port: int) -> Iterator[int]:
-        """Answer `GET /metrics` for the block, in a thread of its own, yielding the port."""
-        server, thread = start_http_server(port, host, self._registry)
+        """Answer `GET /metrics` for the block, in a thread of its own, yielding the port.
+
+        Raises:
+            CannotExpose: the address is taken.
+        """
+        try:
+            server, thread = start_http_server(port, host, self._registry)
+        except OSError as error:
+            raise CannotExpose(
+                f"cannot listen on METRICS_HOST:METRICS_PORT, {host}:{port}: {error.strerror}", host=host, port=port
+            ) from error
         try:
             yield server.server_port
         finally:

@@ -23,9 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from psycopg import errors as pg
 from psycopg import sql
 
 from contextgraph.errors import FailedPrecondition
+from service_runtime.administration import administering
 
 LOCK_TIMEOUT_S = 60.0
 _LOCK_POLL_S = 0.05
@@ -87,9 +89,10 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
 
     Raises:
         MigrationFailed: a file was changed after it was applied, its SQL failed, or the lock was not to be had.
+        CannotAdminister: Postgres does not answer, or the role may not make tables.
     """
     applied_now = []
-    with psycopg.connect(admin_url, autocommit=True) as connection, _lock(connection):
+    with administering(admin_url, autocommit=True) as connection, _lock(connection):
         # Without it, what a killed migration was doing would go on, and keep the lock for as long.
         connection.execute("SET client_connection_check_interval = '1s'")
         for schema in dict.fromkeys(migration.schema for migration in migrations):
@@ -99,6 +102,8 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
                 continue
             _apply(connection, migration, service_role)
             applied_now.append(migration)
+        for schema in dict.fromkeys(migration.schema for migration in migrations):
+            _let_read_version(connection, schema, service_role)
     return applied_now
 
 
@@ -106,18 +111,16 @@ def pending(admin_url: str, migrations: list[Migration]) -> list[Migration]:
     """Return what `migrate` would apply.
 
     Raises:
-        MigrationFailed: a file was changed after it was applied, or Postgres does not answer.
+        MigrationFailed: a file was changed after it was applied.
+        CannotAdminister: Postgres does not answer, or not this role.
     """
-    try:
-        with psycopg.connect(admin_url, autocommit=True, connect_timeout=5) as connection:
-            there = {
-                schema
-                for schema in {migration.schema for migration in migrations}
-                if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is not None
-            }
-            return [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
-    except psycopg.Error as error:
-        raise MigrationFailed(f"cannot ask as DATABASE_ADMIN_URL: {error}") from error
+    with administering(admin_url, autocommit=True) as connection:
+        there = {
+            schema
+            for schema in {migration.schema for migration in migrations}
+            if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is not None
+        }
+        return [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
 
 
 @contextmanager
@@ -147,6 +150,14 @@ def _make_table(connection: psycopg.Connection, schema: str) -> None:
             "sha256 text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())"
         ).format(sql.Identifier(schema))
     )
+
+
+def _let_read_version(connection: psycopg.Connection, schema: str, service_role: str) -> None:
+    """Let the services see what was applied: they are not ready before it is all that they need."""
+    if not _scalar(connection, "SELECT has_table_privilege(%s, %s, 'SELECT')", service_role, f"{schema}.migration"):
+        connection.execute(
+            sql.SQL("GRANT SELECT ON {}.migration TO {}").format(sql.Identifier(schema), sql.Identifier(service_role))
+        )
 
 
 def _is_applied(connection: psycopg.Connection, migration: Migration) -> bool:
@@ -181,8 +192,11 @@ def _apply(connection: psycopg.Connection, migration: Migration, service_role: s
             connection.execute(text.encode())
             connection.execute(done, values)
     except psycopg.Error as error:
+        hint = ""
+        if isinstance(error, pg.UndefinedObject) and "halfvec" in str(error):
+            hint = "; pgvector is missing in this database: `CREATE EXTENSION vector`, as a role that may"
         raise MigrationFailed(
-            f"{migration.name} of {migration.schema} failed: {error.diag.message_primary or error}",
+            f"{migration.name} of {migration.schema} failed: {error.diag.message_primary or error}{hint}",
             schema=migration.schema,
             version=migration.version,
         ) from error

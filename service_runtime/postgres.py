@@ -80,6 +80,11 @@ SELECT
 _BOUNDS = ", set_config('app.bounds', %s, true) AS bounds"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
+# Said between the making of a schema and the end of its migrations.
+_NOT_YET_GRANTED = {
+    "permission denied for table migration",
+    *(f"permission denied for schema {name}" for name in ("access", "context", "entity")),
+}
 _ROLE = """
 SELECT r.rolname, r.rolsuper, r.rolbypassrls,
     EXISTS (
@@ -94,6 +99,31 @@ class UnsafeRole(FailedPrecondition):
     """The role of DATABASE_URL would pass row-level security in silence."""
 
     reason = "UNSAFE_DATABASE_ROLE"
+
+
+class SchemaBehind(Unavailable):
+    """The database lacks what this version needs; once it is migrated, the same call works."""
+
+    reason = "SCHEMA_BEHIND"
+
+
+async def ask(url: str, configure: Configure | None = None) -> None:
+    """Connect once as a service does, and say what is wrong in Postgres's own words: for an operator.
+
+    Raises:
+        Unavailable: Postgres does not answer, or refuses the role.
+        FailedPrecondition: an extension is missing.
+        UnsafeRole: row-level security would not hold for the role.
+    """
+    try:
+        async with await psycopg.AsyncConnection[Row].connect(url, connect_timeout=CONNECT_TIMEOUT_S) as connection:
+            await _require_safe_role(connection)
+            if configure is not None:
+                await configure(connection)
+    except psycopg.OperationalError as error:
+        raise Unavailable(f"cannot connect as DATABASE_URL: {str(error).splitlines()[0]}") from error
+    except psycopg.ProgrammingError as error:  # of pgvector's adapters
+        raise FailedPrecondition(f"{error}: `CREATE EXTENSION vector` there, as a role that may") from error
 
 
 class Database:
@@ -454,7 +484,7 @@ class _Watch:
 
 
 def _ours(error: BaseException) -> Exception | None:
-    """Return our error for one of the driver; None for constraints and for faults of our own SQL."""
+    """Return our error for one of the driver; None for constraints and for what only a fault of ours can be."""
     match error:
         case PoolTimeout() | TooManyRequests():
             return Overloaded("no database connection is free", dependency="postgres", retry_after_s=RETRY_AFTER_S)
@@ -466,6 +496,10 @@ def _ours(error: BaseException) -> Exception | None:
             return StorageFull("the database has no room left", dependency="postgres")
         case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
             return PermissionDenied("the key is bound to other graphs, agent bundles or apps")
+        case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
+            return _behind()
+        case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
+            return _behind()
         case pg.SerializationFailure() | pg.DeadlockDetected():
             return Aborted("another call changed the same rows; try again")
         case pg.ProgramLimitExceeded():
@@ -477,6 +511,12 @@ def _ours(error: BaseException) -> Exception | None:
             return _unavailable()
         case _:
             return None
+
+
+def _behind() -> SchemaBehind:
+    return SchemaBehind(
+        "the database lacks what this version needs: run `migrate`", dependency="postgres", retry_after_s=RETRY_AFTER_S
+    )
 
 
 def _unavailable() -> Unavailable:

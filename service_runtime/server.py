@@ -19,7 +19,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from contextgraph.errors import ContextGraphError, FailedPrecondition, Unavailable
+from contextgraph.errors import ContextGraphError, FailedPrecondition
 from service_runtime import background
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
@@ -193,8 +193,14 @@ async def _keep_checking(
     """Set the health of every service name, once a second. `""` is healthy when all are."""
     checks = list(dict.fromkeys(check for service in services for check in service.checks))
     was: dict[str, bool] = {}
+    told: list[str] = []
     while True:
-        healthy = dict(zip(checks, await asyncio.gather(*map(_passes, checks)), strict=True))
+        failures = await asyncio.gather(*map(_failure, checks))
+        for failure in failures:
+            if failure and failure not in told:
+                _log.warning("dependency check failed", extra={"error": failure})
+        told = failures
+        healthy = {check: not failure for check, failure in zip(checks, failures, strict=True)}
         now: Mapping[str, bool] = {
             service.full_name: all(healthy[check] for check in service.checks) for service in services
         }
@@ -209,12 +215,13 @@ async def _keep_checking(
         await asyncio.sleep(CHECK_INTERVAL_S if now[""] else CHECK_INTERVAL_S / 10)
 
 
-async def _passes(check: Check) -> bool:
+async def _failure(check: Check) -> str:
+    """Return why a check fails; nothing if it passes."""
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             await check()
-    except (ContextGraphError, TimeoutError) as error:
-        level = logging.DEBUG if isinstance(error, Unavailable | TimeoutError) else logging.WARNING
-        _log.log(level, "dependency check failed", extra={"error": str(error)})
-        return False
-    return True
+    except ContextGraphError as error:
+        return str(error)
+    except TimeoutError:
+        return f"{getattr(check, '__qualname__', check)}: no answer within {CHECK_TIMEOUT_S:.0f} s"
+    return ""

@@ -6,12 +6,15 @@ variable's, its description is the line of `deploy/env.example`.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service_runtime.documents import NESTING_MAX
@@ -106,6 +109,24 @@ class ServiceSettings(BaseSettings):
     type_chars_max: int = Field(128, ge=1, description="names of types, graphs, mappings and their apps; statuses")
     traverse_depth_max: int = Field(100, ge=1, description="depth of a traversal, and of a mapping's")
 
+    @field_validator("database_url", "database_admin_url")
+    @classmethod
+    def _is_of_postgres(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            text = url.get_secret_value()
+            if not text.startswith(("postgresql://", "postgres://")):
+                raise ValueError("is no postgresql:// URL")
+            try:
+                conninfo_to_dict(text)
+            except ProgrammingError:  # its text may show the password
+                raise ValueError("is no URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
+        return url
+
+    @field_validator("otel_exporter_otlp_endpoint")
+    @classmethod
+    def _is_of_http(cls, url: str) -> str:
+        return http_url(url)
+
     @model_validator(mode="after")
     def _production_is_explicit(self) -> ServiceSettings:
         if self.environment == "production" and self.database_url is None:
@@ -164,10 +185,40 @@ def load(settings_class: type[_S]) -> _S:
     try:
         return settings_class()
     except ValidationError as error:
-        for problem in error.errors(include_url=False, include_input=False):
-            name = "_".join(map(str, problem["loc"])).upper()
-            print(f"{name or 'settings'}: {problem['msg'].removeprefix('Value error, ')}", file=sys.stderr)  # noqa: T201
+        for name, problem in problems_of(error).items():
+            print(f"{name or 'settings'}: {problem}", file=sys.stderr)  # noqa: T201
+        print("`check-config` explains every variable", file=sys.stderr)  # noqa: T201
         sys.exit(2)
+
+
+def problems_of(error: ValidationError) -> dict[str, str]:
+    """Return what is wrong by the variable's name; under the empty one what is wrong with several together."""
+    problems: dict[str, str] = {}
+    for one in error.errors(include_url=False, include_input=False):
+        name, *inside = map(str, one["loc"] or ("",))
+        problems[name.upper()] = ": ".join([*inside, one["msg"].removeprefix("Value error, ")])
+    return problems
+
+
+def from_json(value: object) -> object:
+    """Read the text of a variable that is JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        raise ValueError(f"is no JSON: {error}") from error
+
+
+def http_url(url: str) -> str:
+    """Return the URL, or nothing.
+
+    Raises:
+        ValueError: it is another scheme's.
+    """
+    if url and not url.startswith(("http://", "https://")):
+        raise ValueError("is no http:// or https:// URL")
+    return url
 
 
 def example(settings_class: type[BaseSettings], title: str, *, without: Collection[str] = ()) -> str:

@@ -570,6 +570,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextgraph_servi
 
 GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
 
+GRANT SELECT ON TABLE context.migration TO contextgraph_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-import psycopg
 from psycopg.rows import namedtuple_row
 
 from context_service.blobs.storage import check_blob_size
 from contextgraph.errors import LimitExceeded
+from service_runtime.administration import administering
 from service_runtime.documents import check_size
 from service_runtime.postgres import Tenant, Transaction
 
@@ -171,10 +171,10 @@ class LimitAdministration:
         """Set limits of a tenant by their names; None gives it the setting's again, and those not named stay."""
         names = ("blob_bytes_max", "content_bytes_max", "bytes_max", "records_max")
         parameters = {**dict.fromkeys(names), **values, "name": tenant, "changed": list(values)}
-        with psycopg.connect(self._admin_url) as connection:
+        with administering(self._admin_url) as connection:
             connection.execute(_SET_LIMITS, parameters)
 
     def show(self, tenant: str | None) -> list[ListedLimits]:
         """Return limits and usage of a tenant, or of all."""
-        with psycopg.connect(self._admin_url, row_factory=namedtuple_row) as connection:
+        with administering(self._admin_url, row_factory=namedtuple_row) as connection:
             return [ListedLimits(**row._asdict()) for row in connection.execute(_LIST_LIMITS, {"name": tenant})]

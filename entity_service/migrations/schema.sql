@@ -344,6 +344,8 @@ GRANT SELECT ON TABLE entity.edge_to_count TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_service;
 
+GRANT SELECT ON TABLE entity.migration TO contextgraph_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextgraph_service;

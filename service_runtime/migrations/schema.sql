@@ -68,4 +68,6 @@ GRANT SELECT ON TABLE access.api_key TO contextgraph_service;
 
 GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextgraph_service;
 
+GRANT SELECT ON TABLE access.migration TO contextgraph_service;
+
 GRANT SELECT ON TABLE access.tenant TO contextgraph_service;

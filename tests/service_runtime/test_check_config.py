@@ -49,7 +49,7 @@ async def test_all_is_well_where_everything_answers(run: Run, services: Addresse
     done = await asyncio.to_thread(run, ENTITY_SERVICE_URL=services.entity, API_KEY="s3cret-key")
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 4
+    assert done.stdout.count("ok  ") == 5
     for name in Settings.model_fields:
         assert name.upper() in done.stdout
     assert "s3cret-key" not in done.stdout + done.stderr
@@ -81,6 +81,18 @@ def test_what_does_not_answer_is_named(run: Run):
         ({"CONTEXT_SERVICE_PORT": "fifty"}, "valid integer"),
         ({"TLS_KEY_PATH": "key.pem"}, "TLS needs both"),
         ({"ENVIRONMENT": "production", "DATABASE_URL": ""}, "DATABASE_URL is required"),
+        ({"DATABASE_URL": "mysql://u:pa55word@h/d"}, "DATABASE_URL: is no postgresql:// URL"),
+        ({"DATABASE_URL": "postgresql://u:pa55word@h:p0rt/d?x"}, "DATABASE_URL: is no URL that Postgres reads"),
+        ({"DATABASE_ADMIN_URL": "contextgraph"}, "DATABASE_ADMIN_URL: is no postgresql:// URL"),
+        ({"ENTITY_SERVICE_URL": "ftp://graph"}, "ENTITY_SERVICE_URL: 'ftp://graph' is not an address: use host:port"),
+        ({"EMBEDDING_URL": "api.openai.com"}, "EMBEDDING_URL: is no http:// or https:// URL"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"},
+            "OTEL_EXPORTER_OTLP_ENDPOINT: is no http:// or https:// URL",
+        ),
+        ({"RECORD_RETENTION_BY_TYPE_S": "file=1"}, "RECORD_RETENTION_BY_TYPE_S: is no JSON"),
+        ({"RECORD_RETENTION_BY_TYPE_S": '{"file": -1}'}, "RECORD_RETENTION_BY_TYPE_S: file: Input should be greater"),
+        ({"MCP_ALLOWED_ORIGINS": "https://chat.example.com"}, "MCP_ALLOWED_ORIGINS: is no JSON"),
     ],
 )
 def test_a_wrong_setting_is_told_and_nobody_is_asked(run: Run, variables: dict[str, str], told: str):
@@ -90,6 +102,40 @@ def test_a_wrong_setting_is_told_and_nobody_is_asked(run: Run, variables: dict[s
     assert told in done.stdout
     assert "ok  " not in done.stdout
     assert "Traceback" not in done.stderr
+    assert "pa55word" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("service", "variables", "told"),
+    [
+        ("context_service", {"CONTEXT_SERVICE_HOST": "0.0.0.0"}, "would give everybody the data: set API_KEY"),
+        ("entity_service", {"ENTITY_SERVICE_HOST": "0.0.0.0"}, "would give everybody the data: set API_KEY"),
+        ("entity_service", {"TLS_CERTIFICATE_PATH": "/none", "TLS_KEY_PATH": "/none"}, "cannot read /none"),
+    ],
+)
+def test_what_a_start_would_refuse_is_told(run: Run, service: str, variables: dict[str, str], told: str):
+    done = run(service=service, **variables)
+
+    assert done.returncode == 1
+    assert told in done.stdout
+
+
+def test_postgres_is_quoted_where_it_refuses_the_role(run: Run, urls: Urls):
+    for service in ("context_service", "entity_service"):
+        done = run(service=service, DATABASE_URL=urls.service.replace("postgresql://", "postgresql://no"))
+
+        assert done.returncode == 1
+        assert "cannot connect as DATABASE_URL" in done.stdout
+        assert "nocontextgraph_service" in done.stdout
+        assert done.stderr == ""
+
+
+def test_a_row_is_a_line_where_nobody_looks_at_a_terminal(run: Run):
+    done = run("--offline", COLUMNS="40", DATABASE_POOL_MAX="7")
+
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["DATABASE_POOL_MAX", "7", "environment"] in [line[:3] for line in lines]
+    assert ["DATABASE_PREPARED_STATEMENTS", "true", "default"] in [line[:3] for line in lines]
 
 
 def test_migrations_that_are_missing_are_named(run: Run, urls: Urls):
@@ -99,9 +145,8 @@ def test_migrations_that_are_missing_are_named(run: Run, urls: Urls):
     done = run(service="entity_service")
 
     assert done.returncode == 1
-    told = " ".join(done.stdout.split())  # wherever a line ends
-    assert "entity 0002_node_io.sql" in told
-    assert "run `migrate`" in told
+    assert "wrong  migrations, as DATABASE_ADMIN_URL: not applied yet: entity 0002_node_io.sql" in done.stdout
+    assert "is not applied: run `migrate`" in done.stdout  # also for who has no DATABASE_ADMIN_URL
 
 
 def test_offline_asks_nobody(run: Run):

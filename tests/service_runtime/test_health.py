@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
 import grpc
+import psycopg
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
@@ -16,7 +18,7 @@ import context_service.settings
 import entity_service.app
 import entity_service.settings
 from service_runtime.auth import ApiKeys
-from tests.conftest import KEY, Addresses
+from tests.conftest import KEY, Addresses, Urls
 
 METADATA = (("authorization", f"Bearer {KEY}"),)
 
@@ -28,6 +30,52 @@ async def test_a_started_service_reports_each_of_its_names(services: Addresses):
             async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=30):
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     break
+
+
+async def until(stub: health_pb2_grpc.HealthStub, name: str, status: int) -> None:
+    async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=30):
+        if answer.status == status:
+            return
+
+
+async def test_a_service_is_not_ready_before_the_database_is_migrated(
+    urls: Urls,
+    entity_settings: entity_service.settings.Settings,
+    context_settings: context_service.settings.Settings,
+    callers: ApiKeys,
+    caplog: pytest.LogCaptureFixture,
+):
+    """A replica of a new version that starts before `migrate` has ended must get no calls; then it serves by itself."""
+    applied = {"entity": entity_service.app.migrations()[-1], "context": context_service.app.migrations()[-1]}
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        for schema, newest in applied.items():
+            connection.execute(f"DELETE FROM {schema}.migration WHERE version = %s", (newest.version,))
+        connection.execute("ALTER TABLE context.mapping_revision RENAME TO later")
+        async with AsyncExitStack() as stack:
+            port = await stack.enter_async_context(entity_service.app.running(entity_settings, callers=callers))
+            settings = context_settings.model_copy(update={"entity_service_url": f"127.0.0.1:{port}"})
+            own_port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
+            stubs = []
+            for one in (port, own_port):
+                channel = await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{one}"))
+                stubs.append(health_pb2_grpc.HealthStub(channel))
+            while caplog.text.count("dependency check failed") < 2:
+                await asyncio.sleep(0.02)
+            for stub in stubs:
+                answer = await stub.Check(health_pb2.HealthCheckRequest())
+                assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+                await stub.Check(health_pb2.HealthCheckRequest(service="liveness"))
+
+            connection.execute("ALTER TABLE context.later RENAME TO mapping_revision")
+            for schema, newest in applied.items():
+                connection.execute(
+                    f"INSERT INTO {schema}.migration (version, name, sha256) VALUES (%s, %s, %s)",
+                    (newest.version, newest.name, newest.sha256),
+                )
+
+            for stub in stubs:
+                await until(stub, "", health_pb2.HealthCheckResponse.SERVING)
+    assert "background work ended" not in caplog.text
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 import context_service.app
@@ -23,6 +24,7 @@ from contextgraph.entity.v1 import entity_graph_pb2
 from contextgraph.errors import NodeNotFound, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
 from service_runtime.access import Access
+from service_runtime.administration import CannotAdminister
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
@@ -326,3 +328,15 @@ async def test_the_services_role_can_neither_make_nor_change_a_key(
     ):
         with pytest.raises(Exception, match="permission denied"):
             await database.untenanted(statement)
+
+
+def test_what_postgres_refuses_an_operator_is_told_with_what_to_do(urls: Urls):
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        connection.execute("ALTER TABLE access.api_key RENAME TO later")
+
+    with pytest.raises(CannotAdminister, match="run `migrate` of both services"):
+        KeyAdministration(urls.admin).keys()
+    with pytest.raises(CannotAdminister, match="must name the role that owns the database"):
+        KeyAdministration(urls.service).add_tenant("new")
+    with pytest.raises(CannotAdminister, match=r"cannot ask Postgres as DATABASE_ADMIN_URL: .*nobody"):
+        KeyAdministration(urls.admin.replace("postgresql://", "postgresql://nobody")).tenants()

@@ -1,0 +1,48 @@
+"""An operator's connection to Postgres, as the owner of the tables: of migrations, keys, tenants and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg
+
+from contextgraph.errors import FailedPrecondition
+
+CONNECT_TIMEOUT_S = 5
+
+
+class CannotAdminister(FailedPrecondition):
+    """The database cannot be reached as DATABASE_ADMIN_URL, or what is asked of it is not there or not allowed."""
+
+    reason = "CANNOT_ADMINISTER"
+
+
+@contextmanager
+def administering(admin_url: str, **options: Any) -> Iterator[psycopg.Connection[Any]]:
+    """Connect for the block; what Postgres refuses is told in its words, with what to do.
+
+    Args:
+        admin_url: URL of the role that owns the tables.
+        options: Of `psycopg.connect`.
+
+    Raises:
+        CannotAdminister: it does not answer, the tables are missing, or the role is not their owner.
+    """
+    try:
+        with psycopg.connect(admin_url, connect_timeout=CONNECT_TIMEOUT_S, **options) as connection:
+            yield connection
+    except (pg.UndefinedTable, pg.InvalidSchemaName) as error:
+        raise CannotAdminister(f"{_first_line(error)}: run `migrate` of both services") from error
+    except pg.InsufficientPrivilege as error:
+        raise CannotAdminister(
+            f"{_first_line(error)}: DATABASE_ADMIN_URL must name the role that owns the database and its tables"
+        ) from error
+    except psycopg.OperationalError as error:
+        raise CannotAdminister(f"cannot ask Postgres as DATABASE_ADMIN_URL: {_first_line(error)}") from error
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return (error.diag.message_primary or str(error)).splitlines()[0]
