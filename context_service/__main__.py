@@ -10,7 +10,7 @@ from context_service import app, embedding_commands, mcp_command, storage_comman
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
-from service_runtime import logs, process, server
+from service_runtime import logs, process
 from service_runtime.commands import add_check_config, add_migrate, add_serve, run_check_config, run_migrations
 from service_runtime.key_commands import add_keys, run_keys
 from service_runtime.settings import load
@@ -61,19 +61,9 @@ def main() -> None:
         if arguments.command == "migrate" or arguments.migrate:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
-            process.tune_malloc()
-            process.raise_file_limit()
-            process.tune_gc()
-            process.run(_serve(settings))
+            process.serve(app.running(settings), host=settings.context_service_host, log=_log)
     except ContextGraphError as error:
         sys.exit(f"context-service: {error.message}")
-
-
-async def _serve(settings: Settings) -> None:
-    async with app.running(settings) as port:
-        _log.info("serving", extra={"host": settings.context_service_host, "port": port})
-        await server.until_signal()
-        _log.info("stopping")
 
 
 if __name__ == "__main__":

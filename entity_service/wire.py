@@ -29,7 +29,6 @@ _NANOS = 1_000_000_000
 
 DEPTH_DEFAULT = 3
 MESSAGE_BYTES_MAX = 1024 * 1024
-DATA = Node._fields.index("data_json")
 
 
 def id_of(field: str, text: str) -> str:

@@ -123,14 +123,6 @@ class ApiKeys:
         return found
 
 
-class Anonymous:
-    """Lets everybody in as the default tenant: where something in front of the service authenticates."""
-
-    async def authenticate(self, metadata: Metadata) -> Principal:
-        """Return the default principal, whatever the metadata says."""
-        return ANONYMOUS
-
-
 def refusal() -> Unauthenticated:
     """Return the one answer to any credential that is not valid."""
     return Unauthenticated("no valid key; send `authorization: Bearer <key>`")

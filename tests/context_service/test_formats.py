@@ -18,7 +18,6 @@ from context_service.history.messages import ChatMessage, Part, ToolCall, ToolRe
 _TEXTS = st.sampled_from(["", " ", "hello", "ä\n"])
 _IDS = st.sampled_from(["c1", "c2", "", "not an id", "x" * 50])
 _JSON = st.sampled_from(["null", '"text"', "{}", '{"a":1}', "[1]", '"{\\"b\\":2}"', "7", '"{"'])
-_MEDIA_TYPES = st.sampled_from(["", "image/png", "application/pdf"])
 _PARTS = st.one_of(
     st.builds(Part, text=_TEXTS),
     st.builds(Part, data_json=_JSON),

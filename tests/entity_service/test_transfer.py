@@ -59,11 +59,6 @@ def edge_line(from_id: str, to_id: str, **fields: Any) -> dict[str, Any]:
     return {"edge": {"id": new_id(), "from_node_id": from_id, "to_node_id": to_id, "edge_type": "Contains", **fields}}
 
 
-def message_line(node_id: str, n: int) -> dict[str, Any]:
-    created_at = f"2026-01-01T00:{n // 60:02}:{n % 60:02}Z"
-    return {"envelope": {"node_id": node_id, "type": "MESSAGE", "message": str(n), "created_at": created_at}}
-
-
 async def filled(graph: Graph, graph_name: str = "") -> list[str]:
     """A graph with some of everything; returns its nodes."""
     ids = [new_id() for _ in range(6)]
