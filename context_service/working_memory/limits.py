@@ -1,8 +1,8 @@
 """How much a tenant may store: the settings for all, values of its own for some.
 
 What a tenant has is counted in the transaction that changes it (triggers, over several rows a tenant), so a look at it
-costs the same however much it is, and makes nobody wait. The look comes before the write, so what is written at the
-same moment may pass a limit together: by one record, or one upload, of each of those calls.
+costs the same however much it is, and makes nobody wait. Nobody sees what others are about to commit, though: so where
+little room is left, a tenant's writes take turns, each from its look to its commit.
 """
 
 from __future__ import annotations
@@ -21,6 +21,11 @@ from service_runtime.administration import administering
 from service_runtime.documents import check_size
 from service_runtime.postgres import Tenant, Transaction
 
+# Room is scarce below a tenth of the limit, or this where it is more. Writers who looked before that take no turns: it
+# is what they would have to add within the milliseconds of their commits to pass the limit together.
+SCARCE_RECORDS = 1000
+SCARCE_BYTES = 1024**3
+
 CACHED_S = 5.0  # how long a process goes on with the limits of a tenant that it has read
 _CACHED_MAX = 10_000
 
@@ -31,6 +36,12 @@ SELECT blob_bytes_max, content_bytes_max, bytes_max, records_max FROM context.te
 _USAGE = """
 SELECT coalesce(sum(records), 0)::bigint AS records, coalesce(sum(size_bytes), 0)::bigint AS size_bytes
 FROM context.tenant_usage WHERE tenant_id = %s
+"""
+
+# The row is counted in by nobody; whoever has it is the one whose turn it is, until his transaction ends.
+_TAKE_TURN = """
+INSERT INTO context.tenant_usage AS u (tenant_id, shard, records, size_bytes) VALUES (%s, -1, 0, 0)
+ON CONFLICT (tenant_id, shard) DO UPDATE SET records = u.records
 """
 
 # `changed` says which of the values are new ones; the others stay.
@@ -86,8 +97,8 @@ class TenantLimits:
         """
         check_blob_size(size_bytes, size_bytes_max=self.blob_bytes_max)
 
-    async def check_room(self, door: Tenant | Transaction, *, records: int, size_bytes: int) -> None:
-        """Refuse what the tenant has no room for.
+    async def check_room(self, door: Tenant | Transaction, *, records: int, size_bytes: int) -> bool:
+        """Refuse what the tenant has no room for, and say whether room is scarce for what it has room for.
 
         Args:
             door: The tenant's; in a transaction, what it did so far counts.
@@ -98,13 +109,17 @@ class TenantLimits:
             LimitExceeded: it has not that much left.
         """
         if self.records_max is None and self.bytes_max is None:
-            return
+            return False
         (used,) = await door.query(_USAGE, (door.tenant_id,))
-        for limit, limit_max, has, more in (
-            ("tenant_records", self.records_max, used.records, records),
-            ("tenant_bytes", self.bytes_max, used.size_bytes, size_bytes),
+        is_scarce = False
+        for limit, limit_max, has, more, scarce in (
+            ("tenant_records", self.records_max, used.records, records, SCARCE_RECORDS),
+            ("tenant_bytes", self.bytes_max, used.size_bytes, size_bytes, SCARCE_BYTES),
         ):
-            if limit_max is not None and more > 0 and has + more > limit_max:
+            if limit_max is None or more <= 0:
+                continue
+            left = limit_max - has - more
+            if left < 0:
                 what = limit.removeprefix("tenant_")
                 raise LimitExceeded(
                     f"the tenant has {has} {what} and may have {limit_max}; purge some, or ask for more",
@@ -112,6 +127,23 @@ class TenantLimits:
                     limit_max=limit_max,
                     value=has + more,
                 )
+            is_scarce = is_scarce or left < max(limit_max // 10, scarce)
+        return is_scarce
+
+    async def take_room(self, transaction: Transaction, *, records: int, size_bytes: int) -> None:
+        """Refuse what the tenant has no room for, just before it is written; scarce room is one write's at a time.
+
+        Args:
+            transaction: That writes it: until it ends, others wait who need scarce room, too.
+            records: That are to come.
+            size_bytes: That are to come.
+
+        Raises:
+            LimitExceeded: it has not that much left.
+        """
+        if await self.check_room(transaction, records=records, size_bytes=size_bytes):
+            await transaction.query(_TAKE_TURN, (transaction.tenant_id,))
+            await self.check_room(transaction, records=records, size_bytes=size_bytes)
 
 
 class Limits:

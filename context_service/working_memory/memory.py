@@ -91,11 +91,21 @@ class WorkingMemory:
         tenant = self._tenant(principal)
         limits = await self._limits.of(tenant)
         limits.check_content("record.content_json", said.content_json)
-        try:
-            await limits.check_room(tenant, records=1, size_bytes=record.size_bytes)
-            stored = await self._records.insert(
-                tenant, record, embedding=said.embedding, owes_vector=self._owes_vector(said), request=request
+
+        async def write(door: Tenant | Transaction) -> Record:
+            return await self._records.insert(
+                door, record, embedding=said.embedding, owes_vector=self._owes_vector(said), request=request
             )
+
+        async def take_room_and_write(transaction: Transaction) -> Record:
+            await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
+            return await write(transaction)
+
+        try:
+            if await limits.check_room(tenant, records=1, size_bytes=record.size_bytes):
+                stored = await tenant.transaction(take_room_and_write)
+            else:
+                stored = await write(tenant)  # one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
             stored = await self._made_before(tenant, request, record.id, error)
         return dataclasses.replace(stored, content_json=said.content_json or None)
@@ -145,7 +155,7 @@ class WorkingMemory:
             principal.check_bounds(
                 graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
             )
-            await limits.check_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
+            await limits.take_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
             if index_state := await self._index_anew(transaction, record_id, said, names):
                 changed = dataclasses.replace(changed, index_state=index_state, index_error="")
             updated = await self._records.update(transaction, changed, content_changes=content_changes)
@@ -282,7 +292,7 @@ class WorkingMemory:
         async def work(transaction: Transaction) -> Record:
             if first is not None:
                 await first(transaction)
-            await limits.check_room(transaction, records=1, size_bytes=record.size_bytes)
+            await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
             live_id = await self._blobs.publish(
                 transaction, written.id, provider=written.provider, digest=written.digest
             )

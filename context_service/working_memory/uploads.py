@@ -146,7 +146,7 @@ class ResumableUploads:
             async def work(transaction: Transaction) -> Upload:
                 await self._store.lock(transaction, upload_id)
                 current = _check_position(await self._store.find(transaction, upload_id), upload_id, offset_bytes)
-                await limits.check_room(transaction, records=0, size_bytes=written.digest.size_bytes)
+                await limits.take_room(transaction, records=0, size_bytes=written.digest.size_bytes)
                 due_at = await self._store.add_part(
                     transaction, current, written.id, written.digest, lease_s=self._lease_s
                 )

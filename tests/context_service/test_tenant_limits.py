@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
@@ -207,22 +208,87 @@ async def test_a_limit_of_one_tenant_is_not_another_ones(start: Start, urls: Url
     assert await usage(database, OTHER_PRINCIPAL.tenant_id) == (2, 203)
 
 
-async def test_many_writers_pass_a_limit_by_no_more_than_they_are(start: Start, database: Database):
-    caller = await start(tenant_records_max=20)
+async def until_it_is_full(write: Callable[[], Awaitable[object]]) -> int:
+    """Return how many writes there was room for."""
+    written = 0
+    while True:
+        try:
+            await write()
+        except LimitExceeded:
+            return written
+        written += 1
 
-    async def write() -> int:
-        written = 0
-        while True:
-            try:
-                await caller.insert()
-            except LimitExceeded:
-                return written
-            written += 1
 
-    written = await asyncio.gather(*(write() for _ in range(8)))
+async def test_many_writers_fill_the_records_of_a_tenant_and_no_more(start: Start, database: Database):
+    caller = await start(tenant_records_max=30)
 
-    assert 20 <= sum(written) < 20 + 8
-    assert await usage(database) == await stored(database) == (sum(written), 0)
+    written = await asyncio.gather(
+        *(until_it_is_full(caller.insert) for _ in range(6)),
+        *(until_it_is_full(lambda: caller.upload(b"")) for _ in range(3)),
+    )
+
+    assert sum(written) == 30
+    assert await usage(database) == await stored(database) == (30, 0)
+
+
+async def test_many_writers_fill_the_bytes_of_a_tenant_and_no_more(start: Start, database: Database):
+    """Inline contents, blobs, parts of uploads, and records that grow: ten bytes each."""
+    caller = await start(tenant_bytes_max=300)
+
+    async def append() -> None:
+        await caller.append(await caller.start_upload(), 0, noise(10))
+
+    async def grow() -> None:
+        record = await caller.insert()
+        await caller.update(record.working_memory_id, content_json=json.dumps("x" * 8))
+
+    ways: list[Callable[[], Awaitable[object]]] = [
+        lambda: caller.insert(content_json=json.dumps("x" * 8)),
+        lambda: caller.upload(noise(10)),
+        append,
+        grow,
+    ]
+    written = await asyncio.gather(*(until_it_is_full(way) for way in ways * 2))
+
+    assert sum(written) == 30
+    _, size_bytes = await usage(database)
+    assert size_bytes == (await stored(database))[1] == 300
+
+
+async def test_writers_pass_a_limit_by_no_more_than_what_they_commit_at_one_moment(
+    start: Start, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    """The most that can happen, were they never to take turns: each of them looked before any of the others wrote."""
+    monkeypatch.setattr(limits, "SCARCE_RECORDS", 0)
+    caller = await start(tenant_records_max=9)  # of which a tenth is none
+
+    written = await asyncio.gather(*(until_it_is_full(caller.insert) for _ in range(8)))
+
+    assert 9 <= sum(written) < 9 + 8
+
+
+async def test_who_has_room_waits_for_nobody_and_who_has_little_for_his_turn(
+    start: Start, urls: Urls, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(limits, "SCARCE_RECORDS", 5)
+    caller = await start(tenant_records_max=10)
+    async with await psycopg.AsyncConnection.connect(urls.superuser) as another:
+        await another.execute(limits._TAKE_TURN.encode(), (PRINCIPAL.tenant_id,))
+        for _ in range(5):
+            await caller.insert()
+
+        waiting = asyncio.create_task(caller.insert())
+        await until(lambda: waits_for_a_lock(urls), timeout_s=30)
+        assert not waiting.done()
+
+        await another.commit()
+        await waiting
+
+
+async def waits_for_a_lock(urls: Urls) -> bool:
+    async with await psycopg.AsyncConnection.connect(urls.superuser) as connection:
+        found = await connection.execute("SELECT FROM pg_locks WHERE NOT granted")
+        return bool(await found.fetchall())
 
 
 OPERATIONS = st.lists(
