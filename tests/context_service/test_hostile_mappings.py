@@ -42,6 +42,13 @@ async def long_session(stub: EntityGraphStub, nodes: int) -> str:
     return session_id
 
 
+async def register(stub: ChatHistoryStub, mapping_name: str, content: str) -> None:
+    rule = pb.MessageRule(role="'user'", content=content)
+    await stub.RegisterMapping(
+        pb.RegisterMappingRequest(mapping_name=mapping_name, rules=pb.MappingRules(messages=[rule])), metadata=METADATA
+    )
+
+
 class LoopWatch:
     """Measures the CPU time that the loop's thread spends between two turns of a task: what others wait for."""
 
@@ -79,10 +86,7 @@ async def test_a_rule_that_costs_much_on_each_of_10000_nodes_ends_at_the_calls_b
     ):
         session_id = await long_session(EntityGraphStub(entity), 10_000)
         stub = ChatHistoryStub(context)
-        rule = pb.MessageRule(role="'user'", content=NEARLY_TOO_MUCH)
-        await stub.RegisterMapping(
-            pb.RegisterMappingRequest(mapping_name="dear", rules=pb.MappingRules(messages=[rule])), metadata=METADATA
-        )
+        await register(stub, "dear", NEARLY_TOO_MUCH)
         watch = LoopWatch()
         watching = asyncio.create_task(watch.watch())
 
@@ -114,10 +118,7 @@ async def test_a_blow_up_fails_its_node_alone_and_soon(services: Addresses, cont
     ):
         session_id = await long_session(EntityGraphStub(entity), 1000)
         stub = ChatHistoryStub(context)
-        rule = pb.MessageRule(role="'user'", content=content)
-        await stub.RegisterMapping(
-            pb.RegisterMappingRequest(mapping_name="hostile", rules=pb.MappingRules(messages=[rule])), metadata=METADATA
-        )
+        await register(stub, "hostile", content)
 
         answer = await stub.GetChatHistory(
             pb.GetChatHistoryRequest(node_id=session_id, mapping_name="hostile"), metadata=METADATA

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 
 import grpc
 import psycopg
@@ -13,6 +12,7 @@ import pytest
 
 import context_service.app
 from context_service.history.mappings import DEFAULT_NAME, built_in, built_in_names
+from context_service.settings import Settings
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.errors import (
@@ -24,6 +24,7 @@ from contextgraph.errors import (
     MappingExists,
     MappingNotFound,
 )
+from service_runtime.auth import Authenticator
 from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
 from tests.errors import raised
 
@@ -34,6 +35,19 @@ OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 @pytest.fixture
 async def stub(services: Addresses) -> AsyncIterator[ChatHistoryStub]:
     async with grpc.aio.insecure_channel(services.context) as channel:
+        yield ChatHistoryStub(channel)
+
+
+@pytest.fixture
+async def replica(
+    services: Addresses, context_settings: Settings, callers: Authenticator
+) -> AsyncIterator[ChatHistoryStub]:
+    """Another one of the same service."""
+    settings = context_settings.model_copy(update={"entity_service_url": services.entity})
+    async with (
+        context_service.app.running(settings, callers=callers) as port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
         yield ChatHistoryStub(channel)
 
 
@@ -292,22 +306,16 @@ async def test_a_page_token_of_another_query_is_refused(stub: ChatHistoryStub):
 REPLICA_S = 30.0  # half a second's poll, on a machine that may be slow
 
 
-async def test_a_change_reaches_another_replica_by_itself(
-    stub: ChatHistoryStub, services: Addresses, context_settings, callers
-):
-    async with AsyncExitStack() as stack:
-        settings = context_settings.model_copy(update={"entity_service_url": services.entity})
-        port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
-        replica = ChatHistoryStub(await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{port}")))
-        request = pb.GetMappingRequest(mapping_name="mine")
-        await register(stub, rules=rules("'one'"))
-        while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 1:
-            pass
+async def test_a_change_reaches_another_replica_by_itself(stub: ChatHistoryStub, replica: ChatHistoryStub):
+    request = pb.GetMappingRequest(mapping_name="mine")
+    await register(stub, rules=rules("'one'"))
+    while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 1:
+        pass
 
-        await register(stub, rules=rules("'two'"), replace=True)
-        async with asyncio.timeout(REPLICA_S):
-            while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 2:
-                await asyncio.sleep(0.01)
+    await register(stub, rules=rules("'two'"), replace=True)
+    async with asyncio.timeout(REPLICA_S):
+        while (await replica.GetMapping(request, metadata=METADATA)).mapping.version != 2:
+            await asyncio.sleep(0.01)
 
 
 async def delete(stub: ChatHistoryStub, name: str = "mine", metadata: object = METADATA, **fields: object):
@@ -350,25 +358,19 @@ async def test_another_tenant_deletes_nothing(stub: ChatHistoryStub):
     assert (await stub.GetMapping(pb.GetMappingRequest(mapping_name="mine"), metadata=METADATA)).mapping.version == 1
 
 
-async def test_a_deletion_reaches_another_replica_by_itself(
-    stub: ChatHistoryStub, services: Addresses, context_settings, callers
-):
-    async with AsyncExitStack() as stack:
-        settings = context_settings.model_copy(update={"entity_service_url": services.entity})
-        port = await stack.enter_async_context(context_service.app.running(settings, callers=callers))
-        replica = ChatHistoryStub(await stack.enter_async_context(grpc.aio.insecure_channel(f"127.0.0.1:{port}")))
-        request = pb.GetMappingRequest(mapping_name="mine")
-        await register(stub)
-        assert (await replica.GetMapping(request, metadata=METADATA)).mapping.version == 1
+async def test_a_deletion_reaches_another_replica_by_itself(stub: ChatHistoryStub, replica: ChatHistoryStub):
+    request = pb.GetMappingRequest(mapping_name="mine")
+    await register(stub)
+    assert (await replica.GetMapping(request, metadata=METADATA)).mapping.version == 1
 
-        await delete(stub)
-        async with asyncio.timeout(REPLICA_S):
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                while True:
-                    await replica.GetMapping(request, metadata=METADATA)
-                    await asyncio.sleep(0.01)
+    await delete(stub)
+    async with asyncio.timeout(REPLICA_S):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            while True:
+                await replica.GetMapping(request, metadata=METADATA)
+                await asyncio.sleep(0.01)
 
-        assert type(raised(caught.value)) is MappingNotFound
+    assert type(raised(caught.value)) is MappingNotFound
 
 
 async def test_a_mapping_that_no_longer_compiles_is_listed_as_broken(stub: ChatHistoryStub, urls: Urls):

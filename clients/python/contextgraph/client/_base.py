@@ -72,6 +72,10 @@ class CallOptions:
         """Return what goes with every call."""
         return (("authorization", f"Bearer {self.credential}"),) if self.credential else ()
 
+    def app(self, app_id: str | None) -> str:
+        """Return the app that a call is about: the one that it names, else the client's."""
+        return self.app_id if app_id is None else app_id
+
 
 def channel_options(address: Address) -> list[tuple[str, Any]]:
     """Return the options of a channel to `address`."""

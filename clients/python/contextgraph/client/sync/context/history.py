@@ -45,7 +45,7 @@ class HistoryCalls(Client):
         request = history_pb.StreamChatHistoryRequest(
             node_id=messages.to_id(node_id),
             mapping_name=mapping_name,
-            app_id=self._options.app_id if app_id is None else app_id,
+            app_id=self._options.app(app_id),
             max_messages=max_messages,
             strict=strict,
         )
@@ -97,7 +97,7 @@ class HistoryCalls(Client):
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.to_id(node_id),
             mapping_name=mapping_name,
-            app_id=self._options.app_id if app_id is None else app_id,
+            app_id=self._options.app(app_id),
             max_messages=max_messages,
             strict=strict,
         )
@@ -137,7 +137,7 @@ class HistoryCalls(Client):
         request = history_pb.GetChatHistoryRequest(
             node_id=messages.to_id(node_id),
             mapping_name=mapping_name,
-            app_id=self._options.app_id if app_id is None else app_id,
+            app_id=self._options.app(app_id),
             max_messages=max_messages,
             strict=strict,
             format=messages.choice("message_format", message_format, messages.FORMATS),
@@ -173,7 +173,7 @@ class HistoryCalls(Client):
         request = history_pb.AssembleContextRequest(
             node_id=messages.to_id(node_id),
             mapping_name=mapping_name,
-            app_id=self._options.app_id if app_id is None else app_id,
+            app_id=self._options.app(app_id),
             max_messages=max_messages,
             data_paths=messages.texts("data_paths", data_paths),
             page_size=page_size,

@@ -44,7 +44,7 @@ class MappingCalls(Client):
             MappingExists: other rules have the name, or it is built in.
         """
         request = history_pb.RegisterMappingRequest(
-            app_id=self._options.app_id if app_id is None else app_id,
+            app_id=self._options.app(app_id),
             mapping_name=mapping_name,
             rules=messages.mapping_rules(rules),
             rules_version=rules_version,
@@ -61,9 +61,7 @@ class MappingCalls(Client):
         Raises:
             MappingNotFound: there is none: `apps` in the metadata names where the name is.
         """
-        request = history_pb.GetMappingRequest(
-            app_id=self._options.app_id if app_id is None else app_id, mapping_name=mapping_name
-        )
+        request = history_pb.GetMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
         response: history_pb.GetMappingResponse = self.call("GetMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
 
@@ -134,8 +132,6 @@ class MappingCalls(Client):
             MappingNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
             MappingBuiltIn: it cannot be removed.
         """
-        request = history_pb.DeleteMappingRequest(
-            app_id=self._options.app_id if app_id is None else app_id, mapping_name=mapping_name
-        )
+        request = history_pb.DeleteMappingRequest(app_id=self._options.app(app_id), mapping_name=mapping_name)
         response: history_pb.DeleteMappingResponse = self.call("DeleteMapping", request, timeout_s=timeout_s)
         return ChatMapping.from_proto(response.mapping)
