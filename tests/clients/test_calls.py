@@ -10,7 +10,9 @@ import uuid
 import grpc
 import pytest
 
-from contextgraph import AsyncEntityClient, EntityClient
+from contextgraph import AsyncEntityClient, EntityClient, retries
+from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
+from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
 from contextgraph.errors import (
@@ -188,6 +190,40 @@ async def test_the_budget_stops_retries_of_a_failing_service(world):
             await world.run(client.get_node, NODE_ID)
 
     assert graph.calls == 101
+
+
+class Gone(EntityGraphServicer, WorkingMemoryServicer, ChatHistoryServicer):
+    """Counts streams, and answers none."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def _refuse(self, request, context):
+        self.calls += 1
+        raise Unavailable("gone")
+        yield
+
+    Traverse = ExportGraph = GetBlob = StreamChatHistory = _refuse
+
+
+async def test_each_attempt_of_a_stream_takes_one_token_of_the_budget(world, tmp_path, monkeypatch):
+    """Whatever is built upon it: of twenty tokens ten are there to be used."""
+    monkeypatch.setattr(retries, "BACKOFF_S_MAX", 0.001)
+    monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
+    for name, arguments in {
+        "traverse": [NODE_ID],
+        "export_graph": [tmp_path / "graph"],
+        "export_graph_pages": [],
+        "chat_history": [NODE_ID],
+        "get_blob": [NODE_ID],
+        "download_blob": [NODE_ID, tmp_path / "blob"],
+    }.items():
+        opened = world.entity if hasattr(world.entity_class, name) else world.context
+        async with serving(gone := Gone()) as address, opened(address, retries=99) as client:
+            with pytest.raises(Unavailable):
+                await world.run(getattr(client, name), *arguments)
+
+        assert (name, gone.calls) == (name, 10)
 
 
 async def test_nobody_listens(world):

@@ -78,19 +78,12 @@ class AsyncClient:
         attempts = self._attempts(timeout_s, may_repeat=may_repeat)
         while True:
             begun = False
+            answers = self._streamed(rpc, request, attempts)
             try:
-                with ClientSpan(rpc, self._metadata) as span:
-                    answers = self._connection.stream(
-                        rpc,
-                        request,
-                        timeout_s=attempts.remaining_s(),
-                        idle_timeout_s=self._options.idle_timeout_s,
-                        metadata=span.metadata,
-                    )
-                    async with aclosing(answers):
-                        async for answer in answers:
-                            begun = True
-                            yield answer
+                async with aclosing(answers):
+                    async for answer in answers:
+                        begun = True
+                        yield answer
             except Unavailable as error:
                 delay_s = attempts.delay_s(error)
                 if begun or delay_s is None:
@@ -115,6 +108,20 @@ class AsyncClient:
 
     def _attempts(self, timeout_s: float | None, *, may_repeat: bool = True) -> Attempts:
         return Attempts(self._budget, retries=self._options.retries if may_repeat else 0, timeout_s=timeout_s)
+
+    async def _streamed(self, rpc: str, request: Any, attempts: Attempts) -> AsyncGenerator[Any, None]:
+        """Yield the answers of one attempt. Whoever makes it tells `attempts` what became of it, once."""
+        with ClientSpan(rpc, self._metadata) as span:
+            answers = self._connection.stream(
+                rpc,
+                request,
+                timeout_s=attempts.remaining_s(),
+                idle_timeout_s=self._options.idle_timeout_s,
+                metadata=span.metadata,
+            )
+            async with aclosing(answers):
+                async for answer in answers:
+                    yield answer
 
     async def _repeated(self, attempts: Attempts, attempt: Callable[[], Awaitable[_T]]) -> _T:
         """Return what `attempt` returns, trying again as long as `attempts` has some."""

@@ -77,19 +77,12 @@ class Client:
         attempts = self._attempts(timeout_s, may_repeat=may_repeat)
         while True:
             begun = False
+            answers = self._streamed(rpc, request, attempts)
             try:
-                with ClientSpan(rpc, self._metadata) as span:
-                    answers = self._connection.stream(
-                        rpc,
-                        request,
-                        timeout_s=attempts.remaining_s(),
-                        idle_timeout_s=self._options.idle_timeout_s,
-                        metadata=span.metadata,
-                    )
-                    with closing(answers):
-                        for answer in answers:
-                            begun = True
-                            yield answer
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        yield answer
             except Unavailable as error:
                 delay_s = attempts.delay_s(error)
                 if begun or delay_s is None:
@@ -114,6 +107,19 @@ class Client:
 
     def _attempts(self, timeout_s: float | None, *, may_repeat: bool = True) -> Attempts:
         return Attempts(self._budget, retries=self._options.retries if may_repeat else 0, timeout_s=timeout_s)
+
+    def _streamed(self, rpc: str, request: Any, attempts: Attempts) -> Generator[Any, None, None]:
+        """Yield the answers of one attempt. Whoever makes it tells `attempts` what became of it, once."""
+        with ClientSpan(rpc, self._metadata) as span:
+            answers = self._connection.stream(
+                rpc,
+                request,
+                timeout_s=attempts.remaining_s(),
+                idle_timeout_s=self._options.idle_timeout_s,
+                metadata=span.metadata,
+            )
+            with closing(answers):
+                yield from answers
 
     def _repeated(self, attempts: Attempts, attempt: Callable[[], _T]) -> _T:
         """Return what `attempt` returns, trying again as long as `attempts` has some."""

@@ -119,7 +119,7 @@ class BlobCalls(AsyncClient):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return await self._opened(request)
+        return await _opened(request, self.stream("GetBlob", request))
 
     async def download_blob(
         self,
@@ -146,10 +146,11 @@ class BlobCalls(AsyncClient):
             ContextGraphError: those of `get_blob`.
         """
         request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
+        attempts = self._attempts(None)
 
         async def attempt() -> Record:
             async with io.Target(path) as target:
-                reader = await self._opened(request, may_repeat=False)  # all of this is repeated
+                reader = await _opened(request, self._streamed("GetBlob", request, attempts))
                 async with reader:
                     written_bytes = 0
                     async for chunk in reader:
@@ -160,7 +161,7 @@ class BlobCalls(AsyncClient):
                 await target.commit()
                 return reader.record
 
-        return await self._repeated(self._attempts(None), attempt)
+        return await self._repeated(attempts, attempt)
 
     async def get_content(
         self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None
@@ -242,16 +243,6 @@ class BlobCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def _opened(self, request: memory_pb.GetBlobRequest, *, may_repeat: bool = True) -> AsyncBlobReader:
-        answers = self.stream("GetBlob", request, may_repeat=may_repeat)
-        first: memory_pb.GetBlobResponse | None = await anext(answers, None)
-        if first is None or not first.HasField("record"):
-            await answers.aclose()
-            raise Internal("the service sent no record before the bytes of a blob")
-        record = Record.from_proto(first.record)
-        expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
-        return AsyncBlobReader(record, expected_bytes, answers)
-
 
 class AsyncBlobReader:
     """The bytes of a blob as they arrive; made by `get_blob`.
@@ -282,6 +273,19 @@ class AsyncBlobReader:
 
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
+
+
+async def _opened(
+    request: memory_pb.GetBlobRequest, answers: AsyncGenerator[memory_pb.GetBlobResponse, None]
+) -> AsyncBlobReader:
+    """Return a reader of the answers to a request, behind the first of them."""
+    first: memory_pb.GetBlobResponse | None = await anext(answers, None)
+    if first is None or not first.HasField("record"):
+        await answers.aclose()
+        raise Internal("the service sent no record before the bytes of a blob")
+    record = Record.from_proto(first.record)
+    expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
+    return AsyncBlobReader(record, expected_bytes, answers)
 
 
 async def _checked(

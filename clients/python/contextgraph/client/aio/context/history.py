@@ -7,7 +7,6 @@ from contextlib import aclosing
 
 from contextgraph.client import _messages as messages
 from contextgraph.client._messages import Id, MessageFormat
-from contextgraph.client._tracing import ClientSpan
 from contextgraph.client.aio.client import AsyncClient
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
@@ -53,18 +52,11 @@ class HistoryCalls(AsyncClient):
         async def attempt() -> ChatHistory:
             found: list[ChatMessage] = []
             nodes_failed = roles_unknown = 0
-            with ClientSpan("StreamChatHistory", self._metadata) as span:
-                answers = self._connection.stream(
-                    "StreamChatHistory",
-                    request,
-                    timeout_s=attempts.remaining_s(),
-                    idle_timeout_s=self._options.idle_timeout_s,
-                    metadata=span.metadata,
-                )
-                async with aclosing(answers):
-                    async for answer in answers:
-                        found.extend(map(ChatMessage.from_proto, answer.messages))
-                        nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
+            answers = self._streamed("StreamChatHistory", request, attempts)
+            async with aclosing(answers):
+                async for answer in answers:
+                    found.extend(map(ChatMessage.from_proto, answer.messages))
+                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
             return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
 
         return await self._repeated(attempts, attempt)

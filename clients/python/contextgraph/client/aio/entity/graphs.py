@@ -177,7 +177,7 @@ class GraphCalls(AsyncClient):
         request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
         attempts = self._attempts(None)
         while True:
-            pages = self.stream("ExportGraph", request, may_repeat=False)
+            pages = self._streamed("ExportGraph", request, attempts)
             try:
                 async with aclosing(pages):
                     async for page in pages:

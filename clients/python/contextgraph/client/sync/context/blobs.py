@@ -120,7 +120,7 @@ class BlobCalls(Client):
             length_bytes=length_bytes,
             include_archived=include_archived,
         )
-        return self._opened(request)
+        return _opened(request, self.stream("GetBlob", request))
 
     def download_blob(
         self,
@@ -147,10 +147,11 @@ class BlobCalls(Client):
             ContextGraphError: those of `get_blob`.
         """
         request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
+        attempts = self._attempts(None)
 
         def attempt() -> Record:
             with io.Target(path) as target:
-                reader = self._opened(request, may_repeat=False)  # all of this is repeated
+                reader = _opened(request, self._streamed("GetBlob", request, attempts))
                 with reader:
                     written_bytes = 0
                     for chunk in reader:
@@ -161,7 +162,7 @@ class BlobCalls(Client):
                 target.commit()
                 return reader.record
 
-        return self._repeated(self._attempts(None), attempt)
+        return self._repeated(attempts, attempt)
 
     def get_content(self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None) -> bytes:
         """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
@@ -239,16 +240,6 @@ class BlobCalls(Client):
                 return
             request.page_token = page.next_page_token
 
-    def _opened(self, request: memory_pb.GetBlobRequest, *, may_repeat: bool = True) -> BlobReader:
-        answers = self.stream("GetBlob", request, may_repeat=may_repeat)
-        first: memory_pb.GetBlobResponse | None = next(answers, None)
-        if first is None or not first.HasField("record"):
-            answers.close()
-            raise Internal("the service sent no record before the bytes of a blob")
-        record = Record.from_proto(first.record)
-        expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
-        return BlobReader(record, expected_bytes, answers)
-
 
 class BlobReader:
     """The bytes of a blob as they arrive; made by `get_blob`.
@@ -279,6 +270,17 @@ class BlobReader:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def _opened(request: memory_pb.GetBlobRequest, answers: Generator[memory_pb.GetBlobResponse, None, None]) -> BlobReader:
+    """Return a reader of the answers to a request, behind the first of them."""
+    first: memory_pb.GetBlobResponse | None = next(answers, None)
+    if first is None or not first.HasField("record"):
+        answers.close()
+        raise Internal("the service sent no record before the bytes of a blob")
+    record = Record.from_proto(first.record)
+    expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
+    return BlobReader(record, expected_bytes, answers)
 
 
 def _checked(

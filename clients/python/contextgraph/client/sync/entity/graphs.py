@@ -175,7 +175,7 @@ class GraphCalls(Client):
         request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
         attempts = self._attempts(None)
         while True:
-            pages = self.stream("ExportGraph", request, may_repeat=False)
+            pages = self._streamed("ExportGraph", request, attempts)
             try:
                 with closing(pages):
                     for page in pages:
