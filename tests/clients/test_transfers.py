@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import os
+import stat
 import threading
 import time
 from pathlib import Path
@@ -538,3 +539,42 @@ def test_chunks_are_the_pieces_cut_anew(pieces):
 def test_both_worlds_have_the_same_methods():
     for first, second in ((ASYNC.entity_class, SYNC.entity_class), (ASYNC.context_class, SYNC.context_class)):
         assert {n for n in dir(first) if not n.startswith("_")} == {n for n in dir(second) if not n.startswith("_")}
+
+
+async def test_a_download_is_on_disk_before_it_has_its_name(world, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Bytes, then the name, then the folder that holds it: what was returned once survives a power cut."""
+    steps: list[str] = []
+    real_fsync, real_replace = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        steps.append("sync folder" if is_folder else f"sync {os.fstat(descriptor).st_size} bytes")
+        real_fsync(descriptor)
+
+    def replace(path: Path, target: Path) -> Path:
+        steps.append("rename")
+        return real_replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    async with serving(Memory()) as address, world.context(address) as client:
+        uploaded = await world.run(client.upload_blob, b"x" * 100, name="a", memory_type="file")
+        await world.run(client.download_blob, uploaded.working_memory_id, tmp_path / "a")
+
+    assert steps == ["sync 100 bytes", "rename", "sync folder"]
+
+
+async def test_a_download_that_the_disk_does_not_take_leaves_what_was_there(
+    world, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fsync(_: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    (tmp_path / "a").write_bytes(b"older")
+    async with serving(Memory()) as address, world.context(address) as client:
+        uploaded = await world.run(client.upload_blob, b"x" * 100, name="a", memory_type="file")
+        monkeypatch.setattr(os, "fsync", fsync)
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            await world.run(client.download_blob, uploaded.working_memory_id, tmp_path / "a")
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"older")]

@@ -10,6 +10,7 @@ import io
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -71,7 +72,8 @@ class OpenFile:
 class PartFile:
     """A file that appears under its name when it is complete, or not at all.
 
-    It is written beside its name, so that the last step is a rename, which replaces what was there.
+    It is written beside its name, so that the last step is a rename, which replaces what was there. The file and the
+    folder are synced: what was there once is there after a power cut, too.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -99,11 +101,24 @@ class PartFile:
         self._file.write(chunk)
 
     def commit(self) -> None:
-        """Give the file its name."""
+        """Give the file its name.
+
+        Raises:
+            OSError: the disk did not take all of it.
+        """
         assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
         self._file.close()
         self._part.replace(self._path)
         self._file = None
+        # From here on it is there. Some systems sync no folders, and keep names in ways of their own.
+        with suppress(OSError):
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def discard(self) -> None:
         """Remove what was written, unless it was committed."""

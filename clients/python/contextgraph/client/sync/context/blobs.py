@@ -133,7 +133,8 @@ class BlobCalls(Client):
         """Write a blob to a file and return its record.
 
         The bytes go into a temporary file beside `path`, are checked against the record's sha256, and get their name
-        last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was.
+        last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was. When
+        this returns, the file is on disk.
 
         Args:
             blob: A record, a record's id, or a blob key.

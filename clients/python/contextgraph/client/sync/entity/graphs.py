@@ -139,7 +139,7 @@ class GraphCalls(Client):
     ) -> ExportedGraph:
         """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
 
-        The file appears under its name when it is complete. An export that broke off goes on where it was.
+        The file appears under its name when it is complete and on disk. An export that broke off goes on where it was.
 
         Args:
             path: Where to; what is there is replaced.
