@@ -497,8 +497,11 @@ async def test_a_question_does_not_wait_longer_than_its_caller(embedding_start: 
     caller = await embedding_start()
     request = pb.SearchWMRecordsRequest(text="a", mode=pb.SEARCH_MODE_VECTOR)
 
-    with pytest.raises(grpc.aio.AioRpcError) as error:
-        await caller.stub.SearchWMRecords(request, metadata=caller.metadata, timeout=3)
+    for timeout_s in (1, 5):  # a slow machine may not tell within the tenth of the first that is kept for telling
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await caller.stub.SearchWMRecords(request, metadata=caller.metadata, timeout=timeout_s)
+        if error.value.details() != "Deadline Exceeded":
+            break
 
     assert "the embedder did not answer in time" in (error.value.details() or "")
 
