@@ -19,13 +19,14 @@ from context_service.history.cel import (
     compile_expression,
 )
 from context_service.history.limits import DEFAULTS, HistoryLimits
-from context_service.history.rules import MessageRule, Rules
+from context_service.history.rules import ENTITY_FIELDS, MessageRule, Rules
 from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
 
 DEFAULT_NAME = "simple_chat"
 
 _NODE = frozenset({"entity", "edge", "root"})
 _ELEMENT = _NODE | {"item", "index"}
+_FIELDS = {"entity": ENTITY_FIELDS, "root": ENTITY_FIELDS, "edge": frozenset({"type", "depth", "data"})}
 _BY_TIME = "entity.created_at"
 
 
@@ -134,7 +135,8 @@ def _compile(
     if not source:
         return None
     try:
-        return Rule(f"rules.{place}", compile_expression(source, variables=variables, result=result, limits=limits))
+        expression = compile_expression(source, variables=variables, result=result, limits=limits, fields=_FIELDS)
+        return Rule(f"rules.{place}", expression)
     except CelError as error:
         raise _fault(f"rules.{place}", error) from error
 

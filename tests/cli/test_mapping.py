@@ -185,3 +185,25 @@ def test_a_trial_needs_to_know_which_rules_and_which_nodes(run: Run, node: str, 
     assert (several.exit_code, "said, heard" in several.stderr) == (2, True)
     assert run(f"mapping test {file} --node {node} --mapping heard").exit_code == 0
     assert run(f"mapping test {file} --node {node} --mapping none").exit_code == 2
+
+
+def test_a_folder_without_files_is_no_success(run: Run, tmp_path: Path):
+    (tmp_path / "mappings.json").write_text("{}")
+    for command in ("apply", "diff"):
+        refused = run(f"mapping {command} {tmp_path}")
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "has no *.yaml and no *.yml" in refused.stderr
+
+
+def test_a_fault_of_yaml_is_told_in_a_line_with_its_place(run: Run, tmp_path: Path):
+    (tmp_path / "a.yaml").write_text("app_id: x\n  mappings: {}\n")
+    refused = run(f"mapping apply {tmp_path}")
+    assert refused.exit_code == 2
+    assert "a.yaml cannot be read: line 2, column 11: mapping values are not allowed here\n" in refused.stderr
+
+
+def test_a_sample_with_a_field_that_there_is_not_is_told_of_those_there_are(run: Run, file: Path):
+    for samples in ('[{"typ": "Ticket"}]', "[1]"):
+        refused = run(f"mapping test {file} --samples", samples)
+        assert refused.exit_code == 2
+        assert "samples[0] is no node: an object of data, type, general_type, id" in refused.stderr

@@ -60,7 +60,7 @@ def test_only_yaml_files_of_the_folder_itself_count_and_empty_ones_are_fine(tmp_
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("mappings: [", "a.yaml cannot be read: while parsing"),
+        ("mappings: [", "a.yaml cannot be read: line 1, column 12: expected the node content"),
         ("- x", "a.yaml is no object"),
         ("mapping: {}", "a.yaml: 'mapping' is none of app_id, mappings"),
         ("app_id: 7", "a.yaml: app_id is a text"),

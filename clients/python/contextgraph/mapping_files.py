@@ -47,6 +47,10 @@ def read(path: Path) -> Iterator[FileMapping]:
     """
     try:
         content = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 (it is a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise InvalidArgument(f"{path} cannot be read: {place}{error.problem or error.context}") from error
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:  # ValueError: a date such as 2026-99-99
         raise InvalidArgument(f"{path} cannot be read: {error}") from error
     if content is None:

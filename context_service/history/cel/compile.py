@@ -80,13 +80,22 @@ class Code:
 
 
 _Scope = Mapping[str, int]  # the places of the names that macros bind
+Fields = Mapping[str, frozenset[str]]
+NO_FIELDS: Final[Fields] = {}
 
 
 class Compiler:
-    """Compiles one expression."""
+    """Compiles one expression.
 
-    def __init__(self, variables: frozenset[str], *, checked: bool) -> None:
+    Args:
+        variables: The names it may read.
+        checked: Refuse what can be seen to be wrong.
+        fields: Of the variables whose fields are always the same ones.
+    """
+
+    def __init__(self, variables: frozenset[str], *, checked: bool, fields: Fields = NO_FIELDS) -> None:
         self._variables = variables
+        self._fields = fields
         self._checked = checked
         self._paths: set[tuple[str, ...]] = set()
         self._places = LOCALS  # the next free place in the environment
@@ -211,6 +220,9 @@ class Compiler:
             known = ".".join(keys[:count])
             if known in self._variables:
                 path = (known, *keys[count:])
+                there = self._fields.get(known)
+                if there is not None and count < len(keys) and keys[count] not in there:
+                    return self._refuse(_unknown_field(known, keys[count], there), places[count])
                 if noted:
                     self._paths.add(path)
                 return Code(reader(VARIABLES, path, tuple(places[count - 1 :])), cost)
@@ -385,6 +397,11 @@ class Compiler:
     def _place(self) -> int:
         self._places += 1
         return self._places - 1
+
+
+def _unknown_field(variable: str, field: str, there: frozenset[str]) -> str:
+    hint = f"; is it {variable}.data.{field}?" if "data" in there else ""
+    return f"{variable} has no field {field!r}, only {', '.join(sorted(there))}{hint}"
 
 
 _NODES: Final[dict[type, Callable[[Compiler, Any, _Scope], Code]]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from context_service.history.cel.budget import CallBudget, ExpressionLimits
-from context_service.history.cel.compile import Code, Compiler
+from context_service.history.cel.compile import NO_FIELDS, Code, Compiler, Fields
 from context_service.history.cel.errors import CelError, EvaluationBudgetExceeded, EvaluationError
 from context_service.history.cel.parse import parse
 from context_service.history.cel.paths import Run
@@ -71,6 +71,7 @@ def compile_expression(
     variables: frozenset[str],
     result: ResultType = "any",
     limits: ExpressionLimits = ExpressionLimits(),  # noqa: B008  # frozen
+    fields: Fields = NO_FIELDS,
 ) -> Expression:
     """Return `source` compiled.
 
@@ -79,14 +80,15 @@ def compile_expression(
         variables: The names it may read.
         result: The type that every evaluation must give.
         limits: How long and how deep the text may be.
+        fields: Of the variables that always have the same ones.
 
     Raises:
         ExpressionTooLarge: `source` passes `limits`.
-        CelError: a syntax error, an unknown variable or function, a wrong number of
+        CelError: a syntax error, an unknown variable, field or function, a wrong number of
             arguments, or a result that is evidently of another type.
     """
     tree = parse(source, limits)
-    compiler = Compiler(variables, checked=True)
+    compiler = Compiler(variables, checked=True, fields=fields)
     code = compiler.code(tree, {})
     if result == "any":
         return _expression(source, compiler, code, None)

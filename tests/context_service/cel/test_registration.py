@@ -71,6 +71,38 @@ def test_refusal_points_at_the_offending_token(source: str, message: str | None,
     assert refusal(source) == (message, line, column)
 
 
+FIELDS = {"entity": frozenset({"data", "name"}), "edge": frozenset({"type"})}
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "line", "column"),
+    [
+        ("entity.content", "entity has no field 'content', only data, name; is it entity.data.content?", 1, 8),
+        ("entity.name ==\n  entity.nam", "entity has no field 'nam', only data, name; is it entity.data.nam?", 2, 10),
+        ("has(entity.note)", "entity has no field 'note', only data, name; is it entity.data.note?", 1, 12),
+        ("entity['content'].text", "entity has no field 'content', only data, name; is it entity.data.content?", 1, 7),
+        ("edge.kind", "edge has no field 'kind', only type", 1, 6),
+    ],
+)
+def test_a_field_that_a_variable_never_has_is_refused(source: str, message: str, line: int, column: int) -> None:
+    assert refusal(source, fields=FIELDS) == (message, line, column)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "entity.data.anything.below",
+        "entity",
+        "has(entity.data.x)",
+        "root.anything",  # nobody said what it has
+        "[{'content': 1}].map(entity, entity.content)",  # another entity
+        "entity[edge.type]",
+    ],
+)
+def test_a_field_that_may_be_there_is_left_to_the_evaluation(source: str) -> None:
+    compile_expression(source, variables=VARIABLES, fields=FIELDS)
+
+
 @pytest.mark.parametrize(
     ("source", "result", "found", "column"),
     [

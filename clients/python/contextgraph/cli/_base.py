@@ -48,6 +48,7 @@ _ADVICE: tuple[tuple[type[errors.ContextGraphError], str], ...] = (
         " --context-address and --entity-address",
     ),
     (errors.DeadlineExceeded, "repeat it, or ask for less"),
+    (errors.Unimplemented, "check that the address is this service's, and that it is no older than the command"),
 )
 
 
@@ -62,12 +63,18 @@ class Failed(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the message, the reason with its metadata, and what to do."""
         error = self._error
-        details = "".join(f" {key}={value}" for key, value in error.metadata.items())
+        details = "".join(f" {key}={value}" for key, value in error.metadata.items() if value)
         lines = [f"error: {error.message or error.reason}", f"reason: {error.reason}{details}"]
         if advice := _advice(error):
             lines.append(f"what to do: {advice}")
         for line in lines:
             click.echo(printable(line), file=file, err=file is None)
+
+
+def told(error: OSError) -> str:
+    """Return what is wrong, without its number."""
+    name = error.filename if isinstance(error.filename, str) else ""
+    return ": ".join(part for part in (name, error.strerror) if part) or str(error)
 
 
 def _advice(error: errors.ContextGraphError) -> str:
@@ -167,7 +174,7 @@ def command(
             except BrokenPipeError:
                 raise  # click's: the reader of a pipe went away
             except OSError as error:
-                raise click.ClickException(printable(str(error))) from error
+                raise click.ClickException(printable(told(error))) from error
             finally:
                 session.close()
 
@@ -197,7 +204,9 @@ class JsonType(click.ParamType[Any]):
             return value
         try:
             parsed = json.loads(Path(value[1:]).read_text("utf-8") if value.startswith("@") else value)
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            self.fail(f"cannot read {printable(told(error))}", param, ctx)
+        except (ValueError, RecursionError) as error:
             self.fail(
                 f"{printable(value[:80])!r} is not JSON ({error}); quote it for the shell, or use @FILE", param, ctx
             )

@@ -138,22 +138,36 @@ def _print_bare(rows: Iterator[Any], columns: Sequence[str]) -> int:
 
 
 def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, overflow="fold")
+    shown: list[list[Any]] = []
     try:
         for row in rows:
-            table.add_row(*(Text(_cell(row.get(name))) for name in columns))
+            shown.append([row.get(name) for name in columns])
     finally:  # what came before an error is shown, as in the other formats
-        if table.row_count:
+        if shown:
+            table = Table(box=None, pad_edge=False, header_style="bold")
+            for name, values in zip(columns, zip(*shown, strict=True), strict=True):
+                table.add_column(name, overflow="fold", justify="right" if _are_numbers(values) else "left")
+            for row in shown:
+                table.add_row(*(Text(_cell(value)) for value in row))
             _print(table)
-    if not table.row_count:
+    if not shown:
         click.echo("nothing found", err=True)
-    return table.row_count
+    return len(shown)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values if value is not None)
 
 
 def _print(table: Table) -> None:
-    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table)
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    console = Console(width=_PIPE_COLUMNS)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def _bare(value: Any) -> str:

@@ -51,6 +51,6 @@ def history(
 
 def _warn(nodes_failed: int, roles_unknown: int) -> None:
     if nodes_failed:
-        click.echo(f"{nodes_failed} nodes are left out: a rule failed on them; --strict names the first", err=True)
+        click.echo(f"left out {nodes_failed} node(s) on which a rule failed; --strict names the first", err=True)
     if roles_unknown:
-        click.echo(f"{roles_unknown} messages are left out: their role is unknown", err=True)
+        click.echo(f"left out {roles_unknown} message(s) with an unknown role", err=True)

@@ -150,10 +150,17 @@ def _located(place: str) -> Iterator[None]:
 
 
 def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
-    """Return the mappings of files and folders, each with its app."""
+    """Return the mappings of files and folders, each with its app.
+
+    Raises:
+        click.UsageError: a folder has no such files.
+    """
     found: dict[tuple[str, str], FileMapping] = {}
     for path in paths:
-        for file in mapping_files.files_of(path) if path.is_dir() else (path,):
+        files = mapping_files.files_of(path) if path.is_dir() else [path]
+        if not files:
+            raise click.UsageError(f"{path} has no *.yaml and no *.yml")
+        for file in files:
             for one in mapping_files.read(file):
                 app_id = session.app_of_file(one.app_id)
                 if (app_id, one.mapping_name) in found:
@@ -227,6 +234,9 @@ def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
 
 def _sample(place: str, given: Any) -> SampleNode:
     """Return a node to try rules on, whose fields are those of `SampleNode`."""
+    names = [field.name for field in dataclasses.fields(SampleNode)]
+    if not isinstance(given, dict) or not given.keys() <= set(names):
+        raise click.UsageError(f"{place} is no node: an object of {', '.join(names)}")
     try:
         times = {name: datetime.fromisoformat(given[name]) for name in ("created_at", "modified_at") if name in given}
         node = SampleNode(**{**given, **times})
