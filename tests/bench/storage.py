@@ -19,7 +19,7 @@ from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
 
 MESSAGES = 8_000
 AT_ONCE = 16
-TARGETS = {400: 3.2, 1000: 2.2}  # bytes of text a message: bytes on disk for each of them
+TARGETS = {400: 3.2, 1000: 2.2}  # bytes of text a message: bytes on disk for a byte of it
 KEPT = ("node", "edge", "edge_reach")
 SWEPT = ("request",)
 
@@ -71,8 +71,8 @@ def main() -> int:
             kept, swept = (size_bytes(url, KEPT) - before[0], size_bytes(url, SWEPT) - before[1])
         text = MESSAGES * text_bytes
         print(
-            f"{MESSAGES:,} messages of {text_bytes} bytes: {kept / text:.2f} bytes on disk for each (target {target}),"
-            f" and {swept / text:.2f} for a day of request ids",
+            f"{MESSAGES:,} messages of {text_bytes:,} bytes: {kept / text:.2f} bytes on disk for a byte of text"
+            f" (target {target}), and {swept / text:.2f} for a day of request ids",
             flush=True,
         )
         over += kept / text > target
