@@ -6,7 +6,6 @@ and environment; this process only watches them. Whatever ends it ends them: the
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shlex
 import signal
@@ -23,6 +22,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from service_runtime import embedded_postgres
+from service_runtime.children import die_with_us
 from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
 from service_runtime.settings import state_folder
 
@@ -31,7 +31,6 @@ ENTITY_PORT = 50052
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
-_PR_SET_PDEATHSIG = 1
 
 
 class StackError(Exception):
@@ -192,7 +191,7 @@ def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_us(signal.SIGTERM),
         )
     try:
         yield process
@@ -204,12 +203,6 @@ def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _die_with_parent() -> None:
-    os.setsid()  # Ctrl-C is for us: the services are stopped in order
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes], log_path: Path) -> None:

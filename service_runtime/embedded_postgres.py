@@ -12,7 +12,6 @@ checkout: so the binaries are copied, and the data is put, below `/var/lib/conte
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import hashlib
 import importlib.util
@@ -23,7 +22,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -35,6 +33,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from service_runtime.children import die_with_us
+
 OWNER_ROLE = "contextgraph_owner"
 SERVICE_ROLE = "contextgraph_service"
 DATABASE = "contextgraph"
@@ -43,7 +43,6 @@ VERSIONS = {"18": "pginstall18", "16": "pginstall"}  # the wheel's folders by ma
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
 _ROOT_FOLDER = Path("/var/lib/contextgraph")
-_PR_SET_PDEATHSIG = 1
 
 
 class EmbeddedPostgresError(Exception):
@@ -111,7 +110,7 @@ def running(
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_us(signal.SIGINT),  # Postgres's fast shutdown
                 **_as(account),
             )
         server = EmbeddedPostgres(
@@ -150,17 +149,6 @@ def _command(binaries: Path, data_folder: Path, port: int, *, durable: bool) -> 
     for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
     return command
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end us when our parent dies, however it dies. Runs in the child, after the change of account.
-
-    SIGINT is Postgres's fast shutdown. Signals of the terminal's Ctrl-C must not reach it before the services
-    have stopped, hence the session of its own.
-    """
-    os.setsid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 @contextmanager

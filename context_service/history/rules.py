@@ -1,8 +1,7 @@
 """Rules: a mapping as its author writes it, and the long form that every shorthand stands for.
 
-Expressions are CEL over `entity`, `edge` and `root` (and `item`, `index` below a `for_each`). The shorthands
-are only another way of
-writing: `Rules.expanded` turns them into expressions, so that one compiler and one meaning serve both.
+Expressions are CEL over `entity`, `edge` and `root` (and `item`, `index` below a `for_each`). The shorthands are only
+another way of writing: `Rules.expanded` turns them into expressions, so that one compiler and one meaning serve both.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Literal, get_args
 
 import orjson
 
+from context_service.history.cel.parse import NO_IDENTIFIERS
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from contextgraph.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
@@ -40,31 +40,6 @@ ENTITY_FIELDS = frozenset(
 _VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
 _PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "null",
-        "namespace",
-        "package",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +133,7 @@ def path_expression(field_name: str, path: str) -> str:
     """
     expression = "entity"
     for step in path_steps(f"rules.{field_name}", path):
-        plain = _IDENTIFIER.fullmatch(step) and step not in _RESERVED
+        plain = _IDENTIFIER.fullmatch(step) and step not in NO_IDENTIFIERS
         expression += f".{step}" if plain else f"[{_quoted(step)}]"
     return expression
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from service_runtime.children import die_with_us
+
 START_TIMEOUT_S = 60.0
-_PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
@@ -28,7 +27,7 @@ def emulator(command: Sequence[str], port: int, log_path: Path, **environment: s
             stdout=log,
             stderr=log,
             env={**os.environ, **environment},
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_us(signal.SIGKILL),
         ) as process,
     ):
         try:
@@ -48,8 +47,3 @@ def _wait_for(process: subprocess.Popen[bytes], port: int, log_path: Path) -> No
             return
         except OSError:
             time.sleep(0.05)
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

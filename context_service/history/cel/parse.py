@@ -40,7 +40,7 @@ try:
 finally:
     sys.setrecursionlimit(_recursion_limit)
 
-RESERVED = frozenset(
+_RESERVED = frozenset(
     [
         "as",
         "break",
@@ -71,6 +71,7 @@ _TERMINALS = {
 }
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _NAMED = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
+NO_IDENTIFIERS = _RESERVED | _NAMED.keys()  # though they look like some
 _SHOWN_CHARS_MAX = 40  # of a token, in a message
 # A level of brackets holds operators of several precedences; each is a level of the tree.
 _TREE_LEVELS = 2
@@ -264,7 +265,7 @@ class _Builder:
 
     def _unreserved(self, name: Any) -> Token:
         token = self._unquoted(name)
-        if token.text in RESERVED:
+        if token.text in _RESERVED:
             raise CelError(f"{token.text!r} is a reserved word", *token.at)
         return token
 
