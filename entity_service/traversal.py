@@ -8,10 +8,12 @@ statement in either, so that no connection and no snapshot waits for a slow read
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Context, DecimalException
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
@@ -26,6 +28,9 @@ PAGE_ROWS_MAX = 1000
 PAGE_BYTES_MAX = 1000 * 1024  # a little less than a message holds, so that a page is one message
 ROW_BYTES = 400  # what a row takes besides its documents, about
 
+_T = TypeVar("_T")
+_AT_ONCE = 5000  # nodes of a large walk that are looked at before other calls have their turn
+_SAMPLES = 20  # of as many
 _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 _DIGITS = Context(prec=40)
 _TEXT_CHARS_MAX = 256
@@ -389,22 +394,24 @@ class Traversal:
     async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Visit, sort, read."""
         key = _decode(tenant, walk)
-        hits = _sorted(walk, await self._visit(tenant, walk))
+        hits = await _sorted(walk, await self._visit(tenant, walk))
         if key is not None:
             hits = _behind(walk, hits, key)
         token = ""
         if walk.limit and len(hits) > walk.limit:
-            hits = hits[: walk.limit]
-            token = _encode(tenant, walk, _hit_key(walk, hits[-1]))
-        done, rows_max = 0, PAGE_ROWS_MAX
+            token = _encode(tenant, walk, _hit_key(walk, hits[walk.limit - 1]))
+        while walk.limit and len(hits) > walk.limit:
+            await asyncio.sleep(0)
+            del hits[max(walk.limit, len(hits) - _AT_ONCE) :]  # a hundred thousand at once take a while
+        rows_max = PAGE_ROWS_MAX
         while True:
-            page = hits[done : done + rows_max]
+            page = hits[:rows_max]
             rows = await self._documents(tenant, walk, page) if page else []
             # What is missing between two rows was deleted since; what is missing at the end may be the page's border.
             read = rows[-1][0] if rows else len(page)
-            done += read
+            del hits[:read]
             rows_max = _rows_next(rows_max, looked_at=len(page), read=read)
-            if done >= len(hits):
+            if not hits:
                 yield WalkPage(rows, token)
                 return
             if rows:
@@ -429,10 +436,13 @@ class Traversal:
             if not frontier:
                 break
             rows = await tenant.query(_LEVEL, parameters | {"near_ids": id_array(frontier)}, named=False)
-            new = [row for row in rows if row[0] not in visited]
-            frontier = [row[0] for row in new]
-            visited.update(frontier)
-            hits += [_hit(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
+            frontier = []
+            async for some in _in_turns(rows):
+                new = [row for row in some if row[0] not in visited]
+                new_ids = [row[0] for row in new]
+                visited.update(new_ids)
+                frontier += new_ids
+                hits += [_hit(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
         if len(visited) > walk.node_budget:
             raise _too_many(walk, len(visited))
         return hits
@@ -516,26 +526,55 @@ def _order_value(json_type: str | None, text: str | None) -> tuple[int, Any]:
     return _OTHER, 0
 
 
-def _sorted(walk: Walk, hits: list[_Hit]) -> list[_Hit]:
+async def _sorted(walk: Walk, hits: list[_Hit]) -> list[_Hit]:
     """Return the hits in the order of the walk: descending turns values and ties around, never the kinds."""
-    if not walk.order_path:
-        return sorted(hits, key=_hit_at, reverse=walk.descending)
     kinds: list[list[_Hit]] = [[], [], [], []]
-    for hit in hits:
-        kinds[hit.kind].append(hit)
-    return [hit for kind in kinds for hit in sorted(kind, key=_hit_value, reverse=walk.descending)]
+    async for some in _in_turns(hits):
+        for hit in some:
+            kinds[hit.kind].append(hit)
+    return [hit for kind in kinds for hit in await _sorted_kind(kind, reverse=walk.descending)]
+
+
+async def _sorted_kind(hits: list[_Hit], *, reverse: bool) -> list[_Hit]:
+    """Return hits of one kind as `sorted` does, in steps.
+
+    Some of them after the other are sorted to runs; all runs are cut at the same places; what is between two cuts is
+    put together. No two hits are equal, so the other order is this one turned around.
+    """
+    runs = [sorted(some) async for some in _in_turns(hits)]
+    ordered = runs[0] if runs else []
+    if len(runs) > 1:
+        samples = sorted(hit for run in runs for hit in run[:: _AT_ONCE // _SAMPLES])
+        ordered, starts = [], [0] * len(runs)
+        for cut in [*samples[_SAMPLES::_SAMPLES], None]:
+            await asyncio.sleep(0)
+            ends = [len(run) if cut is None else bisect_left(run, cut) for run in runs]
+            parts = (run[start:end] for run, start, end in zip(runs, starts, ends, strict=True))
+            ordered += sorted(chain.from_iterable(parts))
+            starts = ends
+    if reverse:
+        ordered.reverse()
+    return ordered
 
 
 def _behind(walk: Walk, hits: list[_Hit], key: Sequence[Any]) -> list[_Hit]:
-    """Return the hits that come behind a key."""
-    if not walk.order_path:
-        return [hit for hit in hits if _before(walk, tuple(key), _hit_at(hit))]
-    kind, value = key[:2]
-    return [
-        hit
-        for hit in hits
-        if hit.kind > kind or (hit.kind == kind and _before(walk, (value, *key[2:]), _hit_value(hit)))
-    ]
+    """Return the hits, which are in the order of the walk, that come behind a key."""
+
+    def is_behind(hit: _Hit) -> bool:
+        if not walk.order_path:
+            return _before(walk, tuple(key), _hit_at(hit))
+        kind, value = key[:2]
+        return hit.kind > kind or (hit.kind == kind and _before(walk, (value, *key[2:]), _hit_value(hit)))
+
+    return hits[bisect_left(hits, True, key=is_behind) :]
+
+
+async def _in_turns(items: Sequence[_T]) -> AsyncGenerator[Sequence[_T], None]:
+    """Yield some items after the other, with a turn for other calls between them."""
+    for start in range(0, len(items), _AT_ONCE):
+        if start:
+            await asyncio.sleep(0)
+        yield items[start : start + _AT_ONCE]
 
 
 def _hit_at(hit: _Hit) -> tuple[int, int]:
@@ -648,9 +687,6 @@ def _after(walk: Walk, key: Sequence[Any] | None) -> tuple[str, int]:
 
 def _position(key: tuple[int, int]) -> tuple[str, int]:
     return iso(key[0]), key[1]
-
-
-_T = TypeVar("_T")
 
 
 async def _ahead(items: AsyncGenerator[_T, None]) -> AsyncGenerator[_T, None]:

@@ -53,6 +53,7 @@ Configure = Callable[[Connection], Awaitable[None]]
 _T = TypeVar("_T")
 
 ANSWER_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
+_ROWS_AT_ONCE = 5000  # are made of an answer before other calls have their turn: some ten milliseconds
 READY_TIMEOUT_S = 1.5
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
@@ -389,7 +390,12 @@ async def _execute(
 
 async def _rows(cursor: Cursor) -> list[Row]:
     try:
-        return await cursor.fetchall()
+        rows: list[Row] = await cursor.fetchmany(_ROWS_AT_ONCE)
+        if len(rows) == _ROWS_AT_ONCE:
+            while more := await cursor.fetchmany(_ROWS_AT_ONCE):
+                rows += more
+                await asyncio.sleep(0)
+        return rows
     except psycopg.ProgrammingError as error:
         if error.sqlstate is None and cursor.description is None:
             return []  # not Postgres's error but psycopg's: the statement has no rows to fetch

@@ -46,6 +46,16 @@ async def test_a_statement_without_rows_returns_none_of_them(database: Database)
     assert await database.tenant(DEFAULT_TENANT_ID).query("DELETE FROM entity.node") == []
 
 
+@pytest.mark.parametrize("count", [4_999, 5_000, 5_001, 12_345])
+async def test_many_rows_come_whole_and_in_their_order(database: Database, count: int):
+    """They are made in slices, for the sake of other calls."""
+    rows = await database.tenant(DEFAULT_TENANT_ID).query(
+        "SELECT n FROM generate_series(1, %s) AS n", (count,), named=False
+    )
+
+    assert rows == [(n,) for n in range(1, count + 1)]
+
+
 async def test_a_statement_of_one_call_is_not_kept_and_can_only_read(urls: Urls):
     async with Database.open(urls.service, connections_max=1, name="one") as database:
         tenant = database.tenant(DEFAULT_TENANT_ID)
