@@ -138,6 +138,38 @@ async def test_the_callers_trace_goes_through_both_services(
     assert "contextgraph.entity.v1.EntityGraph/Traverse" in {span.name for span in finished}
 
 
+UNTRACED = """
+import { createRequire } from "node:module";
+import { EntityClient } from "contextgraph";
+
+const graph = new EntityClient({ address: process.argv[2] });
+console.log((await graph.getNode(process.argv[3])).id);
+try {
+  createRequire(import.meta.resolve("contextgraph"))("@opentelemetry/api");
+} catch (error) {
+  console.log(error.code);
+}
+"""
+
+
+async def test_without_opentelemetry_the_client_works_and_loads_nothing_of_it(node: str, built: Path, tmp_path: Path):
+    """It is an optional peer: in a project of its own, with the client's dependencies alone."""
+    installed = tmp_path / "node_modules/contextgraph"
+    shutil.copytree(built / "src", installed / "dist/src")
+    shutil.copy(CLIENT / "package.json", installed)
+    for dependency in json.loads((CLIENT / "package.json").read_text())["dependencies"]:
+        link = tmp_path / "node_modules" / dependency
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(ROOT / "node_modules" / dependency)
+    script = tmp_path / "script.mjs"
+    script.write_text(UNTRACED)
+
+    async with serving(Graph()) as address:
+        said = await asyncio.to_thread(run, node, str(script), address, NODE_ID)
+
+    assert said.split() == [NODE_ID, "MODULE_NOT_FOUND"]
+
+
 # Writes without a pause, three at a time, until a line says that it is enough.
 WRITE = """
 import dns from "node:dns";

@@ -19,6 +19,7 @@ import { type Address, isLoopback } from "./address.js";
 import { ContextGraphError } from "./error.js";
 import { Cancelled, DeadlineExceeded, InvalidArgument, Unavailable } from "./gen/errors.js";
 import { DETAILS_KEY, errorOf } from "./status.js";
+import { ClientSpan } from "./tracing.js";
 import { VERSION } from "./version.js";
 
 const CHANNEL_OPTIONS: grpc.ChannelOptions = {
@@ -87,6 +88,7 @@ export class Connection {
   ): Promise<MessageShape<O>> {
     const bytes = encoded(method.input, request);
     const watch = this.watched(settings);
+    const span = new ClientSpan(method.name, settings.metadata);
     try {
       return await new Promise((resolve, reject) => {
         const call = this.client.makeUnaryRequest(
@@ -94,16 +96,17 @@ export class Connection {
           identity,
           (answer) => fromBinary(method.output, answer),
           bytes,
-          settings.metadata,
+          span.metadata,
           deadline(settings),
           (error, answer) => (error ? reject(error) : resolve(answer!)),
         );
         watch.begin(call);
       });
     } catch (error) {
-      throw this.errorFrom(error, watch, settings);
+      throw span.failed(this.errorFrom(error, watch, settings));
     } finally {
       watch.end();
+      span.end();
     }
   }
 
@@ -115,13 +118,14 @@ export class Connection {
   ): AsyncGenerator<MessageShape<O>> {
     const bytes = encoded(method.input, request);
     const watch = this.watched(settings);
+    const span = new ClientSpan(method.name, settings.metadata);
     try {
       const call = this.client.makeServerStreamRequest(
         path(method),
         identity,
         (answer) => fromBinary(method.output, answer),
         bytes,
-        settings.metadata,
+        span.metadata,
         deadline(settings),
       );
       call.on("error", () => {}); // the iterator throws it; one that was left throws none
@@ -133,9 +137,10 @@ export class Connection {
         yield next.value;
       }
     } catch (error) {
-      throw this.errorFrom(error, watch, settings);
+      throw span.failed(this.errorFrom(error, watch, settings));
     } finally {
       watch.end();
+      span.end();
     }
   }
 
@@ -150,6 +155,7 @@ export class Connection {
     settings: CallSettings,
   ): Promise<MessageShape<O>> {
     const watch = this.watched(settings);
+    const span = new ClientSpan(method.name, settings.metadata);
     let timer: NodeJS.Timeout | undefined;
     try {
       let settle!: (error: Error | null, value?: MessageShape<O>) => void;
@@ -167,7 +173,7 @@ export class Connection {
         path(method),
         identity,
         (bytes) => fromBinary(method.output, bytes),
-        settings.metadata,
+        span.metadata,
         deadline(settings, GIVE_UP_MS),
         settle,
       );
@@ -192,10 +198,11 @@ export class Connection {
       }
       return await watch.moving(answer);
     } catch (error) {
-      throw this.errorFrom(error, watch, settings);
+      throw span.failed(this.errorFrom(error, watch, settings));
     } finally {
       clearTimeout(timer);
       watch.end();
+      span.end();
     }
   }
 
