@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from pathlib import Path
 
+import pytest
+from rich.console import Console
+
+from contextgraph.cli import _output
 from tests.cli.conftest import Answer, Run
 
 UNKNOWN = "0197f1f2-0000-7000-8000-00000000ffff"
@@ -102,3 +107,25 @@ def test_each_kind_of_error_has_its_exit_code(run: Run):
     unreachable = run(f"wm get {UNKNOWN} --context-address 127.0.0.1:1")
     assert unreachable.exit_code == 6
     assert "CONTEXT_SERVICE_ADDRESS" in unreachable.stderr
+
+
+def test_a_list_is_a_table_that_can_be_read_and_copied_from(run: Run, answer: Answer, monkeypatch: pytest.MonkeyPatch):
+    """Numbers stand right, times end with the second, and an id is not broken while half of the width is left."""
+    entity = str(uuid.uuid4())
+    for name, content in (("a-long-name-of-a-record-that-gives-way", "1"), ("b", '"0123456789"')):
+        answer(f"wm record {name} --entity {entity}", "--content", content)
+    ids = [each["working_memory_id"] for each in answer(f"wm list {entity}")]
+
+    lines = run(f"wm list {entity}").stdout.splitlines()
+    assert lines == [line.rstrip() for line in lines]
+    heading, newest, oldest = lines
+    assert newest[heading.index("size_bytes") :].startswith("        12  active")
+    assert oldest[heading.index("size_bytes") :].startswith("         1  active")
+    assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$", newest)
+
+    monkeypatch.setenv("COLUMNS", "80")
+    table = _output._table(("id", "name"), [[id_, "a name " * 20] for id_ in ids])
+    console = Console()
+    with console.capture() as captured:
+        console.print(table)
+    assert all(id_ in captured.get() for id_ in ids)

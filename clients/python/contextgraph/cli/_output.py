@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -20,6 +20,7 @@ from rich.text import Text
 
 _PIPE_COLUMNS = 100_000  # a table that no terminal shows is never cut
 _CELL_CHARS_MAX = 200
+_ID_CHARS = 36
 
 
 class Format(StrEnum):
@@ -144,15 +145,27 @@ def _print_table(rows: Iterator[Any], columns: Sequence[str]) -> int:
             shown.append([row.get(name) for name in columns])
     finally:  # what came before an error is shown, as in the other formats
         if shown:
-            table = Table(box=None, pad_edge=False, header_style="bold")
-            for name, values in zip(columns, zip(*shown, strict=True), strict=True):
-                table.add_column(name, overflow="fold", justify="right" if _are_numbers(values) else "left")
-            for row in shown:
-                table.add_row(*(Text(_cell(value)) for value in row))
-            _print(table)
+            _print(_table(columns, shown))
     if not shown:
         click.echo("nothing found", err=True)
     return len(shown)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    # An id that is broken over two lines cannot be copied: what is beside it gives way, while there is room for it.
+    ids = [name for name in columns if name.endswith("id")]
+    whole = ids if len(ids) * _ID_CHARS <= Console().width // 2 else []
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, values in zip(columns, zip(*rows, strict=True), strict=True):
+        justify: Literal["left", "right"] = "right" if _are_numbers(values) else "left"
+        table.add_column(name, overflow="fold", justify=justify, no_wrap=name in whole)
+    for row in rows:
+        table.add_row(*(Text(_to_second(name, _cell(value))) for name, value in zip(columns, row, strict=True)))
+    return table
+
+
+def _to_second(name: str, cell: str) -> str:
+    return f"{cell[:19].replace('T', ' ')}Z" if name.endswith("_at") and cell else cell
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:
