@@ -101,7 +101,7 @@ def running(
         superuser_password = _password(state_folder / "postgres.password")
         service_password = _password(state_folder / "service.password")
         if not (data_folder / "PG_VERSION").exists():
-            _initialise(binaries, data_folder, superuser_password, account)
+            _initialise(binaries, data_folder, superuser_password, account, durable=durable)
         port = port or _free_port()
         log_path = state_folder / "postgres.log"
         with log_path.open("ab") as log:
@@ -252,7 +252,9 @@ def _password(path: Path) -> str:
     return path.read_text()
 
 
-def _initialise(binaries: Path, data_folder: Path, password: str, account: pwd.struct_passwd | None) -> None:
+def _initialise(
+    binaries: Path, data_folder: Path, password: str, account: pwd.struct_passwd | None, *, durable: bool
+) -> None:
     with tempfile.NamedTemporaryFile("w") as file:  # 0600: nobody else reads it
         file.write(password + "\n")
         file.flush()
@@ -261,6 +263,8 @@ def _initialise(binaries: Path, data_folder: Path, password: str, account: pwd.s
         command = [str(binaries / "initdb"), "-D", str(data_folder), "--username=postgres", "--encoding=UTF8"]
         # `C` sorts by bytes, in every version and on every machine: what page keys want.
         command += ["--locale=C", "--auth=scram-sha-256", f"--pwfile={file.name}", "--no-sync"]
+        if not durable:  # tests connect all the time, and the passwords are random
+            command.append("--set=scram_iterations=1")
         done = subprocess.run(command, capture_output=True, text=True, check=False, **_as(account))
     if done.returncode != 0:
         # A half-made folder would be taken for a database the next time.

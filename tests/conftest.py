@@ -34,13 +34,15 @@ from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.migrate import migrate
 from service_runtime.postgres import Database
+from tests import databases
+from tests.databases import TEMPLATE, Clones
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
 from tests.ports import free_port
 
 EXPORTER = InMemorySpanExporter()
-TEMPLATE = "migrated"
+CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
 PRINCIPAL = Principal(tenant_id=DEFAULT_TENANT_ID, subject="first")
@@ -84,7 +86,9 @@ def postgres() -> Iterator[EmbeddedPostgres]:
             connection.execute(
                 "INSERT INTO access.tenant (id, name) VALUES (%s, 'other')", (OTHER_PRINCIPAL.tenant_id,)
             )
-        yield server
+        with databases.running(server) as clones:
+            CLONES[server] = clones
+            yield server
 
 
 @pytest.fixture(scope="session")
@@ -111,20 +115,13 @@ def gcs_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gcs]:
 @contextmanager
 def cloned(postgres: EmbeddedPostgres) -> Iterator[Urls]:
     """Make a migrated database for the block."""
-    name = f"test_{uuid.uuid4().hex}"
-    maintenance = postgres.url(role="postgres", database="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {} STRATEGY FILE_COPY").format(
-                sql.Identifier(name), sql.Identifier(TEMPLATE), sql.Identifier(OWNER_ROLE)
-            )
-        )
-        yield Urls(
-            service=postgres.url(role=SERVICE_ROLE, database=name),
-            admin=postgres.url(role=OWNER_ROLE, database=name),
-            superuser=postgres.url(role="postgres", database=name),
-        )
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    name = CLONES[postgres].take()
+    yield Urls(
+        service=postgres.url(role=SERVICE_ROLE, database=name),
+        admin=postgres.url(role=OWNER_ROLE, database=name),
+        superuser=postgres.url(role="postgres", database=name),
+    )
+    CLONES[postgres].drop(name)
 
 
 @pytest.fixture
