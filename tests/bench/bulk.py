@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from context_service import dev
 from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
+from tests.bench.stack import running
 from tests.bench.table import Processes
 from tests.bench.texts import messages
 
@@ -258,9 +258,8 @@ async def run(stack: dev.Stack, rows: int, folder: Path) -> int:
 def main() -> int:
     """Start everything, measure, stop everything."""
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else IMPORT_ROWS
-    ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-    with tempfile.TemporaryDirectory() as folder, dev.stack(Path(folder), **ports, keep=False) as stack:
-        return asyncio.run(run(stack, rows, Path(folder)))
+    with running() as (stack, folder):
+        return asyncio.run(run(stack, rows, folder))
 
 
 if __name__ == "__main__":

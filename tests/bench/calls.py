@@ -7,13 +7,9 @@ would; data is written by the service and not vacuumed by hand.
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
-import tempfile
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import grpc
 import orjson
@@ -22,6 +18,7 @@ import psycopg
 from context_service import dev
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.echo import METHOD
+from tests.bench.stack import echoes, running
 from tests.bench.table import HEADER, Processes, Row, compare
 
 HISTORY_NODES = 10_000
@@ -165,19 +162,6 @@ def message(number: int, text_bytes: int) -> NodeInput:
     return NodeInput(kind, status="Completed", data={**data, "user_input": f"turn {number}"})
 
 
-@contextmanager
-def echo(*ports: int) -> Iterator[int]:
-    """Run an echo server for the block."""
-    process = subprocess.Popen([sys.executable, "-m", "tests.bench.echo", *map(str, ports)])
-    try:
-        with grpc.insecure_channel(f"127.0.0.1:{ports[0]}") as channel:
-            grpc.channel_ready_future(channel).result(timeout=20)
-        yield ports[0]
-    finally:
-        process.kill()
-        process.wait()
-
-
 async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
     """Measure everything and print the table; return 1 if a row misses its target."""
     url = stack.postgres.url(role="postgres")
@@ -201,12 +185,8 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int]) -> int:
 
 def main() -> int:
     """Start everything, measure, stop everything."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-        stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False))
-        last = opened.enter_context(echo(dev.free_port()))
-        first = opened.enter_context(echo(dev.free_port(), last))
-        return asyncio.run(run(stack, {1: last, 2: first}))
+    with running() as (stack, _), echoes() as echo_ports:
+        return asyncio.run(run(stack, echo_ports))
 
 
 if __name__ == "__main__":

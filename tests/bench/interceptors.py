@@ -13,8 +13,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import tempfile
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc
@@ -23,6 +22,7 @@ import psutil
 from context_service import dev
 from contextgraph import AsyncContextClient
 from service_runtime.keys import KeyAdministration, NewKey
+from tests.bench.stack import running
 from tests.bench.table import PAIRS
 from tests.faults.processes import Service
 
@@ -109,10 +109,8 @@ async def run(stack: dev.Stack, folder: Path) -> int:
 
 def main() -> int:
     """Start everything, measure, stop everything."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-        stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False))
-        return asyncio.run(run(stack, Path(folder)))
+    with running() as (stack, folder):
+        return asyncio.run(run(stack, folder))
 
 
 if __name__ == "__main__":

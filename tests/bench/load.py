@@ -13,15 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from pathlib import Path
 
 import grpc
 
 from context_service import dev
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from tests.bench.calls import echo, message
+from tests.bench.calls import message
 from tests.bench.echo import METHOD
+from tests.bench.stack import echoes, running
 
 Turn = dict[str, Callable[[], Awaitable[object]]]  # the calls that one caller makes, one after the other
 
@@ -119,12 +119,8 @@ def main() -> int:
 
 async def measured(seconds: float, *, run_with: tuple[str, ...] = ("-m",)) -> int:
     """Start everything, measure, stop everything; return the number of failed calls."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-        stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False, run_with=run_with))
-        last = opened.enter_context(echo(dev.free_port()))
-        first = opened.enter_context(echo(dev.free_port(), last))
-        return await run(stack, {1: last, 2: first}, seconds)
+    with running(run_with=run_with) as (stack, _), echoes() as echo_ports:
+        return await run(stack, echo_ports, seconds)
 
 
 if __name__ == "__main__":

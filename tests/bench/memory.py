@@ -14,11 +14,9 @@ import itertools
 import json
 import os
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 from random import Random
 
 import psycopg
@@ -29,6 +27,7 @@ from context_service import dev
 from contextgraph import AsyncContextClient
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
+from tests.bench.stack import running
 from tests.bench.table import Processes
 
 RECORDS = 10_000  # of one entity
@@ -193,8 +192,7 @@ async def run(stack: dev.Stack, names: Sequence[str]) -> int:
 
 def main() -> int:
     """Start everything, measure, stop everything."""
-    ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-    with tempfile.TemporaryDirectory() as folder, dev.stack(Path(folder), **ports, keep=False) as stack:
+    with running() as (stack, _):
         return asyncio.run(run(stack, sys.argv[1:] or ["records", "search"]))
 
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc
@@ -28,6 +27,7 @@ from contextgraph.address import parse_address
 from contextgraph.client._base import channel_options
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from tests.bench.stack import running
 from tests.bench.table import PAIRS
 from tests.faults.processes import Service
 
@@ -132,10 +132,8 @@ async def compared(kinds: Mapping[str, Sequence[Service]], record: str, callers:
 
 def main() -> int:
     """Start everything, measure, stop everything."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-        stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False))
-        return asyncio.run(run(stack, Path(folder)))
+    with running() as (stack, folder):
+        return asyncio.run(run(stack, folder))
 
 
 if __name__ == "__main__":

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -28,8 +25,8 @@ from context_service import dev
 from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from service_runtime.ids import new_id
-from tests.bench.calls import echo
 from tests.bench.echo import METHOD
+from tests.bench.stack import echoes, running
 from tests.bench.table import HEADER, Processes, Row, compare
 
 NODES = 40_000  # of a session, about
@@ -233,12 +230,8 @@ async def run(stack: dev.Stack, echo_ports: dict[int, int], others: int = 0) -> 
 def main() -> int:
     """Start everything, measure, stop everything."""
     others = int(sys.argv[1]) if len(sys.argv) > 1 else 0
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        running = dev.stack(Path(folder), context_port=dev.free_port(), entity_port=dev.free_port(), keep=False)
-        stack = opened.enter_context(running)
-        last = opened.enter_context(echo(dev.free_port()))
-        first = opened.enter_context(echo(dev.free_port(), last))
-        return asyncio.run(run(stack, {1: last, 2: first}, others))
+    with running() as (stack, _), echoes() as echo_ports:
+        return asyncio.run(run(stack, echo_ports, others))
 
 
 if __name__ == "__main__":

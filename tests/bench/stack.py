@@ -1,0 +1,48 @@
+"""What a benchmark starts: the stack that it measures, and the echoes that it measures it by."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+
+from context_service import dev
+
+
+@contextmanager
+def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack, Path]]:
+    """Run both services and Postgres for the block, in a folder that goes with them.
+
+    Args:
+        run_with: What stands between the interpreter and the name of a service.
+    """
+    ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        dev.stack(Path(folder), **ports, keep=False, run_with=run_with) as stack,
+    ):
+        yield stack, Path(folder)
+
+
+@contextmanager
+def echoes() -> Iterator[dict[int, int]]:
+    """Run two echoes for the block; yields the ports to call by how many servers a call goes through."""
+    with _echo(dev.free_port()) as last, _echo(dev.free_port(), last) as first:
+        yield {1: last, 2: first}
+
+
+@contextmanager
+def _echo(*ports: int) -> Iterator[int]:
+    process = subprocess.Popen([sys.executable, "-m", "tests.bench.echo", *map(str, ports)])
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{ports[0]}") as channel:
+            grpc.channel_ready_future(channel).result(timeout=20)
+        yield ports[0]
+    finally:
+        process.kill()
+        process.wait()
