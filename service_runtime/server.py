@@ -1,7 +1,7 @@
 """The life of a gRPC server: listen, tell the truth about health, drain, stop.
 
-A service gives its servicers and the checks of its dependencies. One background check a second feeds all health
-probes, so that a thousand probes cost the database nothing.
+A service gives its servicers and the checks of its dependencies. Each dependency is asked once a second in the
+background, which feeds all health probes, so that a thousand probes cost the database nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -190,29 +190,38 @@ async def until_signal() -> None:
 async def _keep_checking(
     services: Sequence[Service], health_servicer: health.aio.HealthServicer, metrics: Metrics
 ) -> None:
-    """Set the health of every service name, once a second. `""` is healthy when all are."""
-    checks = list(dict.fromkeys(check for service in services for check in service.checks))
+    """Set the health of every service name, each as soon as one of its checks says so. `""` is healthy when all are."""
+    checks_of = {service.full_name: service.checks for service in services}
+    checks_of[""] = list(dict.fromkeys(check for service in services for check in service.checks))
+    failures: dict[Check, str] = {}  # of those that have been asked; empty: it passes
     was: dict[str, bool] = {}
-    told: list[str] = []
-    while True:
-        failures = await asyncio.gather(*map(_failure, checks))
-        for failure in failures:
-            if failure and failure not in told:
+    telling = asyncio.Lock()
+
+    async def tell() -> None:
+        for name, checks in checks_of.items():
+            ok = not any(failures.get(check) for check in checks)
+            if was.get(name) == ok or (ok and not failures.keys() >= set(checks)):
+                continue
+            was[name] = ok
+            status = health_pb2.HealthCheckResponse
+            await health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
+            metrics.health_is(name, healthy=ok)
+            _log.info("health", extra={"service": name, "serving": ok})
+
+    async def keep(check: Check) -> None:
+        while True:
+            failure = await _failure(check)
+            if failure and failure != failures.get(check):
                 _log.warning("dependency check failed", extra={"error": failure})
-        told = failures
-        healthy = {check: not failure for check, failure in zip(checks, failures, strict=True)}
-        now: Mapping[str, bool] = {
-            service.full_name: all(healthy[check] for check in service.checks) for service in services
-        }
-        now = {**now, "": all(now.values())}
-        for name, ok in now.items():
-            if was.get(name) != ok:
-                status = health_pb2.HealthCheckResponse
-                await health_servicer.set(name, status.SERVING if ok else status.NOT_SERVING)
-                metrics.health_is(name, healthy=ok)
-                _log.info("health", extra={"service": name, "serving": ok})
-        was = dict(now)
-        await asyncio.sleep(CHECK_INTERVAL_S if now[""] else CHECK_INTERVAL_S / 10)
+            failures[check] = failure
+            async with telling:
+                await tell()
+            await asyncio.sleep(CHECK_INTERVAL_S / 10 if failure else CHECK_INTERVAL_S)
+
+    await tell()  # of who depends on nothing
+    async with asyncio.TaskGroup() as group:
+        for check in checks_of[""]:
+            group.create_task(keep(check))
 
 
 async def _failure(check: Check) -> str:

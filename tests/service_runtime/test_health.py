@@ -17,7 +17,11 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
+from contextgraph.errors import Unavailable
+from service_runtime import server
 from service_runtime.auth import ApiKeys
+from service_runtime.interceptors import Border
+from service_runtime.metrics import Metrics
 from tests.conftest import KEY, Addresses, Urls
 
 METADATA = (("authorization", f"Bearer {KEY}"),)
@@ -155,3 +159,38 @@ def test_reflection_is_open_in_development_unless_it_is_said(environment: str, s
         environment=environment, database_url="postgresql://nowhere", reflection_without_key=said
     )
     assert settings.reflects_without_key is expected
+
+
+async def test_a_dependency_that_is_silent_holds_up_nobody_elses_health(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server, "CHECK_TIMEOUT_S", 600.0)
+    monkeypatch.setattr(server, "CHECK_INTERVAL_S", 0.01)
+    is_away = False
+
+    async def answers() -> None:
+        if is_away:
+            raise Unavailable("away")
+
+    async def is_silent() -> None:
+        await asyncio.Event().wait()
+
+    services = [
+        server.Service(full_name=name, add=lambda _: None, checks=checks)
+        for name, checks in {"one": [answers], "other": [is_silent], "both": [answers, is_silent]}.items()
+    ]
+    metrics = Metrics()
+    border = Border(ApiKeys({}), calls_max=10, metrics=metrics)
+    options = server.ServerOptions(host="127.0.0.1", port=0, drain_s=0, connection_age_s=600)
+    async with (
+        server.running(services, border, options, metrics) as port,
+        grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        stub = health_pb2_grpc.HealthStub(channel)
+        seen = []
+        async for answer in stub.Watch(health_pb2.HealthCheckRequest(service="one"), timeout=30):
+            seen.append(answer.status)
+            is_away = answer.status == health_pb2.HealthCheckResponse.SERVING
+            if seen[-2:] == [health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING]:
+                break
+        for name in ("", "other", "both"):
+            answer = await stub.Check(health_pb2.HealthCheckRequest(service=name))
+            assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
