@@ -204,12 +204,13 @@ async def _check_nodes(transaction: Transaction, graph_name: str, batch: ImportB
         NodeExists: the node of the id is in another graph.
     """
     existed = {}
-    for position, row in enumerate(written.nodes):
-        node, path = batch.write.nodes[position], batch.write.path("node", position)
+    for position, (node, row) in enumerate(zip(batch.write.nodes, written.nodes, strict=True)):
+        if not row.existed:
+            continue
+        path = batch.write.path("node", position)
         if row.id != node.id:
             raise ExternalIdTaken("another node has this external id", field=f"{path}.external_id", node_id=row.id)
-        if row.existed:
-            existed[row.id] = path
+        existed[row.id] = path
     if not existed:
         return
     parameters = {"tenant_id": transaction.tenant_id, "ids": id_array(existed), "graph_name": graph_name}
