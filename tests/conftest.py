@@ -45,6 +45,8 @@ EXPORTER = InMemorySpanExporter()
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server
 KEY = "key-of-the-first-tenant"
 OTHER_KEY = "key-of-the-other-tenant"
+METADATA = (("authorization", f"Bearer {KEY}"),)
+OTHERS = (("authorization", f"Bearer {OTHER_KEY}"),)
 PRINCIPAL = Principal(tenant_id=DEFAULT_TENANT_ID, subject="first")
 OTHER_PRINCIPAL = Principal(tenant_id=uuid.UUID("00000000-0000-7000-8000-000000000002"), subject="other")
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.clients.worlds import ASYNC, SYNC, World
@@ -35,3 +36,14 @@ def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture(scope="module")
 def grpc_server(stack: Addresses) -> Addresses:
     return stack
+
+
+@pytest.fixture(scope="module")
+def grpc_stub_cls(request: pytest.FixtureRequest) -> type:
+    """The `STUB` of a module that tests one."""
+    return request.module.STUB
+
+
+@pytest.fixture(scope="module")
+def grpc_addr(stack: Addresses, grpc_stub_cls: type) -> str:
+    return stack.entity if grpc_stub_cls is EntityGraphStub else stack.context

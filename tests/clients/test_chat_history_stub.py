@@ -9,19 +9,9 @@ import pytest
 from contextgraph import EdgeInput, EntityClient, NodeInput, new_id
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from tests.conftest import KEY, Addresses
+from tests.conftest import KEY, METADATA, Addresses
 
-METADATA = (("authorization", f"Bearer {KEY}"),)
-
-
-@pytest.fixture(scope="module")
-def grpc_addr(stack: Addresses) -> str:
-    return stack.context
-
-
-@pytest.fixture(scope="module")
-def grpc_stub_cls() -> type:
-    return ChatHistoryStub
+STUB = ChatHistoryStub
 
 
 @pytest.fixture(scope="module")

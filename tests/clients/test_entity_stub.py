@@ -10,19 +10,9 @@ import pytest
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.ids import new_id
-from tests.conftest import KEY, Addresses
+from tests.conftest import METADATA
 
-METADATA = (("authorization", f"Bearer {KEY}"),)
-
-
-@pytest.fixture(scope="module")
-def grpc_addr(stack: Addresses) -> str:
-    return stack.entity
-
-
-@pytest.fixture(scope="module")
-def grpc_stub_cls() -> type:
-    return EntityGraphStub
+STUB = EntityGraphStub
 
 
 @pytest.fixture

@@ -12,20 +12,10 @@ from contextgraph import ContextClient, Record, new_id
 from contextgraph.context.v1 import tools_pb2 as pb
 from contextgraph.context.v1.tools_pb2_grpc import ToolsStub
 from contextgraph.errors import ToolNotFound
-from tests.conftest import KEY, Addresses
+from tests.conftest import KEY, METADATA, Addresses
 from tests.errors import raised
 
-METADATA = (("authorization", f"Bearer {KEY}"),)
-
-
-@pytest.fixture(scope="module")
-def grpc_addr(stack: Addresses) -> str:
-    return stack.context
-
-
-@pytest.fixture(scope="module")
-def grpc_stub_cls() -> type:
-    return ToolsStub
+STUB = ToolsStub
 
 
 @pytest.fixture(scope="module")

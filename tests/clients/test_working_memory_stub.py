@@ -12,21 +12,13 @@ from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.errors import NoDownloadUrl
 from contextgraph.ids import new_id
-from tests.conftest import KEY, Addresses
+from tests.conftest import METADATA
 from tests.errors import raised
 
-METADATA = (("authorization", f"Bearer {KEY}"),)
 CONTENT = b"what was uploaded"
 
 
-@pytest.fixture(scope="module")
-def grpc_addr(stack: Addresses) -> str:
-    return stack.context
-
-
-@pytest.fixture(scope="module")
-def grpc_stub_cls() -> type:
-    return WorkingMemoryStub
+STUB = WorkingMemoryStub
 
 
 @pytest.fixture

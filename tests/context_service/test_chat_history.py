@@ -19,12 +19,10 @@ from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import ContextGraphError
-from tests.conftest import KEY, OTHER_KEY, Addresses
+from tests.conftest import METADATA, OTHERS, Addresses
 from tests.errors import raised
 from tests.ports import free_port
 
-METADATA = [("authorization", f"Bearer {KEY}")]
-OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 NEVER_WAS = "018f2b5e-0000-7000-8000-000000000000"
 
 

@@ -17,11 +17,8 @@ from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeNotFound
-from tests.conftest import KEY, OTHER_KEY
+from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
-
-METADATA = [("authorization", f"Bearer {KEY}")]
-OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 
 
 class Stubs:

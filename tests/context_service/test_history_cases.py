@@ -26,12 +26,11 @@ from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import ContextGraphError, MappingNotFound
 from service_runtime.auth import Principal
 from tests.case_files import cases
-from tests.conftest import KEY, PRINCIPAL, Addresses
+from tests.conftest import METADATA, PRINCIPAL, Addresses
 from tests.errors import raised
 from tests.fakes.entity_graph import FakeEdge, FakeEntityGraph, FakeNode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-METADATA = [("authorization", f"Bearer {KEY}")]
 
 
 def history_cases() -> list[Any]:

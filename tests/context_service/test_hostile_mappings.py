@@ -16,10 +16,9 @@ from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.process import tune_gc
-from tests.conftest import KEY, Addresses
+from tests.conftest import METADATA, Addresses
 from tests.errors import raised
 
-METADATA = [("authorization", f"Bearer {KEY}")]
 LIST_10 = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
 # Below the 10,000 steps of one evaluation, so it is the call's budget that must end it.
 NEARLY_TOO_MUCH = (

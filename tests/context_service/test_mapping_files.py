@@ -20,11 +20,9 @@ from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded, MappingBuiltIn, MappingNotFound
 from service_runtime.auth import Authenticator
-from tests.conftest import KEY, OTHER_KEY
+from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 
-METADATA = [("authorization", f"Bearer {KEY}")]
-OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 DOCS = Path(__file__).parents[2] / "docs" / "mappings.md"
 RULES = "{role_field: role, content_field: text}"
 SHARED = "mappings: {said: {role_field: role, content_field: text}}"

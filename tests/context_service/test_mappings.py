@@ -25,11 +25,8 @@ from contextgraph.errors import (
     MappingNotFound,
 )
 from service_runtime.auth import Authenticator
-from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
+from tests.conftest import METADATA, OTHERS, Addresses, Urls
 from tests.errors import raised
-
-METADATA = [("authorization", f"Bearer {KEY}")]
-OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 
 
 @pytest.fixture

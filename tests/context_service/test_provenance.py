@@ -13,11 +13,8 @@ from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
-from tests.conftest import KEY, OTHER_KEY
+from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
-
-METADATA = [("authorization", f"Bearer {KEY}")]
-OTHERS = [("authorization", f"Bearer {OTHER_KEY}")]
 
 
 class Stubs:

@@ -22,9 +22,7 @@ from service_runtime import server
 from service_runtime.auth import ApiKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
-from tests.conftest import KEY, Addresses, Urls
-
-METADATA = (("authorization", f"Bearer {KEY}"),)
+from tests.conftest import METADATA, Addresses, Urls
 
 
 async def test_a_started_service_reports_each_of_its_names(services: Addresses):
