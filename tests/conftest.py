@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from opentelemetry import trace
@@ -40,6 +41,15 @@ from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
 from tests.ports import free_port
+
+# A slow machine is no counterexample. In CI Hypothesis knows that, and loads a profile of its own.
+hypothesis.settings.register_profile(
+    "any machine",
+    hypothesis.settings(),
+    deadline=None,
+    suppress_health_check=[*hypothesis.settings().suppress_health_check, hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("any machine")
 
 EXPORTER = InMemorySpanExporter()
 CLONES: dict[EmbeddedPostgres, Clones] = {}  # of the session's server

@@ -66,8 +66,9 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
         made_replicas = Replicas(
             entities=entities,
             contexts=contexts,
-            entity=await stack.enter_async_context(AsyncEntityClient(f"127.0.0.1:{entity_network.port}")),
-            context=await stack.enter_async_context(AsyncContextClient(f"127.0.0.1:{context_network.port}")),
+            # More retries than by default: on a slow machine the network may find a dying replica several times.
+            entity=await stack.enter_async_context(AsyncEntityClient(f"127.0.0.1:{entity_network.port}", retries=8)),
+            context=await stack.enter_async_context(AsyncContextClient(f"127.0.0.1:{context_network.port}", retries=8)),
         )
         await asyncio.gather(*(service.start() for service in made_replicas.all()))
         yield made_replicas

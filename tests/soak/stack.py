@@ -143,7 +143,7 @@ class Stack:
         swept = await context_service.app.sweep(self._settings)
         found = [f"{swept.blobs_failed} blobs could not be removed"] if swept.blobs_failed else []
         async with await self._superuser() as connection:
-            for _ in range(100):  # the service's own sweeper may just be at some of them
+            for _ in range(1500):  # the service's own sweeper may just be at some of them
                 rows = await (await connection.execute("SELECT state, key FROM context.blob")).fetchall()
                 if all(state == "live" for state, _ in rows):
                     break
