@@ -43,6 +43,7 @@ class Issuer:
         self.keys: dict[str, Any] = {"rsa": RSA, "ec": EC, "ed": ED}
         self.asked = 0
         self.status = 200
+        self.headers: dict[str, str] = {}
         self.more: list[dict[str, Any]] = []  # keys, as they are served
         issuer = self
 
@@ -50,6 +51,8 @@ class Issuer:
             def do_GET(self) -> None:
                 issuer.asked += 1
                 self.send_response(issuer.status)
+                for name, value in issuer.headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(issuer.jwks())
 
@@ -312,6 +315,26 @@ async def test_an_issuer_that_is_away_fails_only_tokens_with_keys_that_are_not_k
     with pytest.raises(Unavailable) as caught:
         await found.find(token(OTHER_RSA, kid="new"))
     assert caught.value.metadata["dependency"] == "jwt-issuer"
+
+
+async def test_an_issuer_that_sends_us_elsewhere_is_not_followed(found: Tokens, issuer: Issuer):
+    """Not to whatever else answers in the operator's network."""
+    elsewhere = Issuer()
+    issuer.status = 302
+    thread = threading.Thread(target=elsewhere.server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        for location in (elsewhere.url, "file:///etc/passwd", "ftp://127.0.0.1/jwks.json"):
+            issuer.headers = {"location": location}
+            found._asked_at = -tokens.JWKS_LIFETIME_S
+            with pytest.raises(Unavailable) as caught:
+                await found.find(token())
+            assert "passwd" not in str(caught.value)
+    finally:
+        elsewhere.server.shutdown()
+        thread.join()
+        elsewhere.server.server_close()
+    assert (issuer.asked, elsewhere.asked) == (3, 0)
 
 
 async def test_changed_tokens_are_nobody(found: Tokens):
