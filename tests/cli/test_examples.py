@@ -92,7 +92,7 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
     """Run a line and return its exit code and what it printed: to stdout, and to stderr."""
     if {"|", ">"} & set(shlex.split(line)):
         shell = ["bash", "-o", "pipefail", "-c", line]
-        done = subprocess.run(shell, input=stdin or "", capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(shell, input=stdin or "", capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stdout, done.stderr
     result = run(line.removeprefix("contextgraph "), stdin=stdin)
     return result.exit_code, result.stdout, result.stderr

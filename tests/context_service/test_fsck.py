@@ -241,7 +241,7 @@ async def test_the_command_says_what_it_found_and_how_it_ended(
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "context_service", "storage", "fsck", *options]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
     clean = await asyncio.to_thread(run)
     assert clean.returncode == 0, clean.stderr

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -239,7 +240,7 @@ def sweep_command(urls: Urls, folder: Path, *options: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
 
 
@@ -255,6 +256,7 @@ def service_process(urls: Urls, folder: Path) -> Iterator[tuple[subprocess.Popen
     try:
         while not (port := _port(folder.parent / "service.log")):
             assert process.poll() is None, (folder.parent / "service.log").read_text()
+            time.sleep(0.02)
         yield process, f"127.0.0.1:{port}"
     finally:
         process.kill()

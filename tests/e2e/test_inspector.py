@@ -23,7 +23,7 @@ from tests.ports import free_port
 
 INSPECTOR = Path(__file__).resolve().parents[2] / "node_modules/.bin/mcp-inspector"
 KEY = "key-of-the-inspector"
-TIMEOUT_S = 60  # of one run: its own 15 s are too short where all tests run at once
+TIMEOUT_S = 120  # of one run: its own 15 s are too short where all tests run at once
 TOOL_FAILED, AUTHENTICATION_NEEDED = 5, 3  # exit codes of the inspector
 
 
