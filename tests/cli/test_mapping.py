@@ -207,3 +207,10 @@ def test_a_sample_with_a_field_that_there_is_not_is_told_of_those_there_are(run:
         refused = run(f"mapping test {file} --samples", samples)
         assert refused.exit_code == 2
         assert "samples[0] is no node: an object of data, type, general_type, id" in refused.stderr
+
+
+def test_a_text_where_a_list_belongs_is_told_with_the_list(run: Run, file: Path):
+    file.write_text("mappings: {said: {edge_types: Contains, role_field: role, content_field: text}}\n")
+    refused = run(f"mapping apply {file}")
+    assert refused.exit_code == 2
+    assert f'error: {file}: mappings.said: rules.edge_types is a list, as in ["Contains"]\n' in refused.stderr

@@ -31,6 +31,7 @@ from context_service.history.cel.paths import (
     tester,
 )
 from context_service.history.cel.patterns import BadPattern, Pattern
+from context_service.history.cel.slips import hint
 from context_service.history.cel.syntax import (
     Call,
     Conditional,
@@ -230,7 +231,7 @@ class Compiler:
                 return _constant(TYPES[known])
         if node.name in NAMESPACES:
             return self._refuse(f"{node.name!r} has functions only", node.at)
-        return self._refuse(f"unknown variable {node.name!r}", node.at)
+        return self._refuse(f"unknown variable {node.name!r}{hint(node.name)}", node.at)
 
     def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:
         if isinstance(node, Ident):
@@ -459,13 +460,13 @@ def _qualified(node: Call) -> str | None:
 def _unknown_function(name: str) -> str:
     if name in METHODS or name in _LOOPS:
         return f"{name} is a method: write it behind a value, as in x.{name}(...)"
-    return f"unknown function {name!r}"
+    return f"unknown function {name!r}{hint(name)}"
 
 
 def _unknown_method(name: str) -> str:
     if name in GLOBAL or name == "has":
         return f"{name} is no method: write {name}(...)"
-    return f"unknown method {name!r}"
+    return f"unknown method {name!r}{hint(name)}"
 
 
 def _wrong_arity(function: Function, given: int) -> str:

@@ -14,6 +14,7 @@ from math import isinf
 from context_service.history.cel.budget import ExpressionLimits
 from context_service.history.cel.errors import CelError, ExpressionTooLarge
 from context_service.history.cel.escapes import BadEscape, unescape_bytes, unescape_string
+from context_service.history.cel.slips import hint
 from context_service.history.cel.syntax import Position
 from context_service.history.cel.values import UINT_MAX, Uint
 
@@ -172,4 +173,4 @@ def _unreadable(source: str, offset: int) -> str:
         return "the string is not closed"
     if source[offset] == "`":
         return "a name in backticks is letters, digits, and _ . - / and spaces, in one line"
-    return f"unexpected character {source[offset]!r}"
+    return f"unexpected character {source[offset]!r}{hint(source[offset])}"

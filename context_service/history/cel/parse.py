@@ -13,6 +13,7 @@ from typing import Any
 from context_service.history.cel.budget import ExpressionLimits
 from context_service.history.cel.errors import CelError, ExpressionTooLarge
 from context_service.history.cel.lexer import Token, tokens_of
+from context_service.history.cel.slips import hint
 from context_service.history.cel.syntax import (
     Call,
     Conditional,
@@ -130,9 +131,12 @@ def _lark_token(token: Token, index: int, punctuation: dict[str, str]) -> Any:
 def _unexpected(error: Any, tokens: list[Token], end: Position) -> CelError:
     if error.token.type == "$END":
         return CelError("the expression ends too early", *end)
-    token = tokens[error.token.start_pos]
+    index = error.token.start_pos
+    token = tokens[index]
+    before = tokens[index - 1].text if index else ""
+    meant = hint(token.text) or (hint("not") if before == "not" else "")
     text = token.text if len(token.text) <= _SHOWN_CHARS_MAX else f"{token.text[:_SHOWN_CHARS_MAX]}..."
-    return CelError(f"unexpected {text!r}", *token.at)
+    return CelError(f"unexpected {text!r}{meant}", *token.at)
 
 
 class _Builder:

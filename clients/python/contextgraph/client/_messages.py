@@ -406,6 +406,11 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
     Raises:
         InvalidArgument: a rule has no such field, or a value of another type.
     """
+    for field in history_pb.MappingRules.DESCRIPTOR.fields:
+        value = rules.get(field.name, rules.get(field.json_name))
+        if field.is_repeated and isinstance(value, str):
+            form = "an object" if field.name == "role_mapping" else f"a list, as in [{json.dumps(value)}]"
+            raise InvalidArgument(f"rules.{field.name} is {form}", field=f"rules.{field.name}")
     try:
         return ParseDict(dict(rules), history_pb.MappingRules())
     except (ParseError, TypeError, ValueError) as error:
