@@ -21,6 +21,7 @@ from context_service.working_memory.fsck import Report
 from context_service.working_memory.moving import Copied
 from service_runtime import process
 from service_runtime.commands import Subparsers
+from service_runtime.tables import print_table
 
 _PROBLEMS_SHOWN = 50
 _INTERRUPTED = 130
@@ -86,12 +87,12 @@ def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
     if arguments.json:
         _print_json({"from": source, "to": target, "dry_run": dry_run, **dataclasses.asdict(copied)})
     elif dry_run:
-        _say(f"{copied.to_do.blobs} blobs with {copied.to_do.size_bytes} bytes are to be copied")
+        _say(f"{copied.to_do.blobs:,} blobs, {_size(copied.to_do.size_bytes)}, are to be copied")
     else:
         _say(
-            f"copied {copied.blobs} of {copied.to_do.blobs} blobs with {copied.size_bytes} bytes, "
-            f"{copied.blobs_shared} of them were there already; {copied.records} records point there now; "
-            f"{copied.blobs_gone} were purged meanwhile, {copied.blobs_damaged} are damaged and stay"
+            f"copied {copied.blobs:,} of {copied.to_do.blobs:,} blobs, {_size(copied.size_bytes)}; "
+            f"{copied.blobs_shared:,} of them were there already; {copied.records:,} records point there now; "
+            f"{copied.blobs_gone:,} were purged meanwhile; {copied.blobs_damaged:,} are damaged and stay"
         )
     return not copied.blobs_damaged
 
@@ -109,11 +110,13 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
         _print_json({**dataclasses.asdict(report), "is_clean": report.is_clean})
         return report.is_clean
     _say(
-        f"checked {report.blobs} blobs with {report.size_bytes} bytes, and {report.stored} entries of the providers; "
-        f"{report.foreign} of these no service of this database made"
+        f"checked {report.blobs:,} blobs, {_size(report.size_bytes)}, and looked up {report.stored:,} stored entries; "
+        f"{report.foreign:,} of these are foreign: no service of this database made them"
     )
     if report.problems:
-        table = Table("problem", "provider", "key", "records", "repaired", "")
+        table = Table("problem", "provider", "key", "records", "repaired", "", box=None, pad_edge=False)
+        for column in table.columns:
+            column.overflow = "fold"  # keys and ids are never cut
         for problem in report.problems[:_PROBLEMS_SHOWN]:
             table.add_row(
                 problem.kind,
@@ -123,7 +126,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
                 "yes" if problem.repaired else "no",
                 problem.what,
             )
-        Console().print(table)
+        print_table(table)
     left = sum(not problem.repaired for problem in report.problems)
     _say(f"{len(report.problems)} problems, {left} of them left" if report.problems else "no problems")
     if len(report.problems) > _PROBLEMS_SHOWN:
@@ -145,6 +148,12 @@ def _progress(title: str, *, shown: bool) -> Iterator[Callable[[int, int], None]
     with Progress(*columns, console=console, disable=not shown or not console.is_terminal) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _size(size_bytes: int) -> str:
+    units = ("KiB", "MiB", "GiB", "TiB")
+    power = min(max(size_bytes.bit_length() - 1, 0) // 10, len(units))
+    return f"{size_bytes / 1024**power:,.1f} {units[power - 1]}" if power else f"{size_bytes} bytes"
 
 
 def _print_json(document: dict[str, Any]) -> None:

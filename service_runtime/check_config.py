@@ -17,9 +17,9 @@ from rich.table import Table
 from contextgraph.errors import ContextGraphError
 from service_runtime.migrate import Migration, MigrationFailed, pending
 from service_runtime.settings import problems_of
+from service_runtime.tables import print_table
 
 CHECK_TIMEOUT_S = 10.0
-_WIDTH = 400  # more than any row
 
 # Raises what is wrong; the message says what to do.
 Probe = Callable[[], Awaitable[None]]
@@ -101,8 +101,6 @@ def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> i
     """Print both; return 1 if something is wrong."""
     wrong = [problem for problem in (*(one.problem for one in settings), *(one.problem for one in checked)) if problem]
     console = Console(soft_wrap=as_json)
-    if not console.is_terminal:
-        console.width = _WIDTH  # in a file or a pipe a row is a line, so that grep finds it whole
     if as_json:
         console.print_json(
             json.dumps({"settings": [asdict(one) for one in settings], "checks": [asdict(one) for one in checked]})
@@ -116,7 +114,7 @@ def show(settings: list[Setting], checked: list[Checked], *, as_json: bool) -> i
             style = "red" if one.problem else "" if one.is_set else "dim"
             origin = "environment" if one.is_set else "default"
             table.add_row(one.name, escape(one.value) or "-", origin, escape(one.meaning), style=style)
-    console.print(table)
+    print_table(table)
     console.print()
     told = [(one.name, one.problem) for one in settings if one.problem]
     for name, problem in told + [(one.name, one.problem) for one in checked]:

@@ -101,10 +101,13 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
             )
         case "keys", "revoke":
             administration.revoke(arguments.prefix)
-            _done("revoked", as_json=arguments.json)
+            print(json.dumps({"revoked": True}) if arguments.json else "revoked")  # noqa: T201
         case "tenants", "create":
-            administration.add_tenant(arguments.name)
-            _done("created", as_json=arguments.json)
+            created = administration.add_tenant(arguments.name)
+            if arguments.json:
+                print(json.dumps({"created": created}))  # noqa: T201
+            else:
+                print("created" if created else "there is one already, which stays as it is")  # noqa: T201
         case "tenants", "list":
             show_rows([dataclasses.asdict(tenant) for tenant in administration.tenants()], as_json=arguments.json)
 
@@ -120,10 +123,6 @@ def _lifetime(text: str) -> timedelta:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not like 30m, 12h or 90d")
     return int(match[1]) * _UNITS[match[2]]
-
-
-def _done(what: str, *, as_json: bool) -> None:
-    print(json.dumps({what: True}) if as_json else what)  # noqa: T201
 
 
 def show_rows(rows: Sequence[dict[str, Any]], *, as_json: bool) -> None:

@@ -41,7 +41,9 @@ _ANY_KEY = "SELECT EXISTS (SELECT FROM access.api_key) AS any_key"
 
 _TENANT = "SELECT id FROM access.tenant WHERE name = %(name)s"
 
-_ADD_TENANT = "INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (name) DO NOTHING"
+_ADD_TENANT = """
+INSERT INTO access.tenant (id, name) VALUES (%(id)s, %(name)s) ON CONFLICT (name) DO NOTHING RETURNING id
+"""
 
 _ADD_KEY = """
 INSERT INTO access.api_key (
@@ -185,9 +187,9 @@ class KeyAdministration:
     def __init__(self, admin_url: str) -> None:
         self._admin_url = admin_url
 
-    def add_tenant(self, name: str) -> None:
-        """Make a tenant; one that is there stays as it is."""
-        self._run(_ADD_TENANT, {"id": new_id(), "name": name})
+    def add_tenant(self, name: str) -> bool:
+        """Make a tenant, and return whether it is new; one that is there stays as it is."""
+        return bool(self._run(_ADD_TENANT, {"id": new_id(), "name": name}))
 
     def tenants(self) -> list[Tenant]:
         """Return all tenants, oldest first."""

@@ -252,6 +252,9 @@ async def test_the_command_says_what_it_found_and_how_it_ended(
     said = json.loads(found.stdout)
     assert said["is_clean"] is False
     assert said["problems"][0]["working_memory_ids"] == [stored.working_memory_id]
+    told = await asyncio.to_thread(run)
+    (row,) = (line for line in told.stdout.splitlines() if line.startswith("damaged"))
+    assert row.split()[2:4] == [said["problems"][0]["key"], stored.working_memory_id]  # whole: they are to be copied
 
 
 async def damaged_rows(database: Database) -> int:

@@ -108,6 +108,12 @@ async def test_a_key_is_its_principal(administration: KeyAdministration, databas
     assert principal.scopes == {"read"}
 
 
+def test_a_tenant_that_is_there_is_not_said_to_be_made(run):
+    told = [run("tenants", "create", "acme", *options).stdout for options in ((), (), ("--json",))]
+
+    assert told == ["created\n", "there is one already, which stays as it is\n", '{"created": false}\n']
+
+
 async def test_a_key_may_be_bound(run, administration: KeyAdministration, database: Database):
     options = ["--app-id", "crm", "--app-id", "erp", "--agent-bundle", "billing", "--graph", "sales"]
     key = run("keys", "create", "--subject", "x", *options).stdout.strip()
