@@ -21,6 +21,7 @@ from entity_service.removal import Removal
 from entity_service.search import Search
 from entity_service.servicer import EntityGraphServicer
 from entity_service.settings import Settings
+from entity_service.settling import EdgeSettling
 from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
@@ -136,6 +137,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             limits=limits,
         )
         await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))
+        await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
         services = [
             server.Service(
                 full_name="contextgraph.entity.v1.EntityGraph",

@@ -271,6 +271,6 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         first = True
         async with aclosing(self._traversal.walk(principal(), walk)) as pages:
             async for page in pages:
-                for message in wire.walk_messages(page, first=first, indexed=walk.indexed):
+                for message in wire.walk_messages(page, first=first):
                     yield message
                 first = False

@@ -3,6 +3,9 @@
 An indexed walk reads the children of one node off an index, in their order, page by page. Any other walk visits
 first, level by level and ids only, sorts what it found, and then reads the documents page by page. A page is one
 statement in either, so that no connection and no snapshot waits for a slow reader.
+
+The newest few of two or three levels are visited from the newest end: `edge.newest_below` says how new what is below
+an edge can be, so the rest of a conversation is not looked at.
 """
 
 from __future__ import annotations
@@ -34,6 +37,13 @@ _SAMPLES = 20  # of as many
 _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
 _DIGITS = Context(prec=40)
 _TEXT_CHARS_MAX = 256
+
+BOUNDED_EDGE_TYPES = frozenset(
+    {"Contains", "InResponseTo"}
+)  # those whose `newest_below` is kept: as the migration says
+NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a plain visit is as fast
+# How many edges above them are looked at for one wanted node, and how many more; how many children of one node for one.
+_LOOKS = ((1, 20, 1), (8, 160, 2))
 
 # In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has,
 # which it prefers for a thousand keys, and always where there are no statistics yet.
@@ -210,6 +220,141 @@ CROSS JOIN LATERAL (
 WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
 """
 
+# What lies up to three steps below a node, from the newest on. Of each node that is looked at, and each edge type, the
+# newest `rows` children are read, and what is below those edges that may have the newest below them: `parents` of the
+# first node's, and as many of those of which it is not known. Whatever was not read is as old as `unread_at` or older:
+# behind it, no node, no depth and no edge is missing. The columns are those of `_LEVEL`, then the depth, and whether
+# this is all. One row at least.
+_NEWEST = """
+WITH child AS MATERIALIZED (
+    SELECT 1 AS depth, %(start_id)s::uuid AS near_id, e.*
+    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT
+            e.id, e.to_node_id, e.created_at, e.child_created_at, e.child_seq,
+            row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
+            AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
+            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
+                < (%(start_id)s, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
+            ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+), parent AS MATERIALIZED (
+    SELECT e.*
+    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
+            AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
+            AND (e.from_node_id, e.edge_type) <= (%(start_id)s, w.edge_type)
+            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(parents)s
+    ) e
+    UNION ALL
+    (
+        SELECT e.to_node_id, 'infinity', row_number() OVER ()
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
+        LIMIT %(parents)s
+    )
+), parent2 AS MATERIALIZED (
+    SELECT e.*
+    FROM (SELECT DISTINCT p.to_node_id AS id FROM parent p WHERE p.to_node_id <> %(start_id)s) p
+    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
+            AND (e.from_node_id, e.edge_type) >= (p.id, w.edge_type)
+            AND (e.from_node_id, e.edge_type) <= (p.id, w.edge_type)
+            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+    UNION ALL
+    SELECT e.to_node_id, 'infinity', e.number
+    FROM (SELECT DISTINCT p.to_node_id AS id FROM parent p WHERE p.to_node_id <> %(start_id)s) p
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, row_number() OVER () AS number
+        FROM entity.edge e
+        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
+        LIMIT %(rows)s
+    ) e
+), below AS MATERIALIZED (
+    SELECT p.depth, p.id AS near_id, e.*
+    FROM (
+        SELECT min(p.depth) AS depth, p.id
+        FROM (SELECT 2 AS depth, to_node_id AS id FROM parent UNION ALL SELECT 3, to_node_id FROM parent2) p
+        WHERE p.id <> %(start_id)s
+        GROUP BY p.id
+    ) p
+    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT
+            e.id, e.to_node_id, e.created_at, e.child_created_at, e.child_seq,
+            row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
+            AND (e.from_node_id, e.edge_type) >= (p.id, w.edge_type)
+            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
+                < (p.id, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
+            ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+), unread AS MATERIALIZED (
+    SELECT greatest(
+        (SELECT max(child_created_at) FROM child WHERE number = %(rows)s),
+        (SELECT max(child_created_at) FROM below WHERE number = %(rows)s),
+        (SELECT max(newest_below) FROM parent WHERE number = %(parents)s),
+        (SELECT max(newest_below) FROM parent2 WHERE number = %(rows)s),
+        '-infinity'
+    ) AS unread_at
+)
+SELECT
+    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    (%(include_archived)s OR NOT n.is_archived) AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    ),
+    NULL::text, NULL::text, reached.edge_id::text, reached.near_id::text, reached.depth, unread.unread_at = '-infinity'
+FROM unread
+LEFT JOIN LATERAL (
+    SELECT DISTINCT ON (e.to_node_id) e.to_node_id, e.id AS edge_id, e.near_id, e.depth
+    FROM (
+        SELECT c.to_node_id, c.id, c.near_id, c.depth, c.created_at, c.child_created_at FROM child c
+        UNION ALL
+        SELECT b.to_node_id, b.id, b.near_id, b.depth, b.created_at, b.child_created_at FROM below b
+    ) e
+    WHERE e.to_node_id <> %(start_id)s AND e.child_created_at > unread.unread_at
+    ORDER BY e.to_node_id, e.depth, e.created_at, e.id
+) reached ON true
+LEFT JOIN LATERAL (
+    SELECT n.id, n.created_at, n.seq, n.is_archived, n.general_type_name, n.specific_type_name
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = reached.to_node_id
+    OFFSET 0
+) n ON true
+"""
+
 # The nodes that a walk starts from: the columns of `_LEVEL`, without an edge.
 _STARTS = """
 SELECT
@@ -291,6 +436,20 @@ class Walk:
             len(self.start_ids) == 1 and self.direction is Direction.OUT and self.depth_max == 1 and not self.order_path
         )
 
+    @property
+    def newest_few(self) -> bool:
+        """Whether the answer may be found from the newest end, without visiting the rest."""
+        return (
+            len(self.start_ids) == 1
+            and self.direction is Direction.OUT
+            and self.descending
+            and not self.order_path
+            and 2 <= self.depth_max <= 3
+            and 1 <= self.limit <= NEWEST_MAX
+            and bool(self.edge_types)
+            and BOUNDED_EDGE_TYPES.issuperset(self.edge_types)
+        )
+
 
 class Reached(NamedTuple):
     """A row of a walk: how a node was reached, then the columns of `Node`, starting at `NODE`."""
@@ -314,6 +473,7 @@ class WalkPage(NamedTuple):
 
     rows: Sequence[Any]
     next_page_token: str = ""  # on the last page, if the limit cut the walk
+    indexed: bool = False  # read off an index
 
 
 class Traversal:
@@ -380,13 +540,13 @@ class Traversal:
             if visited > walk.node_budget:
                 raise _too_many(walk, visited)
             if cut:
-                yield WalkPage(shown, _encode(tenant, walk, last))
+                yield WalkPage(shown, _encode(tenant, walk, last), indexed=True)
                 return
             if complete:
-                yield WalkPage(shown)
+                yield WalkPage(shown, indexed=True)
                 return
             if shown:
-                yield WalkPage(shown)
+                yield WalkPage(shown, indexed=True)
             remaining -= len(shown)
             after_at, after_seq = _position(_key(rows[-1]))
             rows_max = _rows_next(rows_max, looked_at=rows[0][0], read=len(rows))
@@ -394,7 +554,9 @@ class Traversal:
     async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Visit, sort, read."""
         key = _decode(tenant, walk)
-        hits = await _sorted(walk, await self._visit(tenant, walk))
+        newest = await self._newest(tenant, walk, key) if walk.newest_few else None
+        indexed = newest is not None
+        hits = await _sorted(walk, await self._visit(tenant, walk) if newest is None else newest)
         if key is not None:
             hits = _behind(walk, hits, key)
         token = ""
@@ -412,10 +574,10 @@ class Traversal:
             del hits[:read]
             rows_max = _rows_next(rows_max, looked_at=len(page), read=read)
             if not hits:
-                yield WalkPage(rows, token)
+                yield WalkPage(rows, token, indexed)
                 return
             if rows:
-                yield WalkPage(rows)
+                yield WalkPage(rows, indexed=indexed)
 
     async def _visit(self, tenant: Tenant, walk: Walk) -> list[_Hit]:
         """Return every node that the walk returns, in the order of visiting."""
@@ -446,6 +608,33 @@ class Traversal:
         if len(visited) > walk.node_budget:
             raise _too_many(walk, len(visited))
         return hits
+
+    async def _newest(self, tenant: Tenant, walk: Walk, key: Sequence[Any] | None) -> list[_Hit] | None:
+        """Return what the walk returns first, one node more than its limit, or None if that took too much looking.
+
+        Twice: most conversations need no more than a few edges above the wanted nodes; late answers need more.
+        """
+        (start,) = await self._starts(tenant, walk)
+        if start[7] is not None:
+            return None  # what lies between might be outside of the context
+        after_at, after_seq = _after(walk, key)
+        parameters = _filters(tenant, walk) | {
+            "start_id": walk.start_ids[0],
+            "depth_max": walk.depth_max,
+            "after_at": after_at,
+            "after_seq": after_seq,
+        }
+        for times, more, rows_times in _LOOKS:
+            looked = {"parents": times * walk.limit + more, "rows": rows_times * (walk.limit + 1)}
+            rows = await tenant.query(_NEWEST, parameters | looked, named=False)
+            if len(rows) > walk.node_budget:
+                break
+            hits = [_hit(row, depth=row[8], edge_id=row[6], near_id=row[7]) for row in rows if row[0] and row[3]]
+            if len(hits) > walk.limit or rows[0][9]:
+                if walk.include_start and start[3]:
+                    hits.append(_hit(start, depth=0, edge_id=None, near_id=None))
+                return hits
+        return None
 
     async def _starts(self, tenant: Tenant, walk: Walk) -> list[Any]:
         """Return the start nodes.

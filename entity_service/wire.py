@@ -312,13 +312,13 @@ def direction(value: int, *, field: str = "direction") -> Direction:
     raise InvalidArgument(f"{field} {value} is unknown", field=field)
 
 
-def walk_messages(page: WalkPage, *, first: bool, indexed: bool) -> Iterator[pb.TraverseResponse]:
+def walk_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
     """Yield a page of a walk as messages of up to 1 MiB, one at least; one that is larger holds one node.
 
     Raises:
         AnswerTooLarge: a node does not fit one message with its edge, its input and its output.
     """
-    response = pb.TraverseResponse(indexed=first and indexed)
+    response = pb.TraverseResponse(indexed=first and page.indexed)
     with_io = bool(page.rows) and len(page.rows[0]) > IO
     size_bytes = 0
     add = response.nodes.add

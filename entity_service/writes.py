@@ -28,7 +28,8 @@ _ATTEMPTS = 3  # of a write whose obstacle is gone when we look at it
 # Both inputs are one jsonb parameter each: as fast as COPY, and the documents in them are not parsed again.
 # Times are a microsecond apart in the order of the request, first nodes, then edges; `seq` follows the same order,
 # because identity values are drawn after the sort. An end that is missing, in another graph or in another context
-# leaves `child_seq` null, which the table refuses, and so the whole statement.
+# leaves `child_seq` null, which the table refuses, and so the whole statement. Below a node that is written here lies
+# nothing yet, says `newest_below`; the edges that are written with it raise that, in the table's trigger.
 _WRITE = """
 WITH node_input AS (
     SELECT n.*
@@ -55,9 +56,9 @@ WITH node_input AS (
     ORDER BY n.position
     RETURNING id, created_at, seq, graph_name, context_id
 ), endpoint AS (
-    SELECT id, created_at, seq, graph_name, context_id FROM new_node
+    SELECT id, created_at, seq, graph_name, context_id, '-infinity'::timestamptz AS newest_below FROM new_node
     UNION ALL
-    SELECT n.id, n.created_at, n.seq, n.graph_name, n.context_id
+    SELECT n.id, n.created_at, n.seq, n.graph_name, n.context_id, NULL
     FROM unnest(%(old_ends)s::uuid[]) AS wanted (id)
     CROSS JOIN LATERAL (
         SELECT o.id, o.created_at, o.seq, o.graph_name, o.context_id
@@ -74,7 +75,7 @@ WITH node_input AS (
 ), new_edge AS (
     INSERT INTO entity.edge (
         tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq, context_id, graph_name,
-        edge_type, data
+        edge_type, data, newest_below
     )
     SELECT
         %(tenant_id)s, e.id, e.from_node_id, e.to_node_id,
@@ -85,7 +86,8 @@ WITH node_input AS (
                 AND coalesce(parent.context_id = child.context_id, true)
             THEN child.seq
         END,
-        coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type, coalesce(e.data, '{}')
+        coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type, coalesce(e.data, '{}'),
+        child.newest_below
     FROM edge_input e
     LEFT JOIN endpoint parent ON parent.id = e.from_node_id
     LEFT JOIN endpoint child ON child.id = e.to_node_id
@@ -186,17 +188,18 @@ RETURNING id::text, seq
 """
 
 # Edges that are not there yet, between nodes that are. In the order of their unique index, so that two writers of
-# the same edges wait for each other only one way round.
+# the same edges wait for each other only one way round. Of nodes that this transaction wrote, in `new_ids`, it has
+# written no other edges: below them there is nothing yet.
 _WRITE_NEW_EDGES = """
 INSERT INTO entity.edge (
     tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq, context_id, graph_name,
-    edge_type, data
+    edge_type, data, newest_below
 )
 SELECT
     %(tenant_id)s, e.id, e.from_node_id, e.to_node_id,
     coalesce(e.created_at, now() + (%(nodes_count)s + e.position - 1) * interval '1 microsecond'),
     child.created_at, child.seq, coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type,
-    coalesce(e.data, '{}')
+    coalesce(e.data, '{}'), new.newest_below
 FROM ROWS FROM (jsonb_to_recordset(%(edges)s::jsonb) AS (
     id uuid, graph_name text, from_node_id uuid, to_node_id uuid, edge_type text, data jsonb, created_at timestamptz
 )) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)
@@ -208,6 +211,8 @@ CROSS JOIN LATERAL (
     WHERE n.tenant_id = %(tenant_id)s AND n.id = e.to_node_id
     OFFSET 0
 ) child
+LEFT JOIN (SELECT unnest(%(new_ids)s::uuid[]), '-infinity'::timestamptz) AS new (id, newest_below)
+    ON new.id = e.to_node_id
 ORDER BY e.to_node_id, e.edge_type, e.from_node_id, e.position
 ON CONFLICT DO NOTHING
 RETURNING id::text
@@ -435,6 +440,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
     answer: Answer = {"first_id": write.first_made_id, "at": time.at, "seqs": []}
     parameters = _parameters(principal, write, None)
     aliases: dict[str, str] = {}
+    seqs: dict[str, int] = {}
     if write.nodes:
         seqs = dict(await transaction.query(_WRITE_NEW_NODES, parameters, named=False))
         answer["seqs"] = sorted(seqs.values())
@@ -457,7 +463,9 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
             if error := misplaced(edge, write.path("edge", position), standing.nodes):
                 raise error
         written = await transaction.query(
-            _WRITE_NEW_EDGES, parameters | {"edges": _edge_rows(write.edges)}, named=False
+            _WRITE_NEW_EDGES,
+            parameters | {"edges": _edge_rows(write.edges), "new_ids": id_array(seqs)},
+            named=False,
         )
         new_ids = {row[0] for row in written}
         if len(new_ids) < len(write.edges):

@@ -4,11 +4,212 @@ CREATE SCHEMA entity;
 
 ALTER SCHEMA entity OWNER TO contextgraph_owner;
 
+CREATE FUNCTION entity.bound_edges() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    few CONSTANT integer := 20;
+    ahead_max CONSTANT interval := '1 hour';
+    -- Of each node that new edges leave: what lies one step below the edges into it, and what one or two; or not known.
+    tenant_ids uuid[];
+    node_ids uuid[];
+    newest_near timestamptz[];
+    newest timestamptz[];
+    unknown bigint[];
+    -- Of each node above: what lies two steps below the edges into it.
+    upper_tenant_ids uuid[];
+    upper_node_ids uuid[];
+    upper_newest timestamptz[];
+    -- Edges that have to be raised.
+    edge_ids uuid[];
+    are_unknown boolean[];
+    -- Children that are held alone.
+    held_tenant_ids uuid[];
+    held_ids uuid[];
+    unknown_count bigint;
+    found bigint;
+    upper_node_id uuid;
+    upper_edge_ids uuid[];
+BEGIN
+    SELECT array_agg(w.tenant_id), array_agg(w.node_id), array_agg(w.newest_near), array_agg(w.newest),
+        array_agg(w.unknown), sum(w.unknown)
+    INTO tenant_ids, node_ids, newest_near, newest, unknown, unknown_count
+    FROM (
+        SELECT c.tenant_id, c.from_node_id AS node_id, max(c.child_created_at) AS newest_near,
+            greatest(max(c.child_created_at), least(max(c.newest_below), '20000-01-01Z')) AS newest,
+            count(*) FILTER (WHERE c.newest_below IS NULL) AS unknown
+        FROM changed c
+        WHERE c.edge_type IN ('Contains', 'InResponseTo')
+        GROUP BY c.tenant_id, c.from_node_id
+    ) w;
+    IF tenant_ids IS NULL THEN
+        RETURN NULL;
+    END IF;
+
+    IF cardinality(tenant_ids) = 1 AND unknown_count = 0 THEN
+        -- An append: as below, in fewer and smaller statements.
+        PERFORM pg_advisory_xact_lock_shared(uuid_hash(tenant_ids[1]), uuid_hash(node_ids[1]) & 127);
+        SELECT coalesce(array_agg(e.near_id) FILTER (WHERE e.newest_below IS DISTINCT FROM 'infinity'), '{}'),
+            coalesce(array_agg(e.id) FILTER (WHERE e.newest_below < newest[1]), '{}')
+        INTO upper_node_ids, edge_ids
+        FROM entity.edges_into(tenant_ids[1], node_ids[1]) e;
+        newest := array_fill(newest[1], ARRAY[cardinality(edge_ids)]);
+        FOREACH upper_node_id IN ARRAY upper_node_ids LOOP
+            PERFORM pg_advisory_xact_lock_shared(uuid_hash(tenant_ids[1]), uuid_hash(upper_node_id) & 127);
+            SELECT coalesce(array_agg(e.id), '{}') INTO upper_edge_ids
+            FROM entity.edges_into(tenant_ids[1], upper_node_id) e
+            WHERE e.newest_below < newest_near[1];
+            edge_ids := edge_ids || upper_edge_ids;
+            newest := newest || array_fill(newest_near[1], ARRAY[cardinality(upper_edge_ids)]);
+        END LOOP;
+        IF cardinality(edge_ids) > 1 THEN
+            SELECT array_agg(r.id), array_agg(r.newest)
+            INTO edge_ids, newest
+            FROM (
+                SELECT r.id, max(r.newest) AS newest
+                FROM unnest(edge_ids, newest) AS r (id, newest) GROUP BY r.id ORDER BY r.id
+            ) r;
+        END IF;
+        tenant_ids := array_fill(tenant_ids[1], ARRAY[cardinality(edge_ids)]);
+        are_unknown := array_fill(false, ARRAY[cardinality(edge_ids)]);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(uuid_hash(w.tenant_id), uuid_hash(w.node_id) & 127)
+        FROM unnest(tenant_ids, node_ids) AS w (tenant_id, node_id);
+        -- What is above an edge that reads infinity need not be raised.
+        SELECT array_agg(u.tenant_id), array_agg(u.near_id), array_agg(u.newest)
+        INTO upper_tenant_ids, upper_node_ids, upper_newest
+        FROM (
+            SELECT w.tenant_id, e.near_id, max(w.newest) AS newest
+            FROM unnest(tenant_ids, node_ids, newest_near) AS w (tenant_id, node_id, newest)
+            CROSS JOIN LATERAL entity.edges_into(w.tenant_id, w.node_id) e
+            WHERE e.newest_below IS DISTINCT FROM 'infinity'
+            GROUP BY w.tenant_id, e.near_id
+        ) u;
+        IF upper_tenant_ids IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock_shared(uuid_hash(w.tenant_id), uuid_hash(w.node_id) & 127)
+            FROM unnest(upper_tenant_ids, upper_node_ids) AS w (tenant_id, node_id);
+        END IF;
+
+        IF unknown_count BETWEEN 1 AND few THEN
+            SELECT array_agg(l.tenant_id), array_agg(l.node_id)
+            INTO held_tenant_ids, held_ids
+            FROM (
+                SELECT DISTINCT c.tenant_id, c.to_node_id AS node_id FROM changed c
+                WHERE c.newest_below IS NULL AND c.edge_type IN ('Contains', 'InResponseTo')
+            ) l
+            WHERE pg_try_advisory_xact_lock(uuid_hash(l.tenant_id), uuid_hash(l.node_id) & 127);
+            -- One of them may be below another.
+            LOOP
+                UPDATE entity.edge e
+                SET newest_below = b.newest
+                FROM (
+                    SELECT c.tenant_id, c.id, b.newest
+                    FROM (
+                        SELECT w.tenant_id, w.node_id, entity.newest_below_node(w.tenant_id, w.node_id) AS newest
+                        FROM unnest(held_tenant_ids, held_ids) AS w (tenant_id, node_id)
+                        OFFSET 0
+                    ) b
+                    JOIN changed c ON c.tenant_id = b.tenant_id AND c.to_node_id = b.node_id
+                        AND c.edge_type IN ('Contains', 'InResponseTo') AND c.newest_below IS NULL
+                    WHERE b.newest IS NOT NULL
+                ) b
+                WHERE e.tenant_id = b.tenant_id AND e.id >= b.id AND e.id <= b.id AND e.newest_below IS NULL;
+                GET DIAGNOSTICS found = ROW_COUNT;
+                unknown_count := unknown_count - found;
+                EXIT WHEN found = 0 OR unknown_count = 0;
+            END LOOP;
+            SELECT array_agg(w.tenant_id), array_agg(w.node_id), array_agg(w.newest), array_agg(w.unknown)
+            INTO tenant_ids, node_ids, newest, unknown
+            FROM (
+                SELECT c.tenant_id, c.from_node_id AS node_id,
+                    greatest(max(c.child_created_at), least(max(e.newest_below), '20000-01-01Z')) AS newest,
+                    count(*) FILTER (WHERE e.newest_below IS NULL) AS unknown
+                FROM changed c
+                CROSS JOIN LATERAL (
+                    SELECT e.newest_below FROM entity.edge e
+                    WHERE e.tenant_id = c.tenant_id AND e.id >= c.id AND e.id <= c.id
+                    OFFSET 0
+                ) e
+                WHERE c.edge_type IN ('Contains', 'InResponseTo')
+                GROUP BY c.tenant_id, c.from_node_id
+            ) w;
+        END IF;
+
+        SELECT array_agg(r.tenant_id), array_agg(r.id), array_agg(r.newest), array_agg(r.unknown)
+        INTO tenant_ids, edge_ids, newest, are_unknown
+        FROM (
+            SELECT r.tenant_id, r.id, max(r.newest) AS newest, bool_or(r.unknown) AS unknown
+            FROM (
+                SELECT w.tenant_id, e.id, e.newest_below, w.newest, w.unknown > 0 AS unknown
+                FROM unnest(tenant_ids, node_ids, newest, unknown) AS w (tenant_id, node_id, newest, unknown)
+                CROSS JOIN LATERAL entity.edges_into(w.tenant_id, w.node_id) e
+                UNION ALL
+                SELECT w.tenant_id, e.id, e.newest_below, w.newest, false
+                FROM unnest(upper_tenant_ids, upper_node_ids, upper_newest) AS w (tenant_id, node_id, newest)
+                CROSS JOIN LATERAL entity.edges_into(w.tenant_id, w.node_id) e
+            ) r
+            WHERE r.newest_below < CASE WHEN r.unknown THEN 'infinity' ELSE r.newest END
+            GROUP BY r.tenant_id, r.id
+            ORDER BY r.id
+        ) r;
+    END IF;
+
+    -- In the order of ids, so that two calls wait for each other only one way round.
+    FOR number IN 1 .. coalesce(cardinality(edge_ids), 0) LOOP
+        UPDATE entity.edge e
+        SET newest_below = CASE
+            WHEN are_unknown[number] THEN NULL
+            WHEN newest[number] > e.child_created_at
+            THEN newest[number] + least((newest[number] - e.child_created_at) / 8, ahead_max)
+            ELSE newest[number]
+        END
+        WHERE e.tenant_id = tenant_ids[number] AND e.id = edge_ids[number]
+            AND e.newest_below < CASE WHEN are_unknown[number] THEN 'infinity' ELSE newest[number] END;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION entity.bound_edges() OWNER TO contextgraph_owner;
+
 CREATE FUNCTION entity.document_bytes(document jsonb) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (pg_column_compression(document) IS NULL) THEN pg_column_size(document) ELSE pg_column_size((document #> '{}'::text[])) END;
 
 ALTER FUNCTION entity.document_bytes(document jsonb) OWNER TO contextgraph_owner;
+
+CREATE TABLE entity.edge (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    from_node_id uuid NOT NULL,
+    to_node_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    child_created_at timestamp with time zone NOT NULL,
+    child_seq bigint NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    context_id uuid,
+    graph_name text NOT NULL,
+    edge_type text NOT NULL,
+    data jsonb NOT NULL,
+    newest_below timestamp with time zone
+);
+
+ALTER TABLE entity.edge OWNER TO contextgraph_owner;
+
+CREATE FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) RETURNS TABLE(id uuid, near_id uuid, newest_below timestamp with time zone)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT e.id,
+     e.from_node_id,
+     e.newest_below
+    FROM entity.edge e
+   WHERE ((e.tenant_id = edges_into.of_tenant) AND (e.to_node_id >= edges_into.of_node) AND (e.to_node_id <= edges_into.of_node) AND (ROW(e.to_node_id, e.edge_type) >= ROW(edges_into.of_node, 'Contains'::text)) AND (ROW(e.to_node_id, e.edge_type) <= ROW(edges_into.of_node, 'InResponseTo'::text)) AND ((e.edge_type = ANY (ARRAY['Contains'::text, 'InResponseTo'::text])) IS TRUE))
+  OFFSET 0;
+END;
+
+ALTER FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) OWNER TO contextgraph_owner;
 
 CREATE FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -46,6 +247,50 @@ $$;
 
 ALTER FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) OWNER TO contextgraph_owner;
 
+CREATE FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    edges_max CONSTANT integer := 64;
+    bound timestamptz := '-infinity';
+    of_type text;
+    child timestamptz;
+    below timestamptz;
+BEGIN
+    IF (SELECT count(*) > edges_max FROM (SELECT FROM entity.edges_into(of_tenant, of_node) LIMIT edges_max + 1) i) THEN
+        RETURN 'infinity';
+    END IF;
+    IF EXISTS (
+        SELECT FROM entity.edge e
+        WHERE e.tenant_id = of_tenant AND e.from_node_id >= of_node AND e.from_node_id <= of_node
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+    ) THEN
+        RETURN NULL;
+    END IF;
+    FOREACH of_type IN ARRAY ARRAY['Contains', 'InResponseTo'] LOOP
+        SELECT e.child_created_at INTO child FROM entity.edge e
+        WHERE e.tenant_id = of_tenant AND e.from_node_id >= of_node AND e.from_node_id <= of_node
+            AND (e.from_node_id, e.edge_type) >= (of_node, of_type)
+            AND (e.from_node_id, e.edge_type) <= (of_node, of_type)
+        ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC LIMIT 1;
+        CONTINUE WHEN NOT FOUND;
+        SELECT e.newest_below INTO below FROM entity.edge e
+        WHERE e.tenant_id = of_tenant AND e.from_node_id >= of_node AND e.from_node_id <= of_node
+            AND (e.from_node_id, e.edge_type) >= (of_node, of_type)
+            AND (e.from_node_id, e.edge_type) <= (of_node, of_type)
+            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC LIMIT 1;
+        bound := greatest(bound, child);
+        IF FOUND THEN
+            bound := greatest(bound, least(below, '20000-01-01Z'));
+        END IF;
+    END LOOP;
+    RETURN bound;
+END
+$$;
+
+ALTER FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) OWNER TO contextgraph_owner;
+
 CREATE FUNCTION entity.refuse_edge_out_of_bounds() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -73,22 +318,49 @@ $$;
 
 ALTER FUNCTION entity.sees_node(node_id uuid) OWNER TO contextgraph_owner;
 
-CREATE TABLE entity.edge (
-    tenant_id uuid NOT NULL,
-    id uuid NOT NULL,
-    from_node_id uuid NOT NULL,
-    to_node_id uuid NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    child_created_at timestamp with time zone NOT NULL,
-    child_seq bigint NOT NULL,
-    version integer DEFAULT 1 NOT NULL,
-    context_id uuid,
-    graph_name text NOT NULL,
-    edge_type text NOT NULL,
-    data jsonb NOT NULL
-);
+CREATE FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    of_tenant CONSTANT uuid := nullif(current_setting('app.tenant', true), '')::uuid;
+    one record;
+    newest timestamptz;
+BEGIN
+    looked_at := 0;
+    settled := 0;
+    IF NOT pg_try_advisory_xact_lock(uuid_hash(of_tenant), 128) THEN
+        RETURN;
+    END IF;
+    FOR one IN
+        SELECT e.id, e.from_node_id, e.to_node_id FROM entity.edge e
+        WHERE e.tenant_id = of_tenant AND (e.from_node_id, e.id) < (before_node_id, before_id)
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        ORDER BY e.from_node_id DESC, e.id DESC LIMIT edges_max
+    LOOP
+        looked_at := looked_at + 1;
+        last_node_id := one.from_node_id;
+        last_id := one.id;
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(uuid_hash(of_tenant), uuid_hash(one.to_node_id) & 127);
+        SELECT entity.newest_below_node(of_tenant, one.to_node_id) INTO newest;
+        CONTINUE WHEN newest IS NULL;
+        -- Whoever changes its data just now is not waited for.
+        PERFORM FROM entity.edge e WHERE e.tenant_id = of_tenant AND e.id = one.id FOR NO KEY UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        UPDATE entity.edge e SET newest_below = newest WHERE e.tenant_id = of_tenant AND e.id = one.id;
+        settled := settled + 1;
+        IF newest = 'infinity' THEN
+            -- An append below does not look further up than this edge.
+            UPDATE entity.edge e SET newest_below = '20000-01-01Z'
+            WHERE e.tenant_id = of_tenant AND e.to_node_id >= one.from_node_id AND e.to_node_id <= one.from_node_id
+                AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE AND e.newest_below < '20000-01-01Z';
+        END IF;
+    END LOOP;
+END
+$$;
 
-ALTER TABLE entity.edge OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) OWNER TO contextgraph_owner;
 
 CREATE VIEW entity.edge_to_count AS
  SELECT tenant_id,
@@ -268,7 +540,11 @@ CREATE INDEX edge_children ON entity.edge USING btree (tenant_id, from_node_id, 
 
 CREATE UNIQUE INDEX edge_ends ON entity.edge USING btree (tenant_id, to_node_id, edge_type, from_node_id);
 
+CREATE INDEX edge_newest_below ON entity.edge USING btree (tenant_id, from_node_id, edge_type, newest_below) WHERE ((newest_below > '-infinity'::timestamp with time zone) AND ((edge_type = ANY (ARRAY['Contains'::text, 'InResponseTo'::text])) IS TRUE));
+
 CREATE INDEX edge_type ON entity.edge USING btree (tenant_id, graph_name, edge_type);
+
+CREATE INDEX edge_unknown ON entity.edge USING btree (tenant_id, from_node_id, id) WHERE ((newest_below IS NULL) AND ((edge_type = ANY (ARRAY['Contains'::text, 'InResponseTo'::text])) IS TRUE));
 
 CREATE INDEX embedding_slice ON entity.embedding USING btree (tenant_id, graph_name, name);
 
@@ -287,6 +563,8 @@ CREATE INDEX node_specific_type ON entity.node USING btree (tenant_id, graph_nam
 CREATE INDEX request_age ON entity.request USING btree (tenant_id, created_at);
 
 CREATE TRIGGER bounds BEFORE INSERT ON entity.edge FOR EACH ROW WHEN (((COALESCE(current_setting('app.bounds'::text, true), ''::text) <> ''::text) AND (new.child_seq IS NOT NULL))) EXECUTE FUNCTION entity.refuse_edge_out_of_bounds();
+
+CREATE TRIGGER edges_bounded AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.bound_edges();
 
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
@@ -339,6 +617,9 @@ CREATE POLICY tenant ON entity.request USING ((tenant_id = ( SELECT (NULLIF(curr
 GRANT USAGE ON SCHEMA entity TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
+
+REVOKE ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) TO contextgraph_service;
 
 GRANT SELECT ON TABLE entity.edge_to_count TO contextgraph_service;
 

@@ -7,13 +7,14 @@ two levels over 40,000 messages took minutes.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import psycopg
 import pytest
 
 from entity_service.progress import _LIST
 from entity_service.store import _EDGES
-from entity_service.traversal import _LEVEL
+from entity_service.traversal import _LEVEL, _NEWEST
 from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
@@ -28,6 +29,15 @@ def know(connection: psycopg.Connection, *, analyzed: bool) -> None:
         tables = "('entity.edge'::regclass, 'entity.node'::regclass)"
         connection.execute(f"DELETE FROM pg_statistic WHERE starelid IN {tables}")
         connection.execute(f"UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE oid IN {tables}")
+
+
+def generic_plan(connection: psycopg.Connection, sql: str, parameters: dict[str, Any]) -> str:
+    """Return the plan of a statement for all values, as the service has it planned."""
+    numbered = {name: f"${number}" for number, name in enumerate(parameters, 1)}
+    given = ", ".join(f"%({name})s" for name in parameters)
+    connection.execute("SET plan_cache_mode = force_generic_plan")
+    connection.execute("PREPARE asked AS " + re.sub(r"%\((\w+)\)s", lambda found: numbered[found[1]], sql))
+    return "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) EXECUTE asked ({given})", parameters))
 
 
 @pytest.mark.parametrize("edge_types", [["Contains", "InResponseTo"], ["Contains"], []], ids=str)
@@ -108,17 +118,62 @@ async def test_a_list_reads_the_edges_of_its_node_and_no_others(graph: Graph, ur
         "rows": 101,
         "bytes_max": 1_000_000,
     }
-    numbered = {name: f"${number}" for number, name in enumerate(parameters, 1)}
-    given = ", ".join(f"%({name})s" for name in parameters)
     with psycopg.connect(urls.superuser, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
         know(connection, analyzed=analyzed)
-        connection.execute("SET plan_cache_mode = force_generic_plan")
-        connection.execute("PREPARE list AS " + re.sub(r"%\((\w+)\)s", lambda found: numbered[found[1]], _EDGES))
-        plan = "\n".join(
-            row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) EXECUTE list ({given})", parameters)
-        )
+        plan = generic_plan(connection, _EDGES, parameters)
 
     assert re.search(r"(using|Scan on) edge_children\b", plan), plan
     assert re.search(r"(using|Scan on) edge_ends\b", plan), plan
     assert "Seq Scan on edge" not in plan, plan
     assert not re.search(r"(using|Scan on) edge_type\b", plan), plan
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])
+async def test_the_newest_are_read_from_the_ends_of_two_indexes(graph: Graph, urls: Urls, analyzed: bool):
+    session = new_id()
+    turns = [new_id() for _ in range(450)]
+    messages = [new_id() for _ in range(450)]
+    await graph.write(
+        node("Session", id=session), *[node("Turn", id=i) for i in turns], *[node(id=i) for i in messages]
+    )
+    await graph.write(*[edge(session, i) for i in turns])
+    await graph.write(*[edge(turn, i) for turn, i in zip(turns, messages, strict=True)])
+    parameters = {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "start_id": session,
+        "edge_types": ["Contains", "InResponseTo"],
+        "depth_max": 3,
+        "after_at": "infinity",
+        "after_seq": 0,
+        "parents": 40,
+        "rows": 21,
+        "node_types": [],
+        "all_node_types": True,
+        "include_archived": False,
+    }
+    with psycopg.connect(urls.superuser, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+        know(connection, analyzed=analyzed)
+        plan = generic_plan(connection, _NEWEST, parameters)
+
+    assert plan.count("using edge_children on edge") == 2, plan
+    assert plan.count("using edge_newest_below on edge") == 2, plan
+    assert plan.count("using edge_unknown on edge") == 2, plan
+    assert "Seq Scan on edge" not in plan, plan
+    assert "Sort Key: e" not in plan, plan
+
+
+@pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])
+async def test_an_append_reads_the_edges_above_it_and_no_others(graph: Graph, urls: Urls, analyzed: bool):
+    session = new_id()
+    children = [new_id() for _ in range(900)]
+    await graph.write(node("Session", id=session), *[node(id=i) for i in children])
+    await graph.write(*[edge(session, i) for i in children])
+    above = "SELECT e.id FROM unnest(%s::uuid[]) AS w (id) CROSS JOIN LATERAL entity.edges_into(%s, w.id) e"
+    with psycopg.connect(urls.superuser, autocommit=True) as connection:
+        know(connection, analyzed=analyzed)
+        plan = "\n".join(
+            row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) {above}", (children[:3], DEFAULT_TENANT_ID))
+        )
+
+    assert "Index Scan using edge_ends on edge" in plan, plan
+    assert "Function Scan on edges_into" not in plan, plan

@@ -91,6 +91,7 @@ def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
     """With `citus.enable_unsafe_triggers` Citus runs those that touch colocated tables only."""
     colocated = {  # all read or write rows of the same tenant
         ("bounds", "entity.edge"),  # of entity.node
+        ("edges_bounded", "entity.edge"),
         ("move_embedding", "context.wm_record"),  # of context.embedding
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),

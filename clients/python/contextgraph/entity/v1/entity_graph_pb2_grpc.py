@@ -545,8 +545,12 @@ class EntityGraphServicer:
         edge that reached it there. Cycles end. The order is total and stable.
 
         An indexed walk (one start node, direction out, order created_at, depth 1) costs the same at any length and
-        any page; any other walk visits first and sorts then. The first message says which. A row written during the
-        stream may or may not appear; none that was there is missed or repeated. A walk that starts in a context stays in it.
+        any page. So do the newest few of a deeper one, as a rule: `descending`, a `limit` of up to 200, depth 2 or 3, edge types
+        Contains or InResponseTo or both. Any other walk visits first and sorts then; so does one of the newest few whose page
+        lies far back, or above more edges than it looks at (hundreds, for twenty nodes) that have something newer below them
+        than it wants, or of which that is not known yet: a minute or more after an import. The first message says which. A row
+        written during the stream may or may not appear; none that was there is missed or repeated. A walk that starts in a
+        context stays in it.
 
         Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN,
         ANSWER_TOO_LARGE (with `include_io`: one node, its input and its output are over 4 MiB).
