@@ -15,32 +15,35 @@ SCHEMAS = ["access", "context", "entity"]
 def relations(url: str) -> dict[str, bool]:
     """Return all tables and views by name, and whether their rows have a tenant."""
     with psycopg.connect(url) as connection:
-        return dict(
-            connection.execute(
-                "SELECT c.relnamespace::regnamespace || '.' || c.relname, EXISTS ("
-                "  SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
-                " FROM pg_class c WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"
-                "  AND c.relnamespace::regnamespace::text = ANY (%s)"
-                " ORDER BY 1",
-                (SCHEMAS,),
-            ).fetchall()
-        )
+        return _relations(connection)
+
+
+def _relations(connection: psycopg.Connection) -> dict[str, bool]:
+    return dict(
+        connection.execute(
+            "SELECT c.relnamespace::regnamespace || '.' || c.relname, EXISTS ("
+            "  SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id')"
+            " FROM pg_class c WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+            "  AND c.relnamespace::regnamespace::text = ANY (%s)"
+            " ORDER BY 1",
+            (SCHEMAS,),
+        ).fetchall()
+    )
 
 
 def rows_of(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
     """Return how many rows a tenant has in each table, and a checksum over them."""
-    found = {}
     with psycopg.connect(superuser_url) as connection:
-        for name, has_tenant in relations(superuser_url).items():
-            if has_tenant:
-                statement = sql.SQL(
-                    "SELECT count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))"
-                    " FROM {} t WHERE tenant_id = %s"
-                ).format(sql.Identifier(*name.split(".")))
-                row = connection.execute(statement, (tenant_id,)).fetchone()
-                assert row is not None
-                found[name] = (row[0], row[1])
-    return found
+        each = [
+            sql.SQL(
+                "SELECT {}, count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))"
+                " FROM {} t WHERE tenant_id = %(tenant_id)s"
+            ).format(sql.Literal(name), sql.Identifier(*name.split(".")))
+            for name, has_tenant in _relations(connection).items()
+            if has_tenant
+        ]
+        rows = connection.execute(sql.SQL(" UNION ALL ").join(each), {"tenant_id": tenant_id}).fetchall()
+    return {name: (count, checksum) for name, count, checksum in rows}
 
 
 def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:
