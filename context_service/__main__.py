@@ -11,13 +11,21 @@ from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
 from service_runtime import logs, process
-from service_runtime.commands import add_check_config, add_migrate, add_serve, run_check_config, run_migrations
+from service_runtime.commands import (
+    add_check_config,
+    add_migrate,
+    add_serve,
+    printing,
+    run_check_config,
+    run_migrations,
+)
 from service_runtime.key_commands import add_keys, run_keys
 from service_runtime.settings import load
 
 _log = logging.getLogger("context_service")
 
 
+@printing()
 def main() -> None:
     """Run one command."""
     parser = argparse.ArgumentParser(

@@ -10,12 +10,20 @@ from contextgraph.errors import ContextGraphError
 from entity_service import app
 from entity_service.settings import Settings
 from service_runtime import logs, process
-from service_runtime.commands import add_check_config, add_migrate, add_serve, run_check_config, run_migrations
+from service_runtime.commands import (
+    add_check_config,
+    add_migrate,
+    add_serve,
+    printing,
+    run_check_config,
+    run_migrations,
+)
 from service_runtime.settings import load
 
 _log = logging.getLogger("entity_service")
 
 
+@printing()
 def main() -> None:
     """Run one command."""
     parser = argparse.ArgumentParser(prog="entity-service", description="Nodes and typed edges, over gRPC.")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +18,19 @@ from service_runtime.settings import ServiceSettings, load
 
 Subparsers = Any  # argparse keeps the type to itself
 _S = TypeVar("_S", bound=ServiceSettings)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Run a command that prints; a reader who goes away, as `head` does, ends it with 1 and without a word."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        sys.exit(1)
 
 
 def add_serve(commands: Subparsers) -> None:

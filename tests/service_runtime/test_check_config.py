@@ -153,3 +153,16 @@ def test_offline_asks_nobody(run: Run):
     done = run("--offline", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
 
     assert (done.returncode, "ok  " in done.stdout) == (0, False)
+
+
+def test_a_reader_who_goes_away_ends_a_command_quietly():
+    for service in ("context_service", "entity_service"):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        try:
+            command = [sys.executable, "-m", service, "check-config", "--offline"]
+            done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False)
+        finally:
+            os.close(write_end)
+
+        assert (done.returncode, done.stderr) == (1, "")
