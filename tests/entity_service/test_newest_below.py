@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from entity_service import traversal
+from entity_service import settling, traversal
 from entity_service.settling import EdgeSettling
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database
@@ -83,6 +83,12 @@ async def agree(graph: Graph, start: str, *, limits: tuple[int, ...] = (1, 5), *
             if not token:
                 break
         assert rows == full
+
+
+@pytest.fixture(autouse=True)
+def settled_by_the_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service's own settling comes never, however slow the machine is."""
+    monkeypatch.setattr(settling, "INTERVAL_S", 86_400.0)
 
 
 @pytest.fixture
@@ -186,15 +192,21 @@ def held(urls: Urls) -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def insert(connection: psycopg.Connection, *ends: tuple[str, str]) -> None:
-    """Write edges in one statement, as a release does that does not know the column."""
+def insert(connection: psycopg.Connection, *ends: tuple[str, str], newest_below: str | None = None) -> None:
+    """Write edges in one statement; as a release does that does not know the column, or to new nodes as ours does."""
     connection.execute(
         "INSERT INTO entity.edge (tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq,"
-        " graph_name, edge_type, data)"
-        " SELECT n.tenant_id, r.id, r.near, n.id, now(), n.created_at, n.seq, n.graph_name, 'Contains', '{}'"
+        " graph_name, edge_type, data, newest_below)"
+        " SELECT n.tenant_id, r.id, r.near, n.id, now(), n.created_at, n.seq, n.graph_name, 'Contains', '{}', %s"
         " FROM unnest(%s::uuid[], %s::uuid[], %s::uuid[]) AS r (id, near, far) JOIN entity.node n ON n.id = r.far"
         " WHERE n.tenant_id = %s",
-        ([new_id() for _ in ends], [near for near, _ in ends], [far for _, far in ends], DEFAULT_TENANT_ID),
+        (
+            newest_below,
+            [new_id() for _ in ends],
+            [near for near, _ in ends],
+            [far for _, far in ends],
+            DEFAULT_TENANT_ID,
+        ),
     )
 
 
@@ -316,7 +328,7 @@ async def test_appends_to_one_session_do_not_wait_for_each_other(graph: Graph, u
         " status, created_by, owner_user_id, agent_id, data FROM entity.node WHERE tenant_id = %s AND id = %s",
         (second := new_id(), DEFAULT_TENANT_ID, first),
     )
-    insert(held, (session, second))
+    insert(held, (session, second), newest_below="-infinity")
     await graph.write(node(id=(third := new_id())), edge(session, third))
     held.commit()
 
