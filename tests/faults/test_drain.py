@@ -206,7 +206,7 @@ async def refuses(service: Service) -> None:
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", service.port)
-            except ConnectionRefusedError:
+            except ConnectionError:  # refused, or reset: it was just closing
                 return
             writer.close()
             await asyncio.sleep(0.02)
