@@ -58,6 +58,7 @@ from contextgraph.errors import FailedPrecondition
 from service_runtime import access, background, connections, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
+from service_runtime.connections import Connection
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
@@ -129,22 +130,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             connection_age_s=settings.connection_age_s,
             tls=tls.files_of(settings),
         )
-        # It checks the caller's own credential itself, and the caller's client retries: ours does neither.
-        entity_address = _entity_address(settings)
-        entity_tls = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
-        entity = await stack.enter_async_context(
-            connections.connected(
-                entity_tls,
-                lambda shown: AsyncEntityClient(
-                    str(entity_address),
-                    api_key="",
-                    retries=0,
-                    root_certificates=shown.root,
-                    client_certificate=shown.own,
-                ),
-            )
-        )
-        entity_ready = await stack.enter_async_context(probe.health_check(entity_address, _ENTITY_SERVICE, entity_tls))
+        entity = await stack.enter_async_context(_entity_service(settings))
+        entity_ready = probe.health_check(entity, _ENTITY_SERVICE)
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
         writer = BlobWriter(BlobRows(), storage, lease_s=settings.upload_lease_s)
@@ -287,9 +274,8 @@ def probes(settings: Settings) -> dict[str, Probe]:
             await storage.check()
 
     async def entity() -> None:
-        tls_of_entity = tls.client_certificates(settings, root_path=settings.entity_service_ca_path)
-        async with probe.health_check(_entity_address(settings), _ENTITY_SERVICE, tls_of_entity) as ready:
-            await ready()
+        async with _entity_service(settings) as connection:
+            await probe.health_check(connection, _ENTITY_SERVICE)()
 
     asked: dict[str, Probe] = {
         f"listening on {settings.context_service_host}": listening,
@@ -312,6 +298,17 @@ async def _file_mappings(settings: Settings, limits: HistoryLimits) -> FileMappi
     if settings.mappings_path is None:
         return {}
     return await asyncio.to_thread(mapping_files.load, settings.mappings_path, limits)
+
+
+def _entity_service(settings: Settings) -> AbstractAsyncContextManager[Connection[AsyncEntityClient]]:
+    """Connect to the Entity Service. It checks the caller's own credential itself, and the caller's client retries."""
+    address = _entity_address(settings)
+    return connections.connected(
+        tls.client_certificates(settings, root_path=settings.entity_service_ca_path),
+        lambda shown: AsyncEntityClient(
+            str(address), api_key="", retries=0, root_certificates=shown.root, client_certificate=shown.own
+        ),
+    )
 
 
 def _entity_address(settings: Settings) -> Address:

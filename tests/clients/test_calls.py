@@ -14,7 +14,7 @@ from contextgraph import AsyncEntityClient, EntityClient, retries
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
+from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer, EntityGraphStub
 from contextgraph.errors import (
     Cancelled,
     DeadlineExceeded,
@@ -255,6 +255,14 @@ async def test_a_new_client_connects_at_once_whatever_another_met(world):
     async with serving(Graph(), port=port), world.entity(address, retries=0) as client:
         assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
     assert kept.value.metadata["address"] == address
+
+
+async def test_the_channel_is_there_for_stubs_of_ones_own(world):
+    async with serving(Graph()) as address, world.entity(address) as client:
+        stub = EntityGraphStub(client.channel())
+        assert (await world.run(stub.GetNode, pb.GetNodeRequest(node_id=NODE_ID))).node.id == NODE_ID
+    with pytest.raises(RuntimeError, match="closed"):
+        client.channel()
 
 
 @pytest.mark.parametrize("whose", ["client", "call"])

@@ -56,16 +56,6 @@ class Split:
             message.content for message in await self.context.get_chat_history(self.session_id, timeout_s=timeout_s)
         ]
 
-    async def until_history(self) -> None:
-        """Wait until the history is told: the calls' own connection may come back later than that of the health."""
-        async with asyncio.timeout(WAIT_MAX_S):
-            while True:
-                try:
-                    assert await self.history() == ["hello"]
-                    return
-                except Unavailable:
-                    await asyncio.sleep(0.05)
-
     async def fails_in_time(self) -> None:
         """Ask for the history in both ways."""
         for ask in (self.context.get_chat_history, self.context.chat_history):
@@ -111,7 +101,7 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
 async def split(shared: Split) -> Split:
     shared.network.delay_s = 0
     await shared.until_health(SERVING)
-    await shared.until_history()
+    assert await shared.history() == ["hello"]
     return shared
 
 
@@ -126,7 +116,7 @@ async def test_a_killed_entity_service_is_named_and_its_return_is_noticed(split:
     await asyncio.sleep(1)  # long enough for the attempts to connect to become rare
     await split.entity_process.start()
     await split.until_health(SERVING)
-    await split.until_history()
+    assert await split.history() == ["hello"]
 
 
 async def test_a_frozen_entity_service_is_named_within_the_deadline(split: Split):

@@ -128,7 +128,8 @@ class Connection:
         if self._channel is not None:
             await self._channel.close()
 
-    def _method(self, rpc: str) -> Any:
+    def channel(self) -> Any:
+        """Return the channel, open."""
         loop = asyncio.get_running_loop()
         if self.closed:
             raise RuntimeError("the client is closed")
@@ -136,6 +137,10 @@ class Connection:
             self._open(loop)
         elif self._loop is not loop:
             raise RuntimeError("the client belongs to another event loop: open one in each")
+        return self._channel
+
+    def _method(self, rpc: str) -> Any:
+        self.channel()
         for stub in self._stubs:
             if hasattr(stub, rpc):
                 return getattr(stub, rpc)

@@ -116,13 +116,18 @@ class Connection:
             if self._channel is not None:
                 self._channel.close()
 
-    def _method(self, rpc: str) -> Any:
+    def channel(self) -> Any:
+        """Return the channel, open."""
         if self.closed:
             raise RuntimeError("the client is closed")
         if self._channel is None:
             with self._lock:
                 if self._channel is None:
                     self._open()
+        return self._channel
+
+    def _method(self, rpc: str) -> Any:
+        self.channel()
         for stub in self._stubs:
             if hasattr(stub, rpc):
                 return getattr(stub, rpc)

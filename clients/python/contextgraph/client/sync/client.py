@@ -38,6 +38,10 @@ class Client:
         view._metadata = view._options.metadata
         return view
 
+    def channel(self) -> Any:
+        """Return the channel, open, for other stubs of the service: health, reflection. It closes with the client."""
+        return self._connection.channel()
+
     def call(self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True) -> Any:
         """Return the answer of a unary RPC: generated messages in and out.
 
