@@ -151,7 +151,7 @@ class Bench:
             await self._write(session.id, rows[start : start + 600])
         texts = [node.data["content"] for node, _ in rows if node.data][-20:]
         print(name)
-        await self._compare_newest(session.id, shape.mapping_name, texts, repeat=20 if shape.depth_max == 1 else 2)
+        await self._compare_newest(session.id, shape.mapping_name, texts, repeat=20)
 
         asked: dict[str, Any] = {
             "edge_types": shape.edge_types,
