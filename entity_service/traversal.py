@@ -38,9 +38,7 @@ _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their orde
 _DIGITS = Context(prec=40)
 _TEXT_CHARS_MAX = 256
 
-BOUNDED_EDGE_TYPES = frozenset(
-    {"Contains", "InResponseTo"}
-)  # those whose `newest_below` is kept: as the migration says
+BOUNDED_EDGE_TYPES = frozenset({"Contains", "InResponseTo"})  # whose `newest_below` is kept: as the migration says
 NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a plain visit is as fast
 # How many edges above them are looked at for one wanted node, and how many more; how many children of one node for one.
 _LOOKS = ((1, 20, 1), (8, 160, 2))
@@ -499,7 +497,8 @@ class Traversal:
 
     async def reached_ids(self, principal: Principal, walk: Walk) -> list[str]:
         """Return the ids of what a walk returns, for searches among them; errors as of `walk`."""
-        return [hit.id for hit in await self._visit(self._database.of(principal), walk)]
+        tenant = self._database.of(principal)
+        return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk))]
 
     async def _children(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Read the index, page by page."""
@@ -554,9 +553,10 @@ class Traversal:
     async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
         """Visit, sort, read."""
         key = _decode(tenant, walk)
-        newest = await self._newest(tenant, walk, key) if walk.newest_few else None
+        starts = await self._starts(tenant, walk)
+        newest = await self._newest(tenant, walk, starts[0], key) if walk.newest_few else None
         indexed = newest is not None
-        hits = await _sorted(walk, await self._visit(tenant, walk) if newest is None else newest)
+        hits = await _sorted(walk, await self._visit(tenant, walk, starts) if newest is None else newest)
         if key is not None:
             hits = _behind(walk, hits, key)
         token = ""
@@ -579,9 +579,8 @@ class Traversal:
             if rows:
                 yield WalkPage(rows, indexed=indexed)
 
-    async def _visit(self, tenant: Tenant, walk: Walk) -> list[_Hit]:
+    async def _visit(self, tenant: Tenant, walk: Walk, starts: list[Any]) -> list[_Hit]:
         """Return every node that the walk returns, in the order of visiting."""
-        starts = await self._starts(tenant, walk)
         parameters = _filters(tenant, walk) | {
             "order_path": list(walk.order_path) or None,
             "outward": walk.direction is not Direction.IN,
@@ -609,12 +608,11 @@ class Traversal:
             raise _too_many(walk, len(visited))
         return hits
 
-    async def _newest(self, tenant: Tenant, walk: Walk, key: Sequence[Any] | None) -> list[_Hit] | None:
+    async def _newest(self, tenant: Tenant, walk: Walk, start: Any, key: Sequence[Any] | None) -> list[_Hit] | None:
         """Return what the walk returns first, one node more than its limit, or None if that took too much looking.
 
         Twice: most conversations need no more than a few edges above the wanted nodes; late answers need more.
         """
-        (start,) = await self._starts(tenant, walk)
         if start[7] is not None:
             return None  # what lies between might be outside of the context
         after_at, after_seq = _after(walk, key)
