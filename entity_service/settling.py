@@ -14,6 +14,7 @@ from uuid import UUID
 
 from contextgraph.errors import ContextGraphError
 from service_runtime.postgres import Database, Tenant
+from service_runtime.tenants import all_tenants
 
 _log = logging.getLogger("settling")
 
@@ -21,8 +22,6 @@ INTERVAL_S = 30.0
 BATCH_EDGES = 200  # some 20 ms, in which appends below them wait
 PASSES_MAX = 10  # of a tenant, before it is the next one's turn
 _REST = 9.0  # times as long as it worked
-
-_TENANTS = "SELECT id FROM access.tenant ORDER BY id"
 
 _SETTLE = """
 SELECT s.looked_at, s.settled, s.last_node_id, s.last_id
@@ -40,8 +39,7 @@ class EdgeSettling:
     async def once(self) -> None:
         """Settle what can be settled; what is in the way of it now is tried again next time."""
         try:
-            for row in await self._database.untenanted(_TENANTS):
-                tenant = self._database.tenant(row.id)
+            for tenant in await all_tenants(self._database):
                 for _ in range(PASSES_MAX):
                     # What was settled may have been all that another edge waited for.
                     if not await self._pass(tenant):

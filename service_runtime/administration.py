@@ -10,8 +10,7 @@ import psycopg
 from psycopg import errors as pg
 
 from contextgraph.errors import FailedPrecondition
-
-CONNECT_TIMEOUT_S = 5
+from service_runtime.postgres import CONNECT_TIMEOUT_S
 
 
 class CannotAdminister(FailedPrecondition):

@@ -150,14 +150,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         span = tracing.begin_call(method, metadata)
         error: ContextGraphError | None = None
         try:
-            if self._calls > self.calls_max:
-                raise TooManyCalls(
-                    "too many calls are under way",
-                    limit="calls",
-                    limit_max=self.calls_max,
-                    value=self._calls,
-                    retry_after_s=RETRY_AFTER_S,
-                )
+            check_calls(self._calls, self.calls_max)
             call.principal = principal or await self._authenticator.authenticate(metadata)
             if scope is not None and scope not in call.principal.scopes:
                 raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
@@ -215,6 +208,22 @@ def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
         return first if isinstance(first, ContextGraphError) else DeadlineExceeded("the call's time was up")
     _log.error("call failed", exc_info=raised, extra={"call_id": call.call_id, "method": call.method})
     return Internal(f"internal error; the log has its cause under call id {call.call_id}", call_id=call.call_id)
+
+
+def check_calls(under_way: int, calls_max: int, *, what: str = "calls") -> None:
+    """Refuse a call if more than `calls_max` are under way with it.
+
+    Raises:
+        TooManyCalls: there are.
+    """
+    if under_way > calls_max:
+        raise TooManyCalls(
+            f"too many {what} are under way",
+            limit="calls",
+            limit_max=calls_max,
+            value=under_way,
+            retry_after_s=RETRY_AFTER_S,
+        )
 
 
 def _leaves(raised: BaseException) -> list[BaseException]:

@@ -39,7 +39,7 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from service_runtime.auth import Authenticator
-from service_runtime.interceptors import RETRY_AFTER_S, UNARY_TIMEOUT_S, Border, Caller
+from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller, check_calls
 from service_runtime.server import CannotListen
 from service_runtime.tls import TlsFiles, server_context
 
@@ -136,14 +136,7 @@ class _Door:
             self._requests -= 1
 
     async def _session(self, scope: Scope) -> _HttpSession:
-        if self._requests > self._requests_max:
-            raise TooManyCalls(
-                "too many requests are under way",
-                limit="calls",
-                limit_max=self._requests_max,
-                value=self._requests,
-                retry_after_s=RETRY_AFTER_S,
-            )
+        check_calls(self._requests, self._requests_max, what="requests")
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
         origin = headers.get("origin")
