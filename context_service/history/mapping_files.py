@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from context_service.history.evident import check_evident
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import built_in, compile_mapping
@@ -45,6 +46,7 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
                 raise InvalidArgument(f"{place} is in another file, too")
             try:
                 found[app_id, name] = compile_mapping(rules, limits)
+                check_evident(found[app_id, name], limits)
             except ContextGraphError as error:
                 raise type(error)(f"{place}: {error.message}") from error
             size_bytes += rules_bytes(rules)

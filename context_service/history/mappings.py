@@ -34,6 +34,11 @@ class Expression(Protocol):
     """A compiled expression; `cel.Expression` is one."""
 
     @property
+    def source(self) -> str:
+        """The text that it was compiled from."""
+        ...
+
+    @property
     def paths(self) -> frozenset[tuple[str, ...]]:
         """What it reads: ("entity", "data", "content")."""
         ...
@@ -138,10 +143,11 @@ def _compile(
         expression = compile_expression(source, variables=variables, result=result, limits=limits, fields=_FIELDS)
         return Rule(f"rules.{place}", expression)
     except CelError as error:
-        raise _fault(f"rules.{place}", error) from error
+        raise expression_fault(f"rules.{place}", error) from error
 
 
-def _fault(field: str, error: CelError) -> ContextGraphError:
+def expression_fault(field: str, error: CelError) -> ContextGraphError:
+    """Return what is raised for a fault in the expression of `field`, such as "rules.messages[0].role"."""
     message = f"{field}, line {error.line}, column {error.column}: {error.message}"
     values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}
     if isinstance(error, ExpressionTooLarge):

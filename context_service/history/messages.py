@@ -10,10 +10,28 @@ import orjson
 
 from context_service.history.cel import EvaluationError, to_json
 
-ROLES = frozenset({"user", "assistant", "system", "tool"})
+ROLE_NAMES = ("user", "assistant", "system", "tool")
+ROLES = frozenset(ROLE_NAMES)
 VALUE_BYTES_MAX = 1024 * 1024  # of one rendered value: lists may hold one large element many times
 _MESSAGE_BYTES = 150  # ids, times and names
-_PART_TYPES = ("text", "data", "record", "url", "tool_call", "tool_result")
+
+
+class PartFields(NamedTuple):
+    """What an object of a `parts` value has, by its type, beside `PART_FIELDS_COMMON`. Others in it are passed over."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+
+PART_FIELDS = {
+    "text": PartFields(("text",)),
+    "data": PartFields(("data",)),
+    "record": PartFields(("working_memory_id",)),
+    "url": PartFields(("url",)),
+    "tool_call": PartFields(("id", "name"), ("arguments",)),
+    "tool_result": PartFields(("tool_call_id",), ("content", "is_error")),
+}
+PART_FIELDS_COMMON = ("type", "media_type", "file_name", "metadata")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +121,9 @@ def metadata_json(value: object) -> str:
 
 
 def parts(value: list[object]) -> tuple[Part, ...]:
-    """Return the parts of a `parts` value: texts, and objects with a `type`.
+    """Return the parts of a `parts` value: texts, and objects with a `type` and its `PART_FIELDS`.
 
-    `{"type": "text", "text"}`, `{"type": "data", "data"}`, `{"type": "record", "working_memory_id"}`, `{"type": "url",
-    "url"}`, `{"type": "tool_call", "id", "name", "arguments"}`, `{"type": "tool_result", "tool_call_id", "content",
-    "is_error"}`; each with `media_type`, `file_name` and `metadata` where they apply.
+    Other fields are passed over: nodes keep parts as some model's API gave them, with more in them than is asked for.
 
     Raises:
         EvaluationError: an element is neither, lacks a field, or is too large.
@@ -163,7 +179,7 @@ def _part(value: object) -> Part:
             )
             return Part(tool_result=result, **common)
         case _:
-            raise EvaluationError(f"a part's type is none of {', '.join(_PART_TYPES)}")
+            raise EvaluationError(f"a part's type is none of {', '.join(PART_FIELDS)}")
 
 
 def _field(value: Mapping[str, object], name: str) -> object:

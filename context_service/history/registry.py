@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore, StoredMapping
@@ -158,7 +159,7 @@ class MappingRegistry:
         """Compile rules and write them under a name; return what holds now, and whether the call changed it.
 
         Raises:
-            InvalidArgument, LimitExceeded: the rules do not compile, or pass a limit.
+            InvalidArgument, LimitExceeded: the rules do not compile, or pass a limit, or are evidently wrong.
             MappingExists: other rules have the name, or it is built in.
             PermissionDenied: the key is bound to other apps.
         """
@@ -169,7 +170,7 @@ class MappingRegistry:
             raise MappingExists(
                 f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
             )
-        await self._in_thread(rules)
+        await self._check_new(principal, scope, name, rules, rules_version)
         stored, changed = await self._store.register(
             principal, scope, name, rules, rules_version=rules_version, replace=replace
         )
@@ -181,9 +182,11 @@ class MappingRegistry:
         """Compile rules that are not registered.
 
         Raises:
-            InvalidArgument, LimitExceeded: they do not compile, or pass a limit.
+            InvalidArgument, LimitExceeded: they do not compile, or pass a limit, or are evidently wrong.
         """
-        return await self._in_thread(rules)
+        mapping = await self._in_thread(rules)
+        await asyncio.to_thread(check_evident, mapping, self._limits)
+        return mapping
 
     async def delete(self, principal: Principal, app_id: str, name: str) -> Listed:
         """Remove a mapping from the scope that `register` would write it to, and return it as it was.
@@ -299,6 +302,21 @@ class MappingRegistry:
         """Compile off the event loop: a mapping may have hundreds of expressions. One at a time."""
         async with self._compiling:
             return await asyncio.to_thread(compile_mapping, rules, self._limits)
+
+    async def _check_new(self, principal: Principal, scope: str, name: str, rules: Rules, rules_version: int) -> None:
+        """Compile rules that are to be registered, and refuse what is evidently wrong, unless they change nothing.
+
+        An app registers its rules at every start. Those that were taken once must not keep it from starting because
+        this version of the service sees more in them.
+        """
+        mapping = await self._in_thread(rules)
+        try:
+            await asyncio.to_thread(check_evident, mapping, self._limits)
+        except InvalidArgument:
+            stored = (await self._store.find(principal, name, [scope])).get(scope)
+            older = stored is not None and 0 < rules_version < stored.rules_version
+            if stored is None or (stored.rules != rules and not older):
+                raise
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
         apps = {*await self._store.apps(principal, name), *(app for app, known in self._files if known == name)}

@@ -393,6 +393,26 @@ async def test_a_mapping_that_no_longer_compiles_is_listed_as_broken(stub: ChatH
     assert mended.mapping.error == ""
 
 
+async def test_what_was_taken_before_more_was_seen_in_it_goes_on(stub: ChatHistoryStub, urls: Urls):
+    """An app registers its rules at every start: a newer service must not keep it from that."""
+    bot = pb.MappingRules(messages=[pb.MessageRule(role="'bot'", content="entity.data.content")])
+    await register(stub, rules_version=2)
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        connection.execute("""UPDATE context.mapping SET rules = jsonb_set(rules, '{messages,0,role}', '"''bot''"')""")
+        connection.execute("UPDATE context.mapping_revision SET revision = revision + 1")
+
+    for same in (bot, rules("entity.name"), pb.MappingRules(messages=bot.messages, depth_max=1)):
+        again = await register(stub, rules=same, rules_version=1)
+        assert (again.changed, again.mapping.rules.messages[0].role, again.mapping.error) == (False, "'bot'", "")
+    again = await register(stub, rules=bot, rules_version=2)
+    assert (again.changed, again.mapping.error) == (False, "")
+
+    other = pb.MappingRules(messages=bot.messages, depth_max=1)
+    for fields in ({"replace": True}, {"rules_version": 3}, {"name": "new"}, {"app_id": "app"}):
+        error = await failure(register(stub, **{"rules": other, **fields}))
+        assert (type(error), error.violations[0].field) == (InvalidArgument, "rules.messages[0].role")
+
+
 def test_the_default_mapping_is_built_in():
     assert built_in(DEFAULT_NAME) is not None
 

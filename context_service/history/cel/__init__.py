@@ -15,6 +15,9 @@ from context_service.history.cel.errors import (
 )
 from context_service.history.cel.expression import Expression, ResultType, compile_expression
 from context_service.history.cel.json_values import to_json
+from context_service.history.cel.outcomes import elements, outcomes
+from context_service.history.cel.parse import parse
+from context_service.history.cel.syntax import Literal, MapLiteral, Node
 from context_service.history.cel.times import Duration, Timestamp
 from context_service.history.cel.values import CelType, Uint
 
@@ -29,9 +32,15 @@ __all__ = [
     "Expression",
     "ExpressionLimits",
     "ExpressionTooLarge",
+    "Literal",
+    "MapLiteral",
+    "Node",
     "ResultType",
     "Timestamp",
     "Uint",
     "compile_expression",
+    "elements",
+    "outcomes",
+    "parse",
     "to_json",
 ]

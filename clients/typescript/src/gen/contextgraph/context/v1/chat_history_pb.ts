@@ -561,7 +561,8 @@ export const MappingRulesSchema: GenMessage<MappingRules> = /*@__PURE__*/
  */
 export type MessageRule = Message<"contextgraph.context.v1.MessageRule"> & {
   /**
-   * Text: "user", "assistant", "system" or "tool"; another role gives no message and is counted. Required.
+   * Text: "user", "assistant", "system" or "tool"; another role that is read or computed gives no message and is counted, one
+   * that is written out is refused. Required.
    *
    * @generated from field: string role = 1;
    */
@@ -596,7 +597,10 @@ export type MessageRule = Message<"contextgraph.context.v1.MessageRule"> & {
   name: string;
 
   /**
-   * List of texts and of objects with a `type`: text, data, record, url, tool_call, tool_result.
+   * List of texts and of objects with a `type` and its fields: text (`text`), data (`data`), record (`working_memory_id`), url
+   * (`url`), tool_call (`id`, `name`, `arguments`), tool_result (`tool_call_id`, `content`, `is_error`); each may have
+   * `media_type`, `file_name` and `metadata`. Of objects that a node has, other fields are passed over; in objects that
+   * are written out they are refused.
    *
    * @generated from field: string parts = 6;
    */
