@@ -24,6 +24,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from service_runtime import embedded_postgres
 from service_runtime.children import die_with_us
 from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from service_runtime.ports import free_port
 from service_runtime.settings import state_folder
 
 CONTEXT_PORT = 50051
@@ -49,14 +50,14 @@ class Stack:
 
 @contextmanager
 def stack(
-    folder: Path, *, context_port: int, entity_port: int, keep: bool = True, run_with: Sequence[str] = ("-m",)
+    folder: Path, *, context_port: int = 0, entity_port: int = 0, keep: bool = True, run_with: Sequence[str] = ("-m",)
 ) -> Iterator[Stack]:
     """Run the stack for the block.
 
     Args:
         folder: Where its data and logs are.
-        context_port: Port of the Context Service.
-        entity_port: Port of the Entity Service.
+        context_port: Port of the Context Service; 0: any free one.
+        entity_port: Port of the Entity Service; 0: any free one.
         keep: False removes the database at the end.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
@@ -68,6 +69,7 @@ def stack(
             postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
+        context_port, entity_port = context_port or free_port(), entity_port or free_port()
         # Or the health of whoever listens there would be taken for ours.
         _require_free("the Context Service", "CONTEXT_SERVICE_PORT", context_port)
         _require_free("the Entity Service", "ENTITY_SERVICE_PORT", entity_port)
@@ -93,14 +95,6 @@ def stack(
             postgres=postgres,
             processes=(entity, context),
         )
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on right now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def stay_up() -> None:

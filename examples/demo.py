@@ -29,8 +29,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
-            ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
-            services = stack.enter_context(dev.stack(folder, **ports, keep=False))
+            services = stack.enter_context(dev.stack(folder, keep=False))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
         with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
             files(graph, context, folder)

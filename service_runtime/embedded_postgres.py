@@ -20,7 +20,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -34,6 +33,7 @@ import psycopg
 from psycopg import sql
 
 from service_runtime.children import die_with_us
+from service_runtime.ports import free_port
 
 OWNER_ROLE = "contextgraph_owner"
 SERVICE_ROLE = "contextgraph_service"
@@ -102,7 +102,7 @@ def running(
         service_password = _password(state_folder / "service.password")
         if not (data_folder / "PG_VERSION").exists():
             _initialise(binaries, data_folder, superuser_password, account, durable=durable)
-        port = port or _free_port()
+        port = port or free_port()
         log_path = state_folder / "postgres.log"
         with log_path.open("ab") as log:
             child = subprocess.Popen(
@@ -271,13 +271,6 @@ def _initialise(
         for path in data_folder.glob("*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         raise EmbeddedPostgresError(f"initdb failed: {done.stderr.strip()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _wait_until_ready(child: subprocess.Popen[bytes], server: EmbeddedPostgres, log_path: Path) -> None:

@@ -25,6 +25,7 @@ from service_runtime.keys import KeyAdministration, NewKey
 from tests.bench.stack import running
 from tests.bench.table import PAIRS
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 CALLS = 1000
 PROCESSES = 3
@@ -60,7 +61,7 @@ async def collector(port: int) -> grpc.aio.Server:
 
 async def run(stack: dev.Stack, folder: Path) -> int:
     """Measure both, print, and return 1 if the difference is too large."""
-    collector_port = dev.free_port()
+    collector_port = free_port()
     collecting = await collector(collector_port)
     environment = {
         "DATABASE_URL": stack.postgres.service_url,
@@ -71,7 +72,7 @@ async def run(stack: dev.Stack, folder: Path) -> int:
 
     def service(name: str, added: dict[str, str], runner: str = "") -> Service:
         settings = environment | added
-        return Service("context_service", dev.free_port(), environment=settings, log=folder / name, runner=runner)
+        return Service("context_service", free_port(), environment=settings, log=folder / name, runner=runner)
 
     full = [service("full.log", traced) for _ in range(PROCESSES)]
     bare = [service("bare.log", {}, runner="tests.bench.bare") for _ in range(PROCESSES)]

@@ -30,6 +30,7 @@ from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from tests.bench.stack import running
 from tests.bench.table import PAIRS
 from tests.faults.processes import Service
+from tests.ports import free_port
 
 CALLERS = (1, 8)
 CALLS = 1000  # by all callers together
@@ -90,9 +91,9 @@ async def run(stack: dev.Stack, folder: Path) -> int:
         log = folder / "replicas.log"
         return Service("context_service", port, environment=environment, log=log, runner=runner)
 
-    shared_port = dev.free_port()
-    one = [service(dev.free_port())]
-    two = [service(dev.free_port()) for _ in range(2)]
+    shared_port = free_port()
+    one = [service(free_port())]
+    two = [service(free_port()) for _ in range(2)]
     sharing = [service(shared_port, runner="tests.bench.reuse_port") for _ in range(2)]
     async with AsyncExitStack() as opened:
         for each in (*one, *two, *sharing):

@@ -12,6 +12,7 @@ from pathlib import Path
 import grpc
 
 from context_service import dev
+from tests.ports import free_port
 
 
 @contextmanager
@@ -21,10 +22,9 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
     Args:
         run_with: What stands between the interpreter and the name of a service.
     """
-    ports = {"context_port": dev.free_port(), "entity_port": dev.free_port()}
     with (
         tempfile.TemporaryDirectory() as folder,
-        dev.stack(Path(folder), **ports, keep=False, run_with=run_with) as stack,
+        dev.stack(Path(folder), keep=False, run_with=run_with) as stack,
     ):
         yield stack, Path(folder)
 
@@ -32,7 +32,7 @@ def running(*, run_with: tuple[str, ...] = ("-m",)) -> Iterator[tuple[dev.Stack,
 @contextmanager
 def echoes() -> Iterator[dict[int, int]]:
     """Run two echoes for the block; yields the ports to call by how many servers a call goes through."""
-    with _echo(dev.free_port()) as last, _echo(dev.free_port(), last) as first:
+    with _echo(free_port()) as last, _echo(free_port(), last) as first:
         yield {1: last, 2: first}
 
 

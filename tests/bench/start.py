@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from context_service import dev
+from tests.ports import free_port
 
 STARTS = 7
 TARGET_S = 2.0
@@ -21,7 +21,7 @@ TARGET_S = 2.0
 
 def start_and_stop(folder: str) -> tuple[float, float]:
     """Return the seconds until it says that it is ready, and until it is gone again."""
-    ports = {"CONTEXT_SERVICE_PORT": str(dev.free_port()), "ENTITY_SERVICE_PORT": str(dev.free_port())}
+    ports = {"CONTEXT_SERVICE_PORT": str(free_port()), "ENTITY_SERVICE_PORT": str(free_port())}
     begun = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "context_service", "dev"],
