@@ -71,6 +71,7 @@ class Service:
         self._host = host
         self._root_certificates = root_certificates
         self._process: subprocess.Popen[bytes] | None = None
+        self._told_to_end = False
 
     @property
     def address(self) -> str:
@@ -85,6 +86,11 @@ class Service:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether it still runs though it was told to end."""
+        return self.is_running and self._told_to_end
+
     async def start(self, *, until: str = "", **environment: str) -> None:
         """Start it, and wait until a health service name says that it serves; by default all of it.
 
@@ -92,6 +98,7 @@ class Service:
             until: The health service name.
             environment: Settings of this life.
         """
+        self._told_to_end = False
         self._process = spawn(*self._command, environment={**self._environment, **environment}, log=self.log)
         await self.until_serving(until)
 
@@ -123,6 +130,7 @@ class Service:
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
         if self.is_running:
+            self._told_to_end |= number in (signal.SIGTERM, signal.SIGINT)
             self.process.send_signal(number)
 
     async def ended(self, *, timeout_s: float) -> int:

@@ -76,8 +76,15 @@ async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 async def replicas(shared: Replicas) -> Replicas:
-    """All of them running: what a test has stopped is started again."""
-    await asyncio.gather(*(service.start() for service in shared.all() if service.process.poll() is not None))
+    """All of them running: what a test has stopped, or has left on its way there, is started again."""
+
+    async def run(service: Service) -> None:
+        if service.is_draining:
+            await service.kill()
+        if not service.is_running:
+            await service.start()
+
+    await asyncio.gather(*map(run, shared.all()))
     return shared
 
 
