@@ -14,7 +14,11 @@ from contextgraph import AsyncEntityClient, EntityClient, retries
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
 from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer, EntityGraphStub
+from contextgraph.entity.v1.entity_graph_pb2_grpc import (
+    EntityGraphServicer,
+    EntityGraphStub,
+    add_EntityGraphServicer_to_server,
+)
 from contextgraph.errors import (
     Cancelled,
     DeadlineExceeded,
@@ -234,13 +238,41 @@ async def test_nobody_listens(world):
     assert raised.value.metadata == {"dependency": "entity-service", "address": "127.0.0.1:1"}
 
 
-async def test_a_service_that_comes_back_is_found_by_the_retries(world):
+async def test_a_service_that_comes_back_is_found_by_the_retries_of_all_calls(world):
+    """However many there are: the budget is for what a service refuses, not for what nobody works on."""
     port = free_port()
     async with world.entity(f"127.0.0.1:{port}", retries=8) as client:
-        call = asyncio.ensure_future(world.run(client.get_node, NODE_ID))
+        calls = [asyncio.ensure_future(world.run(client.get_node, NODE_ID)) for _ in range(25)]
         await asyncio.sleep(0.5)
-        async with serving(Graph(), port=port):
-            assert (await call).id == NODE_ID
+        async with serving(Graph(failures=5), port=port):
+            assert {node.id for node in await asyncio.gather(*calls)} == {NODE_ID}
+
+
+class Stopping(EntityGraphServicer):
+    """Drops the first calls as a server of grpc's does that begins to stop."""
+
+    def __init__(self, drops: int) -> None:
+        self.drops = drops
+
+    async def GetNode(self, request, context):
+        if self.drops:
+            self.drops -= 1
+            await context.abort(grpc.StatusCode.CANCELLED, "")
+        return pb.GetNodeResponse(node=pb.Node(id=request.node_id, data_json="{}"))
+
+
+async def test_a_service_that_stops_costs_nothing_of_the_budget(world, monkeypatch):
+    monkeypatch.setattr(retries, "BACKOFF_S_MAX", 0.001)
+    monkeypatch.setattr(retries, "BACKOFF_S", 0.001)
+    server = grpc.aio.server()
+    add_EntityGraphServicer_to_server(Stopping(30), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with world.entity(f"127.0.0.1:{port}", retries=30) as client:
+            assert (await world.run(client.get_node, NODE_ID)).id == NODE_ID
+    finally:
+        await server.stop(0)
 
 
 async def test_a_new_client_connects_at_once_whatever_another_met(world):

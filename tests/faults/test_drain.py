@@ -92,8 +92,7 @@ async def test_a_rolling_restart_under_load_fails_no_call(replicas: Replicas):
     session = NodeInput("Session")
     await replicas.entity.write_graph([session])
 
-    # A dozen that find a dying replica at once would use up the budget that a client has for retries.
-    async with load.running(replicas.entity, replicas.context, callers=3) as written:
+    async with load.running(replicas.entity, replicas.context) as written:
         for first, second in zip(replicas.entities, replicas.contexts, strict=True):
             await written.more(50)
             first.send(signal.SIGTERM)

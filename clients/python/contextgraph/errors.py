@@ -51,6 +51,8 @@ class ContextGraphError(Exception):
 
     code: ClassVar[grpc.StatusCode] = grpc.StatusCode.UNKNOWN
     reason: str = "UNKNOWN"
+    # Set by the clients: no service has worked on the call, so making it again adds nothing to any load.
+    spares_budget: bool = False
 
     def __init__(
         self,

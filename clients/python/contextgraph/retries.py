@@ -2,7 +2,8 @@
 
 Only `Unavailable` is, and only calls that may happen twice: reads, and writes that carry a request id. Between
 attempts lies an exponential backoff with jitter, or what the server asks for. A budget stops all retries of a client
-while most of its calls fail, so that clients do not keep down a service that tries to come back.
+while most of its calls fail, so that clients do not keep down a service that tries to come back. Calls on which no
+service has worked cost it nothing, as in gRPC's transparent retries: a service that is away is not kept down.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ JITTER = 0.2  # of the delay, both ways; when the server named the delay, upward
 class RetryBudget:
     """The token bucket of gRPC's retry throttling (gRFC A6), one per client.
 
-    Each `Unavailable` takes a token, each success gives back a fraction of one; at half of the bucket or less nothing
-    is retried. Safe to share among threads.
+    Each `Unavailable` takes a token unless it `spares_budget`, each success gives back a fraction of one; at half of
+    the bucket or less nothing is retried. Safe to share among threads.
     """
 
     TOKENS_MAX = 20.0
@@ -67,7 +68,7 @@ class Attempts:
 
     def delay_s(self, error: ContextGraphError) -> float | None:
         """Return how long to wait before the next attempt, or None if there is none."""
-        within_budget = self._budget is None or self._budget.failed()
+        within_budget = self._budget is None or error.spares_budget or self._budget.failed()
         if self._retries_left <= 0 or not within_budget:
             return None
         self._retries_left -= 1

@@ -18,6 +18,7 @@ import * as grpc from "@grpc/grpc-js";
 import { type Address, isLoopback } from "./address.js";
 import { ContextGraphError } from "./error.js";
 import { Cancelled, DeadlineExceeded, InvalidArgument, Unavailable } from "./gen/errors.js";
+import { sparesBudget } from "./retries.js";
 import { DETAILS_KEY, errorOf } from "./status.js";
 import { ClientSpan } from "./tracing.js";
 import { VERSION } from "./version.js";
@@ -56,6 +57,11 @@ export interface CallSettings {
   signal?: AbortSignal | undefined;
 }
 
+/**
+ * How grpc's texts begin where there was no connection to send a call on. Nothing else of its errors tells that; should they
+ * change, such calls cost tokens of the retry budget, which a test would notice.
+ */
+const NOT_CONNECTED = /^(round_robin: )?No connection established|^Name resolution failed/;
 const CLOSED = "the client was closed while the call was under way";
 /** How long an upload that is given up may take to say so. */
 const GIVE_UP_MS = 1_000;
@@ -233,11 +239,12 @@ export class Connection {
     if (details !== undefined) return found;
     // Made on this side of the wire: grpc's texts say neither who nor where.
     if (found instanceof Unavailable) {
-      return new Unavailable(`${where} does not answer: ${error.details}`, { metadata, cause: error });
+      const away = new Unavailable(`${where} does not answer: ${error.details}`, { metadata, cause: error });
+      return NOT_CONNECTED.test(error.details) ? sparesBudget(away) : away;
     }
     if (found instanceof Cancelled && !this.closed) {
       // A call that reaches a server just as it begins to stop is dropped so. Ours never answer CANCELLED.
-      return new Unavailable(`${where} is stopping`, { metadata, cause: error });
+      return sparesBudget(new Unavailable(`${where} is stopping`, { metadata, cause: error }));
     }
     if (found instanceof Cancelled) return new Cancelled(CLOSED);
     if (found instanceof DeadlineExceeded) return this.tooLate();

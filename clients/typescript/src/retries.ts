@@ -3,7 +3,8 @@
  *
  * Only `Unavailable` is, and only calls that may happen twice: reads, and writes that carry a request id. Between attempts
  * lies an exponential backoff with jitter, or what the server asks for. A budget stops all retries of a client while most of
- * its calls fail, so that clients do not keep down a service that tries to come back.
+ * its calls fail, so that clients do not keep down a service that tries to come back. Calls on which no service has worked cost
+ * it nothing, as in gRPC's transparent retries: a service that is away is not kept down.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,6 +16,15 @@ const BACKOFF_MS = 100;
 const BACKOFF_MS_MAX = 5_000;
 const BACKOFF_FACTOR = 2;
 const JITTER = 0.2; // of the delay, both ways; when the server named the delay, upwards only
+
+/** Errors of calls on which no service has worked, so that making them again adds nothing to any load. */
+const sparing = new WeakSet<ContextGraphError>();
+
+/** Say of an error that it takes nothing from the budget, and return it. */
+export function sparesBudget<E extends ContextGraphError>(error: E): E {
+  sparing.add(error);
+  return error;
+}
 
 /** The token bucket of gRPC's retry throttling (gRFC A6), one per client. */
 export class RetryBudget {
@@ -67,7 +77,7 @@ export class Attempts {
   /** Wait until the next attempt; throw `error` if there is none. */
   async wait(error: unknown): Promise<void> {
     if (!this.isRetried(error)) throw error;
-    const withinBudget = this.budget?.failed() ?? true;
+    const withinBudget = sparing.has(error) || (this.budget?.failed() ?? true);
     if (this.retries <= 0 || !withinBudget) throw error;
     this.retries -= 1;
     const delayMs =

@@ -201,6 +201,15 @@ test("a service that is away is unavailable, by name, after the retries", async 
   assert.ok(proxy.connections >= 1);
 });
 
+test("a service that comes back is found by the retries of all calls, however many there are", async () => {
+  const [client, proxy] = await behind(["refused", "refused", "refused", "whole"], { retries: 8 });
+
+  const found = await Promise.all(Array.from({ length: 25 }, () => client.fetchWMRecordsByEntity(newId())));
+
+  assert.equal(proxy.connections, 4);
+  assert.deepEqual(new Set(found.map((records) => records.length)), new Set([0]));
+});
+
 test("a call that gets no answer ends at its deadline", async () => {
   const [client] = await behind(["silent"]);
   const began = performance.now();

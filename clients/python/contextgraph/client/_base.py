@@ -46,6 +46,14 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 
+# How grpc's texts begin where there was no connection to send a call on. Nothing else of its errors tells that; should
+# they change, such calls cost tokens of the retry budget, which a test would notice.
+_NOT_CONNECTED = (
+    "connections to all backends failing",
+    "failed to connect to all addresses",
+    "DNS resolution failed",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
@@ -130,11 +138,15 @@ def error_from(raised: Any, *, service: str, address: Address, closed: bool) -> 
         return error
     # Made on this side of the wire: grpc's texts ("Deadline Exceeded") say neither who nor where.
     if isinstance(error, Unavailable):
-        return Unavailable(f"{service} at {address} does not answer: {text}", dependency=service, address=address)
+        away = Unavailable(f"{service} at {address} does not answer: {text}", dependency=service, address=address)
+        away.spares_budget = text.startswith(_NOT_CONNECTED)
+        return away
     if isinstance(error, Cancelled) and not closed:
         # A call that reaches a server of grpc's just as it begins to stop is dropped, and told so in these words
         # (github.com/grpc/grpc/issues/41785). Ours never answer CANCELLED: whoever cancels does not listen.
-        return Unavailable(f"{service} at {address} is stopping", dependency=service, address=address)
+        stopping = Unavailable(f"{service} at {address} is stopping", dependency=service, address=address)
+        stopping.spares_budget = True
+        return stopping
     if isinstance(error, DeadlineExceeded):
         return DeadlineExceeded(f"{service} at {address} did not answer in time", dependency=service, address=address)
     return error
