@@ -1,7 +1,7 @@
 /** Uploads in parts that each survive on their own: a broken connection or a restart costs one part, not the whole. */
 
 import type { CallOptions } from "./client.js";
-import type { ContextClient } from "./context.js";
+import type { UploadCalls } from "./context/uploads.js";
 import { DeadlineExceeded, InvalidArgument, Unavailable, UploadPartExists } from "./gen/errors.js";
 import type { Upload, WMRecord } from "./records.js";
 import { Attempts } from "./retries.js";
@@ -31,7 +31,7 @@ export function patiently<T>(options: ResumeOptions, attempt: () => Promise<T>):
  * The source is read from its start, so that all of it is compared with what the service has.
  */
 export async function sendRest(
-  client: ContextClient,
+  client: UploadCalls,
   upload: Upload,
   source: ByteStream,
   options: ResumeOptions,

@@ -1,0 +1,110 @@
+/** Histories: of a conversation, and of all that happened to an entity. */
+
+import { create } from "@bufbuild/protobuf";
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
+import * as history from "../history.js";
+import { choice } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { BlobCalls } from "./blobs.js";
+
+const chat = pb.ChatHistory.method;
+
+const FORMATS = { openai: pb.MessageFormat.OPENAI, anthropic: pb.MessageFormat.ANTHROPIC };
+
+export interface HistoryOptions extends CallOptions {
+  /** How nodes become messages; else "simple_chat". */
+  mappingName?: string;
+  /** Where the mapping is looked up; else the client's. */
+  appId?: string;
+  /** The newest; else all. */
+  maxMessages?: number;
+}
+
+/** An RPC is one method. */
+export abstract class HistoryCalls extends BlobCalls {
+  /**
+   * Return the messages of a conversation, oldest first, however many they are.
+   *
+   * @param nodeId The conversation's node.
+   * @param options `strict` fails on the first node on which a rule fails, instead of counting it.
+   * @throws MappingNotFound Nobody has registered the mapping: `apps` in the metadata names where it is.
+   */
+  async getChatHistory(
+    nodeId: string,
+    options: HistoryOptions & { strict?: boolean } = {},
+  ): Promise<history.ChatHistory> {
+    const request = { ...this.historyOf(nodeId, options), strict: options.strict };
+    const message = create(pb.StreamChatHistoryRequestSchema, request);
+    const attempts = this.attempts(options, options.timeoutMs);
+    return attempts.run(async () => {
+      const found: history.ChatHistory = { messages: [], nodesFailed: 0, rolesUnknown: 0 };
+      const settings = this.settings(options, attempts);
+      for await (const answer of this.connection.stream(chat.streamChatHistory, message, settings)) {
+        for (const turn of answer.messages) found.messages.push(history.chatMessageOf(turn));
+        found.nodesFailed = answer.nodesFailed;
+        found.rolesUnknown = answer.rolesUnknown;
+      }
+      return found;
+    });
+  }
+
+  /**
+   * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
+   *
+   * @param format Whose: OpenAI's Chat Completions or Anthropic's Messages.
+   * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
+   */
+  async getFormattedChatHistory(
+    nodeId: string,
+    format: keyof typeof FORMATS,
+    options: HistoryOptions & { strict?: boolean } = {},
+  ): Promise<history.FormattedHistory> {
+    const asked = { ...this.historyOf(nodeId, options), strict: options.strict, format: choice("format", format, FORMATS) };
+    return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
+  }
+
+  /**
+   * All that happened to an entity, by time: its node, its timeline, its edges, and the logs of its records, purged ones too.
+   *
+   * @throws NodeNotFound There is no such node, and never was a record of it.
+   */
+  fetchEntityHistory(
+    nodeId: string,
+    options: { descending?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<history.HistoryEvent> {
+    const { descending, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(chat.fetchEntityHistory, { nodeId, descending, pageSize, pageToken }, options);
+        return [page.events.map(history.historyEventOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * The nodes that a mapping reads, in its order, each with the messages that it gives and, for each of the other rules, why it
+   * gives none.
+   *
+   * @param options `dataPaths` names up to 32 paths such as "turn.index", whose values come along.
+   */
+  assembleContext(
+    nodeId: string,
+    options: HistoryOptions & { dataPaths?: string[]; pageSize?: number } = {},
+  ): Rows<history.AssembledNode> {
+    const { dataPaths, pageSize } = options;
+    const asked = this.historyOf(nodeId, options);
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
+        return [page.nodes.map(history.assembledNodeOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  private historyOf(nodeId: string, options: HistoryOptions) {
+    const { mappingName, maxMessages } = options;
+    return { nodeId, mappingName, maxMessages, appId: options.appId ?? this.appId };
+  }
+}

@@ -1,0 +1,79 @@
+/** Mappings: registered, read, tried out. */
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
+import * as history from "../history.js";
+import { whole } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { HistoryCalls } from "./history.js";
+
+const chat = pb.ChatHistory.method;
+
+/** An RPC is one method. */
+export abstract class MappingCalls extends HistoryCalls {
+  /**
+   * Register rules under a name and return the mapping that the name has now. The same rules again are free.
+   *
+   * @throws InvalidArgument A rule does not compile: `rule`, `line` and `column` in the metadata.
+   * @throws MappingExists Other rules have the name, or it is built in.
+   */
+  async registerMapping(mapping: history.MappingInput & CallOptions): Promise<history.Mapping> {
+    const request = {
+      appId: mapping.appId ?? this.appId,
+      mappingName: mapping.mappingName,
+      rules: history.mappingRules(mapping.rules),
+      rulesVersion: whole("rules_version", mapping.rulesVersion),
+      replace: mapping.replace,
+    };
+    return history.mappingOf((await this.call(chat.registerMapping, request, mapping)).mapping!);
+  }
+
+  /** Return the mapping that `getChatHistory` would use. */
+  async getMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<history.Mapping> {
+    const request = { mappingName, appId: options.appId ?? this.appId };
+    return history.mappingOf((await this.call(chat.getMapping, request, options)).mapping!);
+  }
+
+  /** The mappings that the caller sees, by app and name, then the built-in ones; of one app, if `appId` names it. */
+  listMappings(options: { appId?: string; pageSize?: number } & CallOptions = {}): Rows<history.Mapping> {
+    const { appId, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(chat.listMappings, { appId, pageSize, pageToken }, options);
+        return [page.mappings.map(history.mappingOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Remove a mapping from the app that it was registered in, and return it as it was. */
+  async deleteMapping(mappingName: string, options: { appId?: string } & CallOptions = {}): Promise<history.Mapping> {
+    const request = { mappingName, appId: options.appId ?? this.appId };
+    return history.mappingOf((await this.call(chat.deleteMapping, request, options)).mapping!);
+  }
+
+  /** Try rules out that are not registered: on what they reach from a node, or on nodes that need not exist. */
+  testMapping(
+    rules: history.MappingRules,
+    options: {
+      nodeId?: string;
+      nodes?: history.SampleNode[];
+      root?: history.SampleNode;
+      pageSize?: number;
+    } & CallOptions,
+  ): Rows<history.NodeTrial> {
+    const { nodeId, pageSize } = options;
+    const asked = {
+      rules: history.mappingRules(rules),
+      nodeId,
+      nodes: options.nodes?.map((node, index) => history.sampleNode(node, `nodes[${index}]`)),
+      root: options.root && history.sampleNode(options.root, "root"),
+      pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(chat.testMapping, { ...asked, pageToken }, options);
+        return [page.nodes.map(history.nodeTrialOf), page.nextPageToken];
+      }),
+    );
+  }
+}

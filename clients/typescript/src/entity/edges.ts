@@ -1,0 +1,129 @@
+/** Edges: written, read, changed, deleted. */
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import { type JsonObject, parseObject, toObject } from "../json.js";
+import { choice, fieldsOf } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { timeText, toTimestamp } from "../times.js";
+import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
+import { NodeCalls } from "./nodes.js";
+
+const graph = pb.EntityGraph.method;
+
+export type Direction = "out" | "in" | "both";
+
+export const DIRECTIONS = {
+  out: pb.Direction.OUT,
+  in: pb.Direction.IN,
+  both: pb.Direction.BOTH,
+};
+
+/** A directed relation. */
+export interface Edge {
+  id: string;
+  graphName: string;
+  fromNodeId: string;
+  toNodeId: string;
+  edgeType: string;
+  data: JsonObject;
+  createdAt: string;
+  version: number;
+  contextId: string;
+}
+
+/** What a caller says of a new edge. */
+export interface EdgeInput {
+  fromNodeId: string;
+  toNodeId: string;
+  /** "Contains", "Calls", "InResponseTo", ...: any name is allowed. */
+  edgeType: string;
+  id?: string;
+  /** Else "default"; both ends are in it. */
+  graphName?: string;
+  data?: object;
+  createdAt?: Date | string;
+}
+
+/** An RPC is one method. */
+export abstract class EdgeCalls extends NodeCalls {
+  /**
+   * Write one edge between two nodes of its graph and return it.
+   *
+   * @throws NodeNotFound An end is missing.
+   * @throws EdgeExists There is an edge of that type between the two: `edge_id` in the metadata.
+   */
+  async createEdge(edge: EdgeInput & WriteOptions): Promise<Edge> {
+    const request = { edge: edgeInput(edge, "edge"), requestId: requestId(edge) };
+    return edgeOf((await this.call(graph.createEdge, request, edge)).edge!);
+  }
+
+  /** @throws EdgeNotFound There is none, or it is another tenant's. */
+  async getEdge(edgeId: string, options: CallOptions = {}): Promise<Edge> {
+    return edgeOf((await this.call(graph.getEdge, { edgeId }, options)).edge!);
+  }
+
+  /** Return up to 1,000 edges, in the order asked for, and the ids that have none. */
+  async batchGetEdges(
+    edgeIds: string[],
+    options: CallOptions = {},
+  ): Promise<{ edges: Edge[]; missingIds: string[] }> {
+    const batch = await this.call(graph.batchGetEdges, { edgeIds }, options);
+    return { edges: batch.edges.map(edgeOf), missingIds: batch.missingIds };
+  }
+
+  /** Change an edge's data by a JSON merge patch, or replace them, and return the edge. */
+  async updateEdgeData(
+    edgeId: string,
+    data: object,
+    options: { replace?: boolean } & WriteOptions & VersionOptions = {},
+  ): Promise<Edge> {
+    const request = {
+      edgeId,
+      dataJson: toObject(data, "data_json"),
+      update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
+      expectedVersion: expectedVersion(options),
+      requestId: requestId(options),
+    };
+    return edgeOf((await this.call(graph.updateEdgeData, request, options)).edge!);
+  }
+
+  /** Delete an edge for good, and return it as it was. */
+  async deleteEdge(edgeId: string, options: VersionOptions = {}): Promise<Edge> {
+    const request = { edgeId, expectedVersion: expectedVersion(options) };
+    return edgeOf((await this.call(graph.deleteEdge, request, options)).edge!);
+  }
+
+  /** The edges of a node, oldest first. */
+  listEdges(
+    nodeId: string,
+    options: { direction?: Direction; edgeTypes?: string[]; pageSize?: number } & CallOptions = {},
+  ): Rows<Edge> {
+    const { edgeTypes, pageSize } = options;
+    const direction = choice("direction", options.direction ?? "out", DIRECTIONS);
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const request = { nodeId, direction, edgeTypes, pageSize, pageToken };
+        const page = await this.call(graph.listEdges, request, options);
+        return [page.edges.map(edgeOf), page.nextPageToken];
+      }),
+    );
+  }
+}
+
+export function edgeInput(edge: EdgeInput, field: string) {
+  return {
+    id: edge.id,
+    graphName: edge.graphName,
+    fromNodeId: edge.fromNodeId,
+    toNodeId: edge.toNodeId,
+    edgeType: edge.edgeType,
+    dataJson: toObject(edge.data, `${field}.data_json`),
+    createdAt: toTimestamp(edge.createdAt, `${field}.created_at`),
+  };
+}
+
+export function edgeOf(message: pb.Edge): Edge {
+  const { dataJson, version, createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, data: parseObject(dataJson), version: Number(version), createdAt: timeText(createdAt) };
+}

@@ -1,0 +1,155 @@
+/** Graphs: written at once, listed, imported and exported as a whole. */
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import {
+  type ExportOptions,
+  type ExportPage,
+  type ImportOptions,
+  type ImportedGraph,
+  exportPage,
+  nothingImported,
+  segmentMessages,
+  segments,
+  withImported,
+} from "../graphs.js";
+import { choice } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { timeText } from "../times.js";
+import type { ByteStream } from "../transfer.js";
+import { type WriteOptions, requestId } from "../writes.js";
+import { type EdgeInput, EdgeCalls, edgeInput } from "./edges.js";
+import { type NodeInput, nodeInput } from "./nodes.js";
+
+const graph = pb.EntityGraph.method;
+
+const ON_EXISTING = { fail: pb.OnExisting.FAIL, skip: pb.OnExisting.SKIP };
+
+/** What became of one row of `writeGraph`. */
+export interface WrittenRow {
+  id: string;
+  createdAt: string;
+  /** Of a node; 0 for an edge. */
+  seq: number;
+  /** It was there before and is unchanged. */
+  existed: boolean;
+}
+
+/** An RPC is one method. */
+export abstract class GraphCalls extends EdgeCalls {
+  /**
+   * Write nodes and edges in one transaction: all of them or none, up to 2,000 rows and 4 MiB. Edges may join nodes of the same
+   * call. With `onExisting: "skip"` rows that exist are left as they are and answered as `existed`.
+   *
+   * @throws ContextGraphError Those of `createNode` and `createEdge`; the field names the row.
+   */
+  async writeGraph(
+    rows: { nodes?: NodeInput[]; edges?: EdgeInput[]; onExisting?: "fail" | "skip" } & WriteOptions,
+  ): Promise<{ nodes: WrittenRow[]; edges: WrittenRow[] }> {
+    const written = await this.call(
+      graph.writeGraph,
+      {
+        nodes: rows.nodes?.map((node, row) => nodeInput(node, `nodes[${row}]`)),
+        edges: rows.edges?.map((edge, row) => edgeInput(edge, `edges[${row}]`)),
+        onExisting: choice("onExisting", rows.onExisting ?? "fail", ON_EXISTING),
+        requestId: requestId(rows),
+      },
+      rows,
+    );
+    return { nodes: written.nodes.map(writtenRow), edges: written.edges.map(writtenRow) };
+  }
+
+  /** The graphs that have nodes, by name, with how much is in each. */
+  listGraphs(
+    options: { pageSize?: number } & CallOptions = {},
+  ): Rows<{ graphName: string; nodes: number; edges: number }> {
+    const { pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(graph.listGraphs, { pageSize, pageToken }, options);
+        const counts = page.graphs.map(({ graphName, nodes, edges }) => ({
+          graphName,
+          nodes: Number(nodes),
+          edges: Number(edges),
+        }));
+        return [counts, page.nextPageToken];
+      }),
+    );
+  }
+
+  /** The edge types of a graph by name, with how many edges there are of each. */
+  listEdgeTypes(
+    options: { graphName?: string; pageSize?: number } & CallOptions = {},
+  ): Rows<{ edgeType: string; edges: number }> {
+    const { graphName, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(graph.listEdgeTypes, { graphName, pageSize, pageToken }, options);
+        return [page.edgeTypes.map(({ edgeType, edges }) => ({ edgeType, edges: Number(edges) })), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Write a graph from newline-delimited JSON, as `exportGraph` gives it, and return what was written.
+   *
+   * What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in segments of some
+   * MiB; one that failed with `Unavailable` is sent again by itself.
+   *
+   * @throws InvalidArgument A line is malformed: the violation names it.
+   * @throws NodeNotFound A line names a node that no line before it wrote.
+   */
+  async importGraph(source: ByteStream | Uint8Array, options: ImportOptions = {}): Promise<ImportedGraph> {
+    let done = nothingImported(options.graphName);
+    let sentBytes = 0;
+    for await (const segment of segments(source instanceof Uint8Array ? [source] : source)) {
+      const header = { graphName: done.graphName, linesBefore: BigInt(done.lines) };
+      const attempts = this.attempts(options, undefined);
+      const answer = await attempts.run(() => {
+        const messages = segmentMessages(header, segment);
+        return this.connection.upload(graph.importGraph, messages, this.settings(options, attempts));
+      });
+      done = withImported(done, answer);
+      for (const chunk of segment) sentBytes += chunk.length;
+      options.onProgress?.(sentBytes, source instanceof Uint8Array ? source.length : undefined);
+    }
+    return done;
+  }
+
+  /**
+   * Read a whole graph out, as newline-delimited JSON: `writeFile(path, client.exportGraph())`, or another client's `importGraph`.
+   * An export that breaks off goes on where it was. It is no snapshot of rows that are written meanwhile.
+   */
+  async *exportGraph(options: ExportOptions = {}): AsyncGenerator<Uint8Array> {
+    for await (const { lines } of this.exportGraphPages(options)) yield lines;
+  }
+
+  /**
+   * The same in pieces that say how many rows they hold, and by which token another export goes on behind them.
+   *
+   * @throws InvalidPageToken The token is malformed or of another graph.
+   */
+  async *exportGraphPages(options: ExportOptions = {}): AsyncGenerator<ExportPage> {
+    const { graphName } = options;
+    let { resumeToken } = options;
+    let attempts = this.attempts(options, undefined);
+    for (;;) {
+      try {
+        for await (const page of this.stream(graph.exportGraph, { graphName, resumeToken }, options, false)) {
+          resumeToken = page.resumeToken;
+          attempts.succeeded();
+          attempts = this.attempts(options, undefined);
+          yield exportPage(page);
+        }
+        return;
+      } catch (error) {
+        await attempts.wait(error);
+      }
+    }
+  }
+}
+
+function writtenRow(message: pb.WrittenRow): WrittenRow {
+  const { id, existed, seq, createdAt } = message;
+  return { id, existed, seq: Number(seq), createdAt: timeText(createdAt) };
+}

@@ -1,0 +1,119 @@
+/** Timelines of nodes. */
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import { parseJson, toJson } from "../json.js";
+import { choice, enumText, fieldsOf } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { timeText } from "../times.js";
+import { type WriteOptions, requestId } from "../writes.js";
+import { GraphCalls } from "./graphs.js";
+
+const graph = pb.EntityGraph.method;
+
+const ENVELOPE_TYPES = {
+  status: pb.EnvelopeType.STATUS,
+  message: pb.EnvelopeType.MESSAGE,
+  error: pb.EnvelopeType.ERROR,
+  bot_progress: pb.EnvelopeType.BOT_PROGRESS,
+  value: pb.EnvelopeType.VALUE,
+  waiting: pb.EnvelopeType.WAITING,
+};
+
+const ENVELOPE_STATUSES = {
+  "": pb.EnvelopeStatus.UNSPECIFIED,
+  started: pb.EnvelopeStatus.STARTED,
+  running: pb.EnvelopeStatus.RUNNING,
+  completed: pb.EnvelopeStatus.COMPLETED,
+  failed: pb.EnvelopeStatus.FAILED,
+  cancelled: pb.EnvelopeStatus.CANCELLED,
+};
+
+export type EnvelopeType = keyof typeof ENVELOPE_TYPES;
+
+/** How far the work is; empty: the envelope says nothing of that. */
+export type EnvelopeStatus = keyof typeof ENVELOPE_STATUSES;
+
+/** One entry of a timeline. */
+export interface Envelope {
+  /** Of a caller's list: the node that was called. */
+  nodeId: string;
+  /** The server's order of writing. */
+  seq: number;
+  /** An `EnvelopeType`; "unknown": this client is older than the service. */
+  type: string;
+  status: string;
+  /** "return" marks the result. */
+  subType: string;
+  message: string;
+  /** Undefined: there is none. */
+  value: unknown;
+  error: unknown;
+  createdAt: string;
+  createdBy: string;
+}
+
+/** An RPC is one method. */
+export abstract class ProgressCalls extends GraphCalls {
+  /** Append an envelope to the timeline of a node. */
+  async appendProgress(
+    nodeId: string,
+    envelope: {
+      type: EnvelopeType;
+      status?: EnvelopeStatus;
+      subType?: string;
+      message?: string;
+      /** Any JSON. */
+      value?: unknown;
+      error?: unknown;
+    } & WriteOptions,
+  ): Promise<{ seq: number; createdAt: string }> {
+    const { value, error } = envelope;
+    const request = {
+      nodeId,
+      type: choice("type", envelope.type, ENVELOPE_TYPES),
+      status: choice("status", envelope.status ?? "", ENVELOPE_STATUSES),
+      subType: envelope.subType,
+      message: envelope.message,
+      valueJson: value === undefined ? "" : toJson(value, "value_json"),
+      errorJson: error === undefined ? "" : toJson(error, "error_json"),
+      requestId: requestId(envelope),
+    };
+    const { seq, createdAt } = await this.call(graph.appendProgress, request, envelope);
+    return { seq: Number(seq), createdAt: timeText(createdAt) };
+  }
+
+  /** The envelopes of a node and of all that it `Calls`, in the order of writing; with `ownOnly` of itself alone. */
+  listProgress(
+    nodeId: string,
+    options: { ownOnly?: boolean; types?: EnvelopeType[]; descending?: boolean; pageSize?: number } & CallOptions = {},
+  ): Rows<Envelope> {
+    const { ownOnly, descending, pageSize } = options;
+    const types = options.types?.map((type) => choice("types", type, ENVELOPE_TYPES));
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const request = { nodeId, ownOnly, types, descending, pageSize, pageToken };
+        const page = await this.call(graph.listProgress, request, options);
+        return [page.envelopes.map(envelopeOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Remove all envelopes of a node for good, and return how many. */
+  async clearProgress(nodeId: string, options: CallOptions = {}): Promise<number> {
+    return Number((await this.call(graph.clearProgress, { nodeId }, options)).envelopesDeleted);
+  }
+}
+
+function envelopeOf(message: pb.Envelope): Envelope {
+  const { seq, type, status, valueJson, errorJson, createdAt, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    seq: Number(seq),
+    type: enumText(pb.EnvelopeType, type),
+    status: status === pb.EnvelopeStatus.UNSPECIFIED ? "" : enumText(pb.EnvelopeStatus, status),
+    value: valueJson ? parseJson(valueJson) : undefined,
+    error: errorJson ? parseJson(errorJson) : undefined,
+    createdAt: timeText(createdAt),
+  };
+}

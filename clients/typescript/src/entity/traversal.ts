@@ -1,0 +1,107 @@
+/** Walks. */
+
+import type { CallOptions } from "../client.js";
+import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import { type JsonObject, parseObject } from "../json.js";
+import { choice, whole } from "../messages.js";
+import { Rows } from "../rows.js";
+import { toTimestamp } from "../times.js";
+import { DIRECTIONS, type Direction } from "./edges.js";
+import { type Node, type NodeIO, ioOf, nodeOf } from "./nodes.js";
+import { SearchCalls } from "./search.js";
+
+const graph = pb.EntityGraph.method;
+
+/** The edge by which a walk came to a node. */
+export interface ReachedBy {
+  edgeId: string;
+  edgeType: string;
+  /** The node at the near end. */
+  nodeId: string;
+  data: JsonObject;
+}
+
+/** A node, and how a walk came to it. */
+export interface TraversedNode {
+  node: Node;
+  /** 0 for a start node. */
+  depth: number;
+  /** Undefined for a start node. */
+  reachedBy: ReachedBy | undefined;
+  /** With `includeIO`, where either side was ever set. */
+  io: NodeIO | undefined;
+}
+
+export interface TraverseOptions extends CallOptions {
+  /** Else all. */
+  edgeTypes?: string[];
+  /** Else "out". */
+  direction?: Direction;
+  /** 1 to 100; else 3. */
+  depthMax?: number;
+  /** Either type name; a node of another type is passed through, not returned. Else all. */
+  nodeTypes?: string[];
+  includeArchived?: boolean;
+  /** Return the start nodes too, with depth 0. */
+  includeStart?: boolean;
+  /** Return the nodes' input and output too. */
+  includeIO?: boolean;
+  /** A path into the nodes' data such as "turn.index" to order by; else the time. */
+  orderPath?: string;
+  descending?: boolean;
+  /** Nodes to return; else all. */
+  limit?: number;
+  /** Begin behind this node in the order of time. */
+  after?: Pick<Node, "createdAt" | "seq">;
+  /** Nodes to visit at most. */
+  nodeBudget?: number;
+}
+
+/** An RPC is one method. */
+export abstract class TraversalCalls extends SearchCalls {
+  /**
+   * What a walk reaches from a node, or from up to 1,000: each node once, with its least depth and the edge that reached it
+   * there, in the order of time. It is one call, streamed.
+   *
+   * @throws NodeNotFound A start node is missing.
+   * @throws NodeBudgetExceeded The walk would visit too many nodes.
+   */
+  traverse(start: string | string[], options: TraverseOptions = {}): Rows<TraversedNode> {
+    const request = {
+      startNodeIds: typeof start === "string" ? [start] : start,
+      edgeTypes: options.edgeTypes,
+      direction: choice("direction", options.direction ?? "out", DIRECTIONS),
+      depthMax: options.depthMax,
+      nodeTypes: options.nodeTypes,
+      includeArchived: options.includeArchived,
+      includeStart: options.includeStart,
+      includeIo: options.includeIO,
+      orderPath: options.orderPath,
+      descending: options.descending,
+      limit: options.limit,
+      nodeBudget: options.nodeBudget,
+      after: options.after && {
+        createdAt: toTimestamp(options.after.createdAt, "after.created_at"),
+        seq: whole("after.seq", options.after.seq),
+      },
+    };
+    return new Rows(async function* (this: TraversalCalls) {
+      for await (const answer of this.stream(graph.traverse, request, options)) yield* answer.nodes.map(traversedNodeOf);
+    }.bind(this));
+  }
+}
+
+function traversedNodeOf(message: pb.TraversedNode): TraversedNode {
+  const { node, depth, reachedBy, io } = message;
+  return {
+    node: nodeOf(node!),
+    depth,
+    reachedBy: reachedBy && {
+      edgeId: reachedBy.edgeId,
+      edgeType: reachedBy.edgeType,
+      nodeId: reachedBy.nodeId,
+      data: parseObject(reachedBy.dataJson),
+    },
+    io: io && ioOf(io),
+  };
+}

@@ -1,0 +1,25 @@
+/** What a write takes beside its content. */
+
+import { randomUUID } from "node:crypto";
+
+import type { CallOptions } from "./client.js";
+import { whole } from "./messages.js";
+
+/** A write: the same id again answers as the first time and writes nothing. Else each call has an id of its own. */
+export interface WriteOptions extends CallOptions {
+  /** A UUID. */
+  requestId?: string;
+}
+
+/** An update that fails with `VersionConflict` if somebody else was faster. */
+export interface VersionOptions extends CallOptions {
+  expectedVersion?: number;
+}
+
+export function requestId(options: WriteOptions): string {
+  return options.requestId ?? randomUUID();
+}
+
+export function expectedVersion(options: VersionOptions): bigint | undefined {
+  return whole("expected_version", options.expectedVersion);
+}
