@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 
 from pydantic import SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 from rich.console import Console
 from rich.markup import escape
@@ -68,7 +69,7 @@ def explain(settings_class: type[BaseSettings]) -> list[Setting]:
     return together + [
         Setting(
             name=name.upper(),
-            value=_shown(getattr(values, name)) if values else _raw(name, secret="SecretStr" in str(field.annotation)),
+            value=_shown(getattr(values, name)) if values else _unread(name, field),
             is_set=bool(os.environ.get(name.upper())),
             meaning=field.description or "",
             problem=problems.get(name.upper(), ""),
@@ -134,6 +135,9 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _raw(name: str, *, secret: bool) -> str:
+def _unread(name: str, field: FieldInfo) -> str:
+    """Return what a variable says, or else its default, where the settings as a whole are wrong."""
     value = os.environ.get(name.upper(), "")
-    return "*" * 10 if secret and value else value
+    if not value:
+        return _shown(field.get_default(call_default_factory=True, validated_data={}))
+    return "*" * 10 if "SecretStr" in str(field.annotation) else value

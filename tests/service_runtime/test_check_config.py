@@ -105,6 +105,18 @@ def test_a_wrong_setting_is_told_and_nobody_is_asked(run: Run, variables: dict[s
     assert "pa55word" not in done.stdout + done.stderr
 
 
+def test_where_one_setting_is_wrong_the_others_show_what_they_are(run: Run):
+    good, wrong = (
+        {one["name"]: one["value"].removesuffix(".0") for one in json.loads(done.stdout)["settings"]}
+        for done in (run("--json", "--offline", DRAIN_S="7"), run("--json", DRAIN_S="7", CALLS_MAX="many"))
+    )
+
+    assert wrong.pop("CALLS_MAX") == "many"
+    assert good.pop("CALLS_MAX") == "1000"
+    assert wrong == good
+    assert good["DRAIN_S"] == "7"
+
+
 @pytest.mark.parametrize(
     ("service", "variables", "told"),
     [
