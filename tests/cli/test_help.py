@@ -28,3 +28,11 @@ def examples(path: tuple[str, ...]) -> list[str]:
 def test_every_help_has_an_example_of_its_own_command(path: tuple[str, ...]):
     """What the examples do is in test_examples.py."""
     assert any(" ".join(("contextgraph", *path)) in line for line in examples(path))
+
+
+@pytest.mark.parametrize("path", list(paths(contextgraph)), ids=" ".join)
+def test_what_a_command_does_stands_whole_in_the_list_of_its_group(path: tuple[str, ...]):
+    output = CliRunner().invoke(contextgraph, [*path, "--help"], terminal_width=80).output
+    listed = output.partition("Commands:")[2].partition("\n\n")[0]
+
+    assert "..." not in listed

@@ -29,7 +29,7 @@ def graph() -> None:
     example="contextgraph graph types --graph default",
 )
 def types(session: Session, output: Output, *, graph_name: str, limit: int) -> None:
-    """List the edge types of a graph, with how many edges there are of each."""
+    """List the edge types of a graph, with how many edges have each."""
     output.many(session.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
 
 
@@ -50,9 +50,10 @@ gunzip -c graph.ndjson.gz | contextgraph graph import -
 """,
 )
 def import_(session: Session, output: Output, *, file: str, graph_name: str) -> None:
-    """Write a graph from newline-delimited JSON (`-`: stdin), as export makes it.
+    """Write a graph from newline-delimited JSON.
 
-    What is there already, by its id, is skipped and counted as existed: an import that broke off is simply begun again.
+    It is read from a file as export makes it, or from stdin (`-`). What is there already, by its id, is skipped and
+    counted as existed: an import that broke off is simply begun again.
     """
     with progress("stdin" if file == "-" else Path(file).name) as on_progress:
         done = session.graph.import_graph(
@@ -80,10 +81,10 @@ contextgraph graph export - | gzip > graph.ndjson.gz
 """,
 )
 def export(session: Session, output: Output, *, file: str, graph_name: str) -> None:
-    """Read a whole graph out as newline-delimited JSON, into a file or to stdout (`-`).
+    """Read a whole graph out as newline-delimited JSON.
 
-    The file appears under its name when it is complete; until then what was there stays. A connection that breaks is
-    opened again where it was.
+    It goes into a file, or to stdout (`-`). The file appears under its name when it is complete; until then what was
+    there stays. A connection that breaks is opened again where it was.
     """
     if file == "-":
         _print_lines(session, graph_name)

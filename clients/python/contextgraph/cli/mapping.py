@@ -38,7 +38,7 @@ def mapping() -> None:
 
 @command(limit_option(), name="list", group=mapping, example="contextgraph mapping list --json")
 def list_mappings(session: Session, output: Output, *, limit: int) -> None:
-    """List the mappings that the key sees, of all apps, then the built-in ones."""
+    """List the mappings that the key sees, then the built-in ones."""
     columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
     output.many(session.context.list_mappings(), *columns, limit=limit)
 

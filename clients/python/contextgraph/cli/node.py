@@ -111,9 +111,10 @@ def connected(session: Session, output: Output, *, node_id: str, limit: int, **w
     example="contextgraph node delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def delete(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
-    """Delete a node for good, with its edges, input, output, timeline and vectors.
+    """Delete a node for good, with all that hangs on it.
 
-    The key needs the scope `admin`. To hide a node instead, archive it.
+    Its edges, input, output, timeline and vectors go with it. The key needs the scope `admin`. To hide a node instead,
+    archive it.
     """
     confirm("Delete the node and all that hangs on it?", yes)
     output.one({"id": node_id, "edges_deleted": session.graph.delete_node(node_id, **given)})
@@ -128,7 +129,10 @@ def delete(session: Session, output: Output, *, node_id: str, yes: bool, **given
     example="contextgraph node reset 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
 def reset(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
-    """Put a node back to before its run: status Created, no output, an empty timeline."""
+    """Put a node back to before its run.
+
+    Its status is Created then, its output is gone, its timeline is empty.
+    """
     confirm("Remove the node's output and timeline?", yes)
     output.one(session.graph.reset_node(node_id, **given), *_ROW)
 
@@ -145,7 +149,10 @@ contextgraph node io 0197f1f2-0000-7000-8000-000000000001 --set-output '{"answer
 """,
 )
 def io(session: Session, output: Output, *, node_id: str, input: Any, output_given: Any) -> None:
-    """Print what went into a node and what came out of it; set them first, if they are given."""
+    """Print what went into a node and what came out of it.
+
+    What is given is set first.
+    """
     if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
         session.graph.set_node_io(node_id, input=input, output=output_given)
     output.one(session.graph.get_node_io(node_id), "input", "output", "modified_at")
@@ -178,7 +185,10 @@ def progress(
     yes: bool,
     limit: int,
 ) -> None:
-    """List the timeline of a node and of what it Calls, or clear the node's own (--clear)."""
+    """List the timeline of a node and of what it Calls, or clear it.
+
+    --clear removes the node's own, for good.
+    """
     if clear:
         if own_only or types or descending:
             raise click.UsageError("--clear removes all of the node's timeline, and lists nothing")
@@ -209,7 +219,10 @@ contextgraph node similar --vector @vector.json --limit 5
 def similar(
     session: Session, output: Output, *, node_id: str | None, vector: list[float] | None, **filters: Any
 ) -> None:
-    """List the nodes whose vectors are most like a node's or a given one, the most similar first."""
+    """List the nodes whose vectors are most like a given one.
+
+    Or like those of a node. The most similar come first.
+    """
     if (node_id is None) == (vector is None):
         raise click.UsageError("give a node, or --vector")
     hits = session.graph.search_similar(vector or (), node_id=node_id, **filters)

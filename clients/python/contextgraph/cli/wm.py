@@ -87,7 +87,10 @@ contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 """,
 )
 def get(session: Session, output: Output, *, working_memory_id: str, path: Path | None, include_archived: bool) -> None:
-    """Print a record, download its blob (--output), or print the bytes of its content (--raw)."""
+    """Print a record, or its content.
+
+    --output downloads its blob into a file, --raw prints the bytes of its content, blob or JSON.
+    """
     if path is not None:
         with progress(path.name) as on_progress:
             found = session.context.download_blob(
@@ -156,7 +159,7 @@ contextgraph wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 """,
 )
 def manifest(session: Session, output: Output, *, root_node_id: str, **filters: Any) -> None:
-    """Print the working memory below a node: how much of which type each entity has."""
+    """Print how much of which type each entity below a node has."""
     entities = session.context.fetch_wm_manifest(root_node_id, **filters)
     if output.format is Format.JSON:
         output.many(entities)
