@@ -5,7 +5,6 @@ A mapping is immutable and knows nothing of apps or tenants; `registry.py` says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Variables
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 from context_service.history.cel import (
     CallBudget,
     CelError,
+    Evaluator,
     ExpressionLimits,
     ExpressionTooLarge,
     ResultType,
@@ -43,8 +43,8 @@ class Expression(Protocol):
         """What it reads: ("entity", "data", "content")."""
         ...
 
-    def evaluate(self, variables: Variables[str, object], budget: CallBudget) -> Any:
-        """Return its value, of the type that it was compiled for, or raise EvaluationError."""
+    def evaluator(self, budget: CallBudget) -> Evaluator:
+        """Return what gives its value, of the type that it was compiled for, or raises EvaluationError."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -19,8 +19,12 @@ from contextgraph.errors import MappingFailed
 
 _T = TypeVar("_T")
 OrderKey = tuple[Any, ...]
+Variables = dict[str, object]
 
 _ROLE_CHARS_SHOWN = 100
+_LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
+_LOOK_ELEMENTS = 64  # of a list: they may cost no steps
+_AT_ONCE = 2**63  # more steps than there ever are
 SLICE_S = 0.003  # the loop is given back after this; one evaluation takes few ms at most
 
 
@@ -34,6 +38,9 @@ class SkipReason(Enum):
     FAILED = "failed"  # on this node
 
 
+_ROLE_UNKNOWN = SkipReason.ROLE_UNKNOWN  # Python 3.11 takes 0.1 us to find a member
+
+
 class Skip(NamedTuple):
     """A rule that gave no message of a node."""
 
@@ -41,6 +48,10 @@ class Skip(NamedTuple):
     rule: str  # the expression that decided: "rules.messages[0].when"
     error: str = ""  # what went wrong, of the last two reasons
     elements: int = 1  # of a `for_each`, to which it happened
+
+
+Result = ChatMessage | Skip
+_new_message: Callable[..., ChatMessage] = tuple.__new__  # what `ChatMessage` does, in half the time
 
 
 class Given(NamedTuple):
@@ -65,6 +76,14 @@ class Skipped:
     roles_unknown: int = 0
 
 
+class _Reader(NamedTuple):
+    """A message rule, ready to read nodes in one call."""
+
+    rule: CompiledMessageRule
+    elements: Callable[[Variables], Iterator[Variables]] | None  # of a `for_each`: what its expressions see of each
+    result: Callable[[Variables, GraphNode], Result]
+
+
 class NodeMapper:
     """Gives the messages of one node after another, within one call's budget."""
 
@@ -76,9 +95,11 @@ class NodeMapper:
         self._skipped = skipped
         self._strict = strict
         self._budget = budget
-        self._rule = ""  # that is being followed
-        self._place = ""  # of its expression that ran last
-        self._fault = ""  # why a message has no role
+        self._filter = self._optional(mapping.filter)
+        self._order_by = self._optional(mapping.order_by)
+        self._readers = [self._reader(rule) for rule in mapping.messages]
+        self._place = ""  # of the expression that failed last
+        self._look_below = _AT_ONCE  # when the budget has fewer steps left, it is time to look at the clock
         self._pause_at = time.perf_counter() + SLICE_S
 
     async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
@@ -91,18 +112,21 @@ class NodeMapper:
             CallBudgetExceeded: the call has spent what it may.
         """
         messages: list[ChatMessage] = []
+        budget = self._budget
         for node in nodes:
-            if time.perf_counter() > self._pause_at:
-                await self._pause()
             count_before = len(messages)
+            variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
             try:
-                for message in self._each(node):
-                    if not isinstance(message, SkipReason):
-                        messages.append(message)
-                    elif message is SkipReason.ROLE_UNKNOWN:
-                        self._skipped.roles_unknown += 1
-                    if time.perf_counter() > self._pause_at:  # one node may have a long list
-                        await self._pause()
+                # What `_results` yields, without a generator for each node.
+                for _, elements, result_of in self._readers if self._filter is None or self._keeps(variables) else ():
+                    for seen in (variables,) if elements is None else elements(variables):
+                        result = result_of(seen, node)
+                        if isinstance(result, ChatMessage):
+                            messages.append(result)
+                        elif result.reason is _ROLE_UNKNOWN:
+                            self._skipped.roles_unknown += 1
+                        if budget.call_steps_left < self._look_below:
+                            await self._look()
             except EvaluationError as error:
                 if self._strict:
                     raise MappingFailed(
@@ -110,6 +134,8 @@ class NodeMapper:
                     ) from error
                 del messages[count_before:]
                 self._skipped.nodes_failed += 1
+            if budget.call_steps_left < self._look_below:  # a filter or a failure gives no result
+                await self._look()
         return messages
 
     async def outcome(self, node: GraphNode) -> Outcome:
@@ -121,15 +147,13 @@ class NodeMapper:
         given: list[Given] = []
         skips: dict[tuple[SkipReason, str], Skip] = {}
         try:
-            for message in self._each(node):
-                if isinstance(message, SkipReason):
-                    fault = self._fault if message is SkipReason.ROLE_UNKNOWN else ""
-                    skip = skips.get((message, self._place), Skip(message, self._place, fault, 0))
-                    skips[message, self._place] = skip._replace(elements=skip.elements + 1)
+            for rule, result in self._results(node):
+                if isinstance(result, ChatMessage):
+                    given.append(Given(rule, result))
                 else:
-                    given.append(Given(self._rule, message))
-                if time.perf_counter() > self._pause_at:
-                    await self._pause()
+                    first = skips.get((result.reason, result.rule))
+                    skips[result.reason, result.rule] = first._replace(elements=first.elements + 1) if first else result
+                await self._look()
         except EvaluationError as error:
             return Outcome([], [*skips.values(), Skip(SkipReason.FAILED, self._place, str(error))])
         return Outcome(given, list(skips.values()))
@@ -143,8 +167,7 @@ class NodeMapper:
         rows = []
         for node in nodes:
             rows.append((self.order_key(node), node))
-            if time.perf_counter() > self._pause_at:
-                await self._pause()
+            await self._look()
         return sorted_by_key(rows, descending=self._mapping.descending)
 
     def order_key(self, node: GraphNode) -> OrderKey | None:
@@ -154,62 +177,105 @@ class NodeMapper:
         """
         assert self._mapping.order_by is not None
         try:
-            ranked = _ranked(self._value(self._mapping.order_by, self._variables(node)))
+            ranked = _ranked(self._order_by(self._variables(node)))
         except EvaluationError:
             return None
         return None if ranked is None else (*ranked, node.created_at_us, node.seq)
 
-    async def _pause(self) -> None:
-        await asyncio.sleep(0)
-        self._pause_at = time.perf_counter() + SLICE_S
+    async def _look(self) -> None:
+        """Look at the clock, and give the event loop back if it is time."""
+        if time.perf_counter() > self._pause_at:
+            await asyncio.sleep(0)
+            self._pause_at = time.perf_counter() + SLICE_S
+        self._look_below = self._budget.call_steps_left - _LOOK_STEPS
 
-    def _each(self, node: GraphNode) -> Iterator[ChatMessage | SkipReason]:
-        """Yield what each rule, and each element of a `for_each`, gives: a message, or why none."""
+    def _results(self, node: GraphNode) -> Iterator[tuple[str, Result]]:
+        """Yield the place of each rule and what it, or an element of its `for_each`, gives: a message, or why none."""
         variables = self._variables(node)
-        if self._mapping.filter is not None and not self._value(self._mapping.filter, variables):
-            yield SkipReason.FILTERED
+        if not self._keeps(variables):
+            yield "", Skip(SkipReason.FILTERED, _place(self._mapping.filter))
             return
-        for rule in self._mapping.messages:
-            self._rule = rule.place
-            if rule.for_each is None:
-                yield self._message(rule, variables, node)
-                continue
-            elements = self._value(rule.for_each, variables)
-            if not elements:
-                yield SkipReason.EMPTY
-            for index, item in enumerate(elements):
-                yield self._message(rule, {**variables, "item": item, "index": index}, node)
+        for rule, elements, result_of in self._readers:
+            empty = True
+            for seen in (variables,) if elements is None else elements(variables):
+                empty = False
+                yield rule.place, result_of(seen, node)
+            if empty:
+                yield rule.place, Skip(SkipReason.EMPTY, _place(rule.for_each))
 
-    def _message(
-        self, rule: CompiledMessageRule, variables: dict[str, object], node: GraphNode
-    ) -> ChatMessage | SkipReason:
-        if rule.when is not None and not self._value(rule.when, variables):
-            return SkipReason.UNMATCHED
-        content = content_text(self._value(rule.content, variables)) if rule.content else ""
-        message_parts = parts(self._value(rule.parts, variables)) if rule.parts else ()
-        if not content and not message_parts:
-            return SkipReason.EMPTY
-        role = self._value(rule.role, variables)
-        if role not in ROLES:
-            self._fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
-            return SkipReason.ROLE_UNKNOWN
-        return ChatMessage(
-            role,
-            content,
-            node.node_id,
-            node.created_at_us,
-            self._value(rule.name, variables) if rule.name else "",
-            message_parts,
-            metadata_json(self._value(rule.metadata, variables)) if rule.metadata else "",
-        )
-
-    def _variables(self, node: GraphNode) -> dict[str, object]:
+    def _variables(self, node: GraphNode) -> Variables:
         return {"entity": node.entity, "edge": node.edge, "root": self._root}
 
-    def _value(self, rule: Rule, variables: dict[str, object]) -> Any:
-        """Return the rule's value, of the type that it was compiled for."""
-        self._place = rule.place
-        return rule.expression.evaluate(variables, self._budget)
+    def _keeps(self, variables: Variables) -> bool:
+        """Say whether the filter lets a node pass."""
+        self._place = _place(self._mapping.filter)
+        return self._filter is None or self._filter(variables)
+
+    def _reader(self, rule: CompiledMessageRule) -> _Reader:
+        """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
+        when_of, content_of, parts_of = map(self._optional, (rule.when, rule.content, rule.parts))
+        name_of, metadata_of, role_of = map(self._optional, (rule.name, rule.metadata, rule.role))
+        unmatched = Skip(SkipReason.UNMATCHED, _place(rule.when))
+        empty = Skip(SkipReason.EMPTY, _place(rule.parts or rule.content))
+
+        def result(variables: Variables, node: GraphNode) -> Result:
+            running = rule.when
+            try:
+                if when_of is not None and not when_of(variables):
+                    return unmatched
+                running = rule.content
+                content = "" if content_of is None else content_of(variables)
+                if type(content) is not str:
+                    content = self._rendered(content_text, content)
+                running = rule.parts
+                message_parts = () if parts_of is None else self._rendered(parts, parts_of(variables))
+                if not content and not message_parts:
+                    return empty
+                running = rule.role
+                role = role_of(variables)
+                if role not in ROLES:
+                    fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
+                    return Skip(SkipReason.ROLE_UNKNOWN, running.place, fault)
+                running = rule.name
+                name = "" if name_of is None else name_of(variables)
+                running = rule.metadata
+                metadata = "" if metadata_of is None else self._rendered(metadata_json, metadata_of(variables))
+            except EvaluationError:
+                self._place = _place(running)
+                raise
+            fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
+            return _new_message(ChatMessage, fields)
+
+        return _Reader(rule, self._elements(rule.for_each), result)
+
+    def _rendered(self, render: Callable[[Any], _T], value: object) -> _T:
+        self._look_below = _AT_ONCE  # no step is paid for it
+        return render(value)
+
+    def _elements(self, for_each: Rule | None) -> Callable[[Variables], Iterator[Variables]] | None:
+        if for_each is None:
+            return None
+        place, list_of = for_each.place, self._evaluator(for_each)
+
+        def elements(variables: Variables) -> Iterator[Variables]:
+            self._place = place
+            for index, item in enumerate(list_of(variables)):
+                if index % _LOOK_ELEMENTS == 0:
+                    self._look_below = _AT_ONCE
+                yield {**variables, "item": item, "index": index}
+
+        return elements
+
+    def _optional(self, rule: Rule | None) -> Any:
+        return None if rule is None else self._evaluator(rule)
+
+    def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
+        """Return what gives the rule's value, of the type that it was compiled for."""
+        return rule.expression.evaluator(self._budget)
+
+
+def _place(rule: Rule | None) -> str:
+    return rule.place if rule else ""
 
 
 def sorted_by_key(rows: Iterable[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:

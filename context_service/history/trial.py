@@ -6,7 +6,7 @@ Every expression that runs is watched: what it gave, or why it failed, and how l
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from context_service.history.entity_graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mappings import Mapping, Rule
 from context_service.history.messages import json_text, size_bytes
-from context_service.history.node_mapper import NodeMapper, Outcome, Skip, Skipped, SkipReason
+from context_service.history.node_mapper import NodeMapper, Outcome, Skip, Skipped, SkipReason, Variables
 from context_service.history.reading import begin, within_budget
 from context_service.history.registry import MappingRegistry
 from context_service.history.rules import Rules
@@ -228,16 +228,21 @@ class _WatchedMapper(NodeMapper):
             self.order_key(node)
         return TriedNode(node.node_id, outcome, self._evaluations, self._left_out, self._duration_ns // 1000)
 
-    def _value(self, rule: Rule, variables: dict[str, object]) -> Any:
-        element = variables.get("index")
-        started = time.perf_counter_ns()
-        try:
-            value = super()._value(rule, variables)
-        except EvaluationError as error:
-            self._note(rule, element, started, error=str(error))
-            raise
-        self._note(rule, element, started, value=value)
-        return value
+    def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
+        evaluated = super()._evaluator(rule)
+
+        def watched(variables: Variables) -> Any:
+            element = variables.get("index")
+            started_ns = time.perf_counter_ns()
+            try:
+                value = evaluated(variables)
+            except EvaluationError as error:
+                self._note(rule, element, started_ns, error=str(error))
+                raise
+            self._note(rule, element, started_ns, value=value)
+            return value
+
+        return watched
 
     def _note(self, rule: Rule, element: object, started_ns: int, *, value: object = None, error: str = "") -> None:
         duration_ns = time.perf_counter_ns() - started_ns

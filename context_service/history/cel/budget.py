@@ -36,7 +36,8 @@ class CallBudget:
     """The steps that all evaluations of one call share, and the limits of each.
 
     Belongs to one call: evaluations that share it must not run at the same
-    time. `Expression.evaluate` opens an evaluation on it and closes it.
+    time. An evaluation spends the call's steps, down to the floor that it sets
+    when it begins; so there is nothing to settle when it ends.
     """
 
     __slots__ = (
@@ -44,7 +45,8 @@ class CallBudget:
         "call_steps_left",
         "evaluation_bytes_max",
         "evaluation_steps_max",
-        "steps_left",
+        "nearly_spent",
+        "steps_floor",
         "steps_max",
     )
 
@@ -60,12 +62,13 @@ class CallBudget:
         self.evaluation_steps_max = evaluation_steps_max
         self.evaluation_bytes_max = evaluation_bytes_max
         self.call_steps_left = steps_max
-        self.steps_left = 0  # of the evaluation that runs
+        self.nearly_spent = False  # less is left than an evaluation may spend
+        self.steps_floor = steps_max  # below which the evaluation that runs may not come
         self.bytes_left = 0  # of the evaluation that runs
 
     @property
     def steps_used(self) -> int:
-        """Steps spent by the evaluations that have ended."""
+        """Steps that are spent."""
         return self.steps_max - self.call_steps_left
 
     def charge(self, steps: int) -> None:
@@ -75,8 +78,8 @@ class CallBudget:
             EvaluationBudgetExceeded: the evaluation has not so many steps left.
             CallBudgetExceeded: the call has not.
         """
-        self.steps_left -= steps
-        if self.steps_left < 0:
+        self.call_steps_left -= steps
+        if self.call_steps_left < self.steps_floor:
             raise self.out_of_steps()
 
     def charge_scan(self, chars: int) -> None:
@@ -112,12 +115,14 @@ class CallBudget:
             )
 
     def out_of_steps(self) -> EvaluationError | CallBudgetExceeded:
-        """Return the error of the budget that ran out: the call's if it had less left."""
-        if self.call_steps_left < self.evaluation_steps_max:
+        """Return the error of the budget that ran out: the call's if it had less left. No more than that is spent."""
+        wanted = self.steps_used
+        self.call_steps_left = self.steps_floor
+        if self.nearly_spent:
             return CallBudgetExceeded(
                 f"the call's expressions take more than {self.steps_max} steps",
                 maximum=self.steps_max,
-                value=self.steps_max - self.steps_left,
+                value=wanted,
             )
         maximum = self.evaluation_steps_max
         return EvaluationBudgetExceeded(

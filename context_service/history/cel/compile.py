@@ -9,7 +9,7 @@ the expression when an evaluation starts, the body of a loop at each turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from context_service.history.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget
@@ -25,12 +25,14 @@ from context_service.history.cel.paths import (
     LOCALS,
     VARIABLES,
     Env,
+    Path,
     Run,
     reader,
     selector,
     tester,
 )
 from context_service.history.cel.patterns import BadPattern, Pattern
+from context_service.history.cel.presence import Presence, joined, negated, presence
 from context_service.history.cel.slips import hint
 from context_service.history.cel.syntax import (
     Call,
@@ -73,6 +75,8 @@ class Code:
     cost: int  # steps of one evaluation, without the turns of loops inside
     type: str | None = None  # of every value it gives, where that is evident
     constant: bool = False
+    path: Path | None = None  # that it reads, where that is all that it does
+    presence: Presence | None = None  # that it tests, where that is all that it does
 
     @property
     def value(self) -> Any:
@@ -216,17 +220,17 @@ class Compiler:
         places = [node.at, *reversed(places)]
         cost = 1 + len(keys) // 4
         if node.name in scope and not node.absolute:
-            return Code(reader(scope[node.name], tuple(keys[1:]), tuple(places[1:])), cost)
+            return _read(Path(scope[node.name], tuple(keys[1:]), tuple(places[1:])), cost)
         for count in range(1 + plain, 0, -1):
             known = ".".join(keys[:count])
             if known in self._variables:
-                path = (known, *keys[count:])
+                read = (known, *keys[count:])
                 there = self._fields.get(known)
                 if there is not None and count < len(keys) and keys[count] not in there:
                     return self._refuse(_unknown_field(known, keys[count], there), places[count])
                 if noted:
-                    self._paths.add(path)
-                return Code(reader(VARIABLES, path, tuple(places[count - 1 :])), cost)
+                    self._paths.add(read)
+                return _read(Path(VARIABLES, read, tuple(places[count - 1 :])), cost)
             if known in TYPES and count == len(keys):
                 return _constant(TYPES[known])
         if node.name in NAMESPACES:
@@ -244,7 +248,8 @@ class Compiler:
     def _unary(self, node: Unary, scope: _Scope) -> Code:
         operand = self.code(node.operand, scope)
         if node.operator == "!":
-            return Code(negation(operand.run, node.at), 1 + operand.cost, "bool")
+            code = Code(negation(operand.run, node.at), 1 + operand.cost, "bool")
+            return _tested(code, negated(operand.presence))
         run, at = operand.run, node.at
 
         def minus(env: Env) -> Any:
@@ -276,7 +281,8 @@ class Compiler:
     def _logic(self, node: Logic, scope: _Scope) -> Code:
         terms = [self.code(term, scope) for term in node.terms]
         run = junction(node.operator, [term.run for term in terms], node.at)
-        return Code(run, len(terms) + sum(term.cost for term in terms), "bool")
+        code = Code(run, len(terms) + sum(term.cost for term in terms), "bool")
+        return _tested(code, joined([term.presence for term in terms]) if node.operator == "&&" else None)
 
     def _conditional(self, node: Conditional, scope: _Scope) -> Code:
         branches = [(self.code(condition, scope), self.code(then, scope)) for condition, then in node.branches]
@@ -351,7 +357,8 @@ class Compiler:
             return self._refuse("has needs a field, as in has(entity.data)", arg.at)
         self._path(arg, scope)  # notes the field as read, and not all that is beside it
         operand = self._path(arg.operand, scope, noted=False) or self.code(arg.operand, scope)
-        return Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
+        code = Code(tester(operand.run, arg.field, arg.at), 2 + operand.cost, "bool")
+        return _tested(code, presence(operand.path, arg.field))
 
     def _loop(self, node: Call, target: Node, scope: _Scope) -> Code:
         variable, *bodies = node.args
@@ -422,6 +429,15 @@ _NODES: Final[dict[type, Callable[[Compiler, Any, _Scope], Code]]] = {
 
 def _constant(value: object) -> Code:
     return Code(lambda env: value, 0, type_name(value), constant=True)
+
+
+def _read(path: Path, cost: int) -> Code:
+    return Code(reader(path), cost, path=path)
+
+
+def _tested(code: Code, test: Presence | None) -> Code:
+    """Return the code of a test, by the shorter way if there is one."""
+    return code if test is None else replace(code, run=test.tester(code.run), presence=test)
 
 
 def _folded(code: Code) -> Code:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,13 +10,14 @@ from context_service.history.cel.budget import CallBudget, ExpressionLimits
 from context_service.history.cel.compile import NO_FIELDS, Code, Compiler, Fields
 from context_service.history.cel.errors import CelError, EvaluationBudgetExceeded, EvaluationError
 from context_service.history.cel.parse import parse
-from context_service.history.cel.paths import Run
 from context_service.history.cel.syntax import Conditional, Node
 from context_service.history.cel.values import type_name
 
 # "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
 ResultType = Literal["bool", "string", "list", "map", "content", "any"]
+Evaluator = Callable[[Mapping[str, object]], object]
 _CONTENT = ("string", "list", "map", "null_type")
+_RESULTS: dict[str, type] = {"bool": bool, "string": str, "list": list, "map": dict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,9 @@ class Expression:
     source: str
     # What it reads: a variable's name and the fields below it, as far as they are evident.
     paths: frozenset[tuple[str, ...]]
-    _run: Run = field(repr=False)
-    _cost: int = field(repr=False)
+    _code: Code = field(repr=False)
     _locals: tuple[None, ...] = field(repr=False)
-    _result: str | None = field(repr=False)
+    _result: type | None = field(repr=False)
 
     def evaluate(self, variables: Mapping[str, object], budget: CallBudget) -> object:
         """Return the value for these variables. Treat it, like them, as read only.
@@ -44,25 +44,39 @@ class Expression:
             EvaluationBudgetExceeded: this evaluation passed its steps or bytes.
             CallBudgetExceeded: the call passed its steps.
         """
-        steps = budget.evaluation_steps_max
-        if budget.call_steps_left < steps:  # noqa: PLR1730  # half the time of min()
-            steps = budget.call_steps_left
-        budget.steps_left = left = steps - self._cost
-        budget.bytes_left = budget.evaluation_bytes_max
-        try:
-            if left < 0:
+        return self.evaluator(budget)(variables)
+
+    def evaluator(self, budget: CallBudget) -> Evaluator:
+        """Return what evaluates it for one node of a call after another, as `evaluate` does."""
+        run, cost, names, result = self._code.run, self._code.cost, self._locals, self._result
+        if self._code.constant:
+            value = self._code.value
+            return lambda variables: value
+
+        steps_max, bytes_max = budget.evaluation_steps_max, budget.evaluation_bytes_max
+
+        def evaluated(variables: Mapping[str, object]) -> object:
+            left = budget.call_steps_left
+            floor = left - steps_max
+            if floor < 0:
+                floor = 0
+                budget.nearly_spent = True
+            budget.steps_floor = floor
+            budget.bytes_left = bytes_max
+            budget.call_steps_left = left = left - cost
+            if left < floor:
                 raise budget.out_of_steps()
-            value = self._run([budget, variables, *self._locals])
-        except RecursionError:
-            raise EvaluationBudgetExceeded(
-                "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
-            ) from None
-        finally:
-            left = budget.steps_left
-            budget.call_steps_left -= steps - left if left > 0 else steps
-        if self._result is not None and type_name(value) != self._result:
-            raise EvaluationError(f"the result is {type_name(value)}, not {self._result}")
-        return value
+            try:
+                value = run([budget, variables, *names])
+            except RecursionError:
+                raise EvaluationBudgetExceeded(
+                    "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
+                ) from None
+            if result is not None and type(value) is not result:
+                raise EvaluationError(f"the result is {type_name(value)}, not {type_name(result())}")
+            return value
+
+        return evaluated
 
 
 def compile_expression(
@@ -96,7 +110,7 @@ def compile_expression(
         _check_result(compiler, tree, _CONTENT, "a text, an object or a list")
         return _expression(source, compiler, code, None)
     _check_result(compiler, tree, (result,), result)
-    return _expression(source, compiler, code, result)
+    return _expression(source, compiler, code, _RESULTS[result])
 
 
 def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
@@ -113,12 +127,11 @@ def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
     return _expression(source, compiler, code, None)
 
 
-def _expression(source: str, compiler: Compiler, code: Code, result: str | None) -> Expression:
+def _expression(source: str, compiler: Compiler, code: Code, result: type | None) -> Expression:
     return Expression(
         source=source,
         paths=compiler.paths,
-        _run=code.run,
-        _cost=code.cost,
+        _code=code,
         _locals=(None,) * compiler.locals_count,
         _result=result,
     )

@@ -26,8 +26,8 @@ def quantifier(name: str, source: Run, slot: int, body: Run, cost: int, *, decid
         budget: CallBudget = env[BUDGET]
         failure: EvaluationError | None = None
         for item in _items(name, budget, source(env), at):
-            budget.steps_left -= cost
-            if budget.steps_left < 0:
+            budget.call_steps_left -= cost
+            if budget.call_steps_left < budget.steps_floor:
                 raise budget.out_of_steps()
             env[slot] = number(item)
             try:
@@ -78,8 +78,8 @@ def mapping(source: Run, slot: int, body: Run, cost: int, at: Position) -> Run:
         if type(items) is not list:
             items = _items("map", budget, items, at)
         count = len(items)
-        budget.steps_left -= cost * count
-        if budget.steps_left < 0:
+        budget.call_steps_left -= cost * count
+        if budget.call_steps_left < budget.steps_floor:
             raise budget.out_of_steps()
         budget.charge_bytes(ITEM_BYTES * count)
         values = []

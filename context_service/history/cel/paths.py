@@ -8,7 +8,7 @@ when it has to be told.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from context_service.history.cel.errors import EvaluationError
 from context_service.history.cel.syntax import Position
@@ -22,14 +22,17 @@ VARIABLES: Final = 1
 LOCALS: Final = 2
 
 
-def reader(slot: int, keys: tuple[str, ...], at: tuple[Position, ...]) -> Run:
-    """Return the closure that reads `env[slot]` by `keys`.
+class Path(NamedTuple):
+    """A name and the fields to read below it."""
 
-    Args:
-        slot: `VARIABLES`, whose first key is the variable's name, or a local's place.
-        keys: The names to read, one below the other.
-        at: Where each of them stands.
-    """
+    slot: int  # of `Env`: `VARIABLES`, whose first key is the variable's name, or a local's place
+    keys: tuple[str, ...]
+    at: tuple[Position, ...]  # of each key
+
+
+def reader(path: Path) -> Run:
+    """Return the closure that reads a path."""
+    slot, keys, at = path
     if not keys:
         return lambda env: env[slot]
     if len(keys) == 1:

@@ -189,12 +189,13 @@ def _spaces(budget: CallBudget, text: str, *, backwards: bool = False) -> int:
 
 def join(budget: CallBudget, items: Any, separator: Any = "") -> str:
     """Return the texts of a list, joined."""
-    _check("join", (items, separator), (list, str))
+    if type(items) is not list or type(separator) is not str:
+        raise no_overload("join", items, separator)
     budget.charge(len(items) // 8)
     for item in items:
         if type(item) is not str:
             raise no_overload("join", items, item)
-    budget.charge_bytes(total_chars(items) + max(len(items) - 1, 0) * len(separator))
+    budget.charge_bytes(total_chars(items) + len(items) * len(separator) - (len(separator) if items else 0))
     return str(separator.join(items))
 
 

@@ -51,6 +51,32 @@ def test_paths_tell_what_an_expression_reads(source: str, paths: set[tuple[str, 
     assert compile_expression(source, variables=VARIABLES).paths == paths
 
 
+@pytest.mark.parametrize("data", [{}, {"a": 1}, {"a": None, "b": 1}, {"b": 1}, "a", ["a"], None, 2**70, ...])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "has(D.a)",
+        "!has(D.a)",
+        "has(D.a) && !has(D.b)",
+        "has(D.a) && has(D.a) && !has(D.b)",
+        "!(has(D.a) && has(D.b))",
+        "(has(D.a) && has(D.b)) && !has(D.c)",
+        "has(D.a) && true",
+    ],
+)
+def test_the_short_way_to_ask_for_fields_gives_what_the_long_one_gives(source: str, data: Any) -> None:
+    """`entity.data.x` is asked for by one closure, several of them too; what is computed by one for each part."""
+    entity = {} if data is ... else {"data": data}
+
+    def given(path: str) -> Any:
+        try:
+            return value_of(source.replace("D", path), {"entity": entity})
+        except EvaluationError as error:
+            return error.message
+
+    assert given("entity.data") == given("[entity][0].data")
+
+
 def test_a_result_of_another_type_fails_the_evaluation() -> None:
     with pytest.raises(EvaluationError, match="the result is int, not string"):
         value_of("entity.data", {"entity": {"data": 1}}, result="string")
