@@ -16,6 +16,7 @@ import asyncio
 import os
 import select
 import socket
+import struct
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -25,7 +26,8 @@ from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
-from psycopg.pq import TransactionStatus
+from psycopg.adapt import Dumper
+from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import namedtuple_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -60,6 +62,14 @@ CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
 # Whoever survived a deadlock has to wake up first: a loser that is back at once takes his lock from under him.
 AGAIN_AFTER_S = 0.02
+
+# The binary form of an array: dimensions, whether there are nulls, type of the elements; of its dimension the size and
+# the lower bound; then each element with its size before it.
+_TEXT_OID = 25
+_TEXTS = struct.Struct("!iiIii").pack
+_NO_TEXTS = struct.pack("!iiI", 0, 0, _TEXT_OID)
+_SIZE = struct.Struct("!i").pack
+_NULL = _SIZE(-1)
 
 _TRACED_AS = {"db.system.name": "postgresql"}
 
@@ -127,6 +137,31 @@ async def ask(url: str, configure: Configure | None = None) -> None:
         raise FailedPrecondition(f"{error}: `CREATE EXTENSION vector` there, as a role that may") from error
 
 
+class TextArray(list[str | None]):
+    """The parameter of an array of texts, in a statement as `%s::text[]`.
+
+    psycopg takes twenty microseconds for each element of a list; as this it is a fraction of one.
+    """
+
+
+class _TextArrayDumper(Dumper):
+    format = Format.BINARY
+    # Its type is what the statement says, as that of NULL: of other types it would be another prepared statement.
+    oid = 0
+
+    def dump(self, obj: TextArray) -> bytes:
+        if not obj:
+            return _NO_TEXTS
+        parts = [_TEXTS(1, None in obj, _TEXT_OID, len(obj), 1)]
+        for text in obj:
+            if text is None:
+                parts.append(_NULL)
+            else:
+                encoded = text.encode()
+                parts += (_SIZE(len(encoded)), encoded)
+        return b"".join(parts)
+
+
 class Database:
     """A pool of connections to one database; made by `Database.open`."""
 
@@ -169,6 +204,7 @@ class Database:
         async def prepare(connection: Connection) -> None:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 await _require_safe_role(connection)
+                connection.adapters.register_dumper(TextArray, _TextArrayDumper)
                 if configure is not None:
                     await configure(connection)
             database._refusals = database._refusals_now()

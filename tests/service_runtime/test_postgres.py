@@ -12,7 +12,7 @@ import pytest
 from contextgraph.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from service_runtime import calls, postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.postgres import Database, Transaction, UnsafeRole
+from service_runtime.postgres import Database, TextArray, Transaction, UnsafeRole
 from tests.conftest import OTHER_PRINCIPAL, Urls
 
 SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"
@@ -44,6 +44,13 @@ async def test_the_statement_timeout_is_what_is_left_of_the_call(database: Datab
 
 async def test_a_statement_without_rows_returns_none_of_them(database: Database):
     assert await database.tenant(DEFAULT_TENANT_ID).query("DELETE FROM entity.node") == []
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a", None, "{,}", '"\\', "ü\U0001f600"], ["x" * 70_000, "y"], [None]])
+async def test_an_array_of_texts_arrives_as_it_is(database: Database, texts: list[str | None]):
+    (row,) = await database.tenant(DEFAULT_TENANT_ID).query("SELECT %s::text[] AS texts", (TextArray(texts),))
+
+    assert row.texts == texts
 
 
 @pytest.mark.parametrize("count", [4_999, 5_000, 5_001, 12_345])
