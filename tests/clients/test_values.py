@@ -93,6 +93,17 @@ def test_a_value_has_every_field_of_its_message(value_class, message):
     assert hash(value)
 
 
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_any_time_of_the_calendar_is_read_as_it_is(at: datetime):
+    stamp = Timestamp()
+    stamp.FromDatetime(at)
+
+    row = WrittenRow.from_proto(entity_graph_pb2.WrittenRow(created_at=stamp))
+
+    assert row.created_at == at
+    assert row.created_at.tzinfo is UTC
+
+
 def test_json_is_parsed_when_it_is_asked_for_and_once():
     node = Node.from_proto(entity_graph_pb2.Node(data_json='{"a": 12345678901234567890123}'))
     assert node.data == {"a": 12345678901234567890123}  # not a float

@@ -81,16 +81,6 @@ class NotGiven(Enum):
 
 NOT_GIVEN = NotGiven.NOT_GIVEN
 
-_NODE_TEXTS = (
-    "external_id",
-    "graph_name",
-    "agent_bundle_id",
-    "general_type_name",
-    "specific_type_name",
-    "name",
-    "status",
-)
-
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
@@ -194,9 +184,20 @@ def new_request_id(request_id: Id | None) -> str:
 def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
     """Set what is said of a new node. `write_graph` does this a thousand times: what is not said costs nothing."""
     message.id = to_id(node.id)
-    for name in _NODE_TEXTS:
-        if text := getattr(node, name):
-            setattr(message, name, text)
+    if node.external_id:
+        message.external_id = node.external_id
+    if node.graph_name:
+        message.graph_name = node.graph_name
+    if node.agent_bundle_id:
+        message.agent_bundle_id = node.agent_bundle_id
+    if node.general_type_name:
+        message.general_type_name = node.general_type_name
+    if node.specific_type_name:
+        message.specific_type_name = node.specific_type_name
+    if node.name:
+        message.name = node.name
+    if node.status:
+        message.status = node.status
     if node.data is not None:
         message.data_json = to_object(f"{field}.data_json", node.data)
     if node.created_at is not None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.values.base import Value, time_of
+from contextgraph.values.base import time_of
 
 
 class GraphCount(NamedTuple):
@@ -25,8 +24,7 @@ class EdgeTypeCount(NamedTuple):
     edges: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WrittenRow(Value):
+class WrittenRow(NamedTuple):
     """What became of one row of `write_graph`."""
 
     id: str
@@ -37,7 +35,7 @@ class WrittenRow(Value):
     @classmethod
     def from_proto(cls, row: graph_pb.WrittenRow) -> WrittenRow:
         """Return the value of a message."""
-        return cls(id=row.id, created_at=time_of(row.created_at), seq=row.seq, existed=row.existed)
+        return cls(row.id, time_of(row.created_at), row.seq, row.existed)
 
 
 class WrittenGraph(NamedTuple):
