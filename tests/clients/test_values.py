@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import pickle
@@ -11,6 +12,7 @@ import sys
 import time
 import tomllib
 import uuid
+from dataclasses import FrozenInstanceError, asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -126,6 +128,34 @@ def test_parts_say_what_they_are():
     assert parts[0].tool_call.arguments == {"q": 1}
     assert parts[1].tool_result.content == []
     assert (parts[2].text, parts[2].tool_call, parts[2].data) == ("hi", None, None)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda message: message,
+        lambda message: pickle.loads(pickle.dumps(message)),
+        copy.copy,
+        copy.deepcopy,
+        replace,
+        lambda message: ChatMessage(**asdict(message)),
+        lambda message: eval(repr(message).replace("2026-01-02T03:04:05.678901Z", "AT")),
+    ],
+)
+def test_a_message_that_arrived_is_a_value_like_any_other(use):
+    """Its time is made when it is first asked for; nobody who has the message can tell."""
+    said = ChatMessage(role="user", content="hi", node_id="7", created_at=AT, name="me")
+    arrived = message_pb2.ChatMessage(role="user", content="hi", node_id="7", created_at=STAMP, name="me")
+
+    assert use(ChatMessage.from_proto(arrived)) == said
+    assert hash(use(ChatMessage.from_proto(arrived))) == hash(said)
+    message = use(ChatMessage.from_proto(arrived))
+    assert (message.created_at, message.created_at, type(message)) == (AT, AT, ChatMessage)
+    assert repr(message) == repr(use(message)) == repr(said)
+    with pytest.raises(FrozenInstanceError):
+        message.created_at = AT
+    with pytest.raises(AttributeError, match="no attribute 'creatd_at'"):
+        _ = message.creatd_at
 
 
 def test_a_chat_history_is_a_sequence():

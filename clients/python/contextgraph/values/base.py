@@ -62,6 +62,11 @@ def time_of(timestamp: Timestamp) -> datetime:
     return _EPOCH + timedelta(0, timestamp.seconds, timestamp.nanos // 1000)
 
 
+def time_of_us(time_us: int) -> datetime:
+    """Return the time that is so many microseconds since 1970, aware, in UTC."""
+    return _EPOCH + timedelta(0, 0, time_us)
+
+
 def shown(value: object) -> str:
     """Return a value as people read it, shortened."""
     if isinstance(value, datetime):

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import message_pb2 as message_pb
-from contextgraph.values.base import Value, parsed, parsed_object, time_of
+from contextgraph.values.base import Value, parsed, parsed_object, time_of_us
 
 PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
 
@@ -91,8 +91,22 @@ class Part(Value):
         )
 
 
+class _LateTime(Value):
+    """Makes `created_at` when it is first asked for: a history has thousands of them, and few are ever read."""
+
+    __slots__ = ("_created_at_us",)  # microseconds since 1970; set where `created_at` is not
+    _created_at_us: int
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "created_at":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        created_at = time_of_us(self._created_at_us)
+        object.__setattr__(self, name, created_at)  # the value is frozen
+        return created_at
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ChatMessage(Value):
+class ChatMessage(_LateTime):
     """One turn, as a prompt wants it."""
 
     role: str  # "user", "assistant", "system" or "tool"
@@ -111,18 +125,27 @@ class ChatMessage(Value):
     def __str__(self) -> str:
         return f"{self.role}: {self.content}"
 
-    @classmethod
-    def from_proto(cls, message: message_pb.ChatMessage) -> ChatMessage:
+    @staticmethod
+    def from_proto(message: message_pb.ChatMessage) -> ChatMessage:
         """Return the value of a message."""
-        return cls(
-            role=message.role,
-            content=message.content,
-            node_id=message.node_id,
-            created_at=time_of(message.created_at),
-            name=message.name,
-            parts=tuple(map(Part.from_proto, message.parts)),
-            metadata_json=message.metadata_json,
-        )
+        draft: Any = _Draft()
+        created_at, parts = message.created_at, message.parts
+        draft._created_at_us = created_at.seconds * 1_000_000 + created_at.nanos // 1000
+        draft.role = message.role
+        draft.content = message.content
+        draft.node_id = message.node_id
+        draft.name = message.name
+        draft.parts = tuple(map(Part.from_proto, parts)) if parts else ()
+        draft.metadata_json = message.metadata_json
+        draft.__class__ = ChatMessage
+        made: ChatMessage = draft
+        return made
+
+
+class _Draft(_LateTime):
+    """A `ChatMessage` until it is complete: to set the fields of a frozen dataclass takes five times as long."""
+
+    __slots__ = ChatMessage.__slots__
 
 
 @dataclass(frozen=True, slots=True)
