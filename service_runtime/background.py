@@ -24,8 +24,8 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # Again and again: before Python 3.12, `asyncio.wait_for`, which psycopg waits with, swallows a cancellation
-        # that arrives together with its result.
+        # Again and again: before Python 3.12, `asyncio.wait_for`, which psycopg's pool waits with, swallows a
+        # cancellation that arrives together with its result.
         while not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)

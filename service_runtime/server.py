@@ -11,7 +11,7 @@ import ipaddress
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,7 +138,7 @@ async def running(
     await health_servicer.set(LIVENESS, health_pb2.HealthCheckResponse.SERVING)
     await server.start()
     try:
-        async with background.running(_keep_checking(services, health_servicer, metrics)):
+        async with _checking(services, health_servicer, metrics):
             yield port
     finally:
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
@@ -187,10 +187,11 @@ async def until_signal() -> None:
     await stop.wait()
 
 
-async def _keep_checking(
+@asynccontextmanager
+async def _checking(
     services: Sequence[Service], health_servicer: health.aio.HealthServicer, metrics: Metrics
-) -> None:
-    """Set the health of every service name, each as soon as one of its checks says so. `""` is healthy when all are."""
+) -> AsyncIterator[None]:
+    """Set for the block the health of every service name, as soon as one of its checks says so; `""` has all checks."""
     checks_of = {service.full_name: service.checks for service in services}
     checks_of[""] = list(dict.fromkeys(check for service in services for check in service.checks))
     failures: dict[Check, str] = {}  # of those that have been asked; empty: it passes
@@ -219,9 +220,11 @@ async def _keep_checking(
             await asyncio.sleep(CHECK_INTERVAL_S / 10 if failure else CHECK_INTERVAL_S)
 
     await tell()  # of who depends on nothing
-    async with asyncio.TaskGroup() as group:
+    async with AsyncExitStack() as stack:
         for check in checks_of[""]:
-            group.create_task(keep(check))
+            # Not in one TaskGroup: it cancels its tasks only once (`background` says why that is too little).
+            await stack.enter_async_context(background.running(keep(check)))
+        yield
 
 
 async def _failure(check: Check) -> str:

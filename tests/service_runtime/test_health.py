@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 import grpc
@@ -159,6 +159,15 @@ def test_reflection_is_open_in_development_unless_it_is_said(environment: str, s
     assert settings.reflects_without_key is expected
 
 
+def serving(checks_of: Mapping[str, Sequence[server.Check]]) -> AbstractAsyncContextManager[int]:
+    """Serve nothing but the health of these names, yielding the port."""
+    services = [server.Service(full_name=name, add=lambda _: None, checks=of) for name, of in checks_of.items()]
+    metrics = Metrics()
+    border = Border(ApiKeys({}), calls_max=10, metrics=metrics)
+    options = server.ServerOptions(host="127.0.0.1", port=0, drain_s=0, connection_age_s=600)
+    return server.running(services, border, options, metrics)
+
+
 async def test_a_dependency_that_is_silent_holds_up_nobody_elses_health(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(server, "CHECK_TIMEOUT_S", 600.0)
     monkeypatch.setattr(server, "CHECK_INTERVAL_S", 0.01)
@@ -171,15 +180,8 @@ async def test_a_dependency_that_is_silent_holds_up_nobody_elses_health(monkeypa
     async def is_silent() -> None:
         await asyncio.Event().wait()
 
-    services = [
-        server.Service(full_name=name, add=lambda _: None, checks=checks)
-        for name, checks in {"one": [answers], "other": [is_silent], "both": [answers, is_silent]}.items()
-    ]
-    metrics = Metrics()
-    border = Border(ApiKeys({}), calls_max=10, metrics=metrics)
-    options = server.ServerOptions(host="127.0.0.1", port=0, drain_s=0, connection_age_s=600)
     async with (
-        server.running(services, border, options, metrics) as port,
+        serving({"one": [answers], "other": [is_silent], "both": [answers, is_silent]}) as port,
         grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
     ):
         stub = health_pb2_grpc.HealthStub(channel)
@@ -192,3 +194,24 @@ async def test_a_dependency_that_is_silent_holds_up_nobody_elses_health(monkeypa
         for name in ("", "other", "both"):
             answer = await stub.Check(health_pb2.HealthCheckRequest(service=name))
             assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+async def test_a_server_ends_though_a_check_of_it_swallows_a_cancellation():
+    """As one does whose answer arrives together with it: with Python 3.11, a check that waits for a connection."""
+    asked = asyncio.Event()
+    was_cancelled = False
+
+    async def stubborn() -> None:
+        nonlocal was_cancelled
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if was_cancelled:
+                raise
+            was_cancelled = True
+
+    async with asyncio.timeout(30):
+        async with serving({"one": [stubborn]}):
+            await asked.wait()
+    assert was_cancelled
