@@ -7,7 +7,6 @@ passed over. But nobody writes it on purpose. So whoever writes a mapping is tol
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from difflib import get_close_matches
 
 from context_service.history.cel import (
     CelError,
@@ -24,6 +23,7 @@ from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import Rule, expression_fault
 from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, ROLE_NAMES, ROLES
 from contextgraph.errors import InvalidArgument
+from contextgraph.slips import meant
 
 _SHOWN_CHARS_MAX = 40  # of a text in a message
 # What others call them.
@@ -112,11 +112,10 @@ def _part_fault(part: Node) -> CelError | None:
     return CelError(f"{whose} needs {' and '.join(missing)}", *part.at) if missing else None
 
 
-def _hint(text: object, names: Collection[str], meant: Mapping[str, str]) -> str:
+def _hint(text: object, names: Collection[str], elsewhere: Mapping[str, str]) -> str:
     """Return which of some names is probably meant; nothing where none is near."""
-    plain = str(text)[:_SHOWN_CHARS_MAX].lower()
-    near = [meant[plain]] if plain in meant else get_close_matches(plain, names, n=1)
-    return f"; is it {near[0]}?" if near and near[0] in names else ""
+    known = elsewhere.get(str(text).lower())
+    return f"; is it {known}?" if known in names else meant(text, names)
 
 
 def _shown(text: object) -> str:

@@ -18,6 +18,7 @@ import yaml
 
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.errors import InvalidArgument
+from contextgraph.slips import meant
 
 _FILE_FIELDS = ("app_id", "mappings")
 _RULE_FIELDS = tuple(history_pb.MappingRules.DESCRIPTOR.fields_by_name)
@@ -75,7 +76,7 @@ def _check_fields(place: str, value: object, known: Collection[str]) -> None:
         raise InvalidArgument(f"{place} is no object")
     for name in value:
         if name not in known:
-            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(known))}")
+            raise InvalidArgument(f"{place}: {name!r} is none of {', '.join(sorted(known))}{meant(name, known)}")
 
 
 class _Loader(yaml.SafeLoader):

@@ -50,6 +50,7 @@ from context_service.history.cel.syntax import (
 )
 from context_service.history.cel.syntax import Literal as Constant
 from context_service.history.cel.values import TYPES, key_of, type_name
+from contextgraph.slips import meant
 
 _TURN_STEPS: Final = 2  # of a loop, besides its body
 _LOOPS: Final = {
@@ -235,7 +236,7 @@ class Compiler:
                 return _constant(TYPES[known])
         if node.name in NAMESPACES:
             return self._refuse(f"{node.name!r} has functions only", node.at)
-        return self._refuse(f"unknown variable {node.name!r}{hint(node.name)}", node.at)
+        return self._refuse(_unknown_variable(node.name, self._variables), node.at)
 
     def _computed_select(self, node: Ident | Select, scope: _Scope) -> Code:
         if isinstance(node, Ident):
@@ -405,6 +406,13 @@ class Compiler:
     def _place(self) -> int:
         self._places += 1
         return self._places - 1
+
+
+def _unknown_variable(name: str, there: frozenset[str]) -> str:
+    known = hint(name)
+    if not known and there:
+        known = f", only {', '.join(sorted(there))}{meant(name, there) or '; a text stands in quotes'}"
+    return f"unknown variable {name!r}{known}"
 
 
 def _unknown_field(variable: str, field: str, there: frozenset[str]) -> str:

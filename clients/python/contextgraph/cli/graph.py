@@ -29,7 +29,7 @@ def graph() -> None:
     example="contextgraph graph types --graph default",
 )
 def types(session: Session, output: Output, *, graph_name: str, limit: int) -> None:
-    """List the edge types of a graph, with how many edges have each."""
+    """List the edge types of a graph, and how many edges have each."""
     output.many(session.graph.list_edge_types(graph_name), "edge_type", "edges", limit=limit)
 
 

@@ -21,6 +21,7 @@ from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
 from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
+from contextgraph.slips import meant
 from contextgraph.values import BlobEntry, Node, Record
 
 Id = str | uuid.UUID
@@ -171,9 +172,20 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
     return timestamp
 
 
-def to_id(value: Id | None) -> str:
-    """Return an id as text; None is empty text."""
-    return "" if value is None else str(value)
+def to_id(value: object) -> str:
+    """Return an `Id` as text; None is empty text.
+
+    Raises:
+        InvalidArgument: it is neither a text nor a UUID.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    named = next((f": give its {name}" for name in ("working_memory_id", "id") if hasattr(value, name)), "")
+    raise InvalidArgument(f"an id is a text or a UUID, not {type(value).__name__}{named}")
 
 
 def new_request_id(request_id: Id | None) -> str:
@@ -250,7 +262,7 @@ def ids(field: str, values: Iterable[Id]) -> list[str]:
     """
     if isinstance(values, str | uuid.UUID):
         raise InvalidArgument(f"{field} is one id; a list of ids is wanted", field=field)
-    return [str(value) for value in values]
+    return [to_id(value) for value in values]
 
 
 def vector(field: str, values: Iterable[float]) -> list[float]:
@@ -283,9 +295,9 @@ def traverse_request(
     node_budget: int,
 ) -> graph_pb.TraverseRequest:
     """Return the request of a walk; the arguments are those of `traverse`."""
-    starts = [start] if isinstance(start, str | uuid.UUID) else start
+    starts = start if isinstance(start, Iterable) and not isinstance(start, str) else [start]
     return graph_pb.TraverseRequest(
-        start_node_ids=[str(node_id) for node_id in starts],
+        start_node_ids=[to_id(node_id) for node_id in starts],
         edge_types=texts("edge_types", edge_types),
         direction=choice("direction", direction, DIRECTIONS),
         depth_max=depth_max,
@@ -407,15 +419,41 @@ def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
     Raises:
         InvalidArgument: a rule has no such field, or a value of another type.
     """
-    for field in history_pb.MappingRules.DESCRIPTOR.fields:
-        value = rules.get(field.name, rules.get(field.json_name))
-        if field.is_repeated and isinstance(value, str):
-            form = "an object" if field.name == "role_mapping" else f"a list, as in [{json.dumps(value)}]"
-            raise InvalidArgument(f"rules.{field.name} is {form}", field=f"rules.{field.name}")
+    _check_form("rules", history_pb.MappingRules.DESCRIPTOR, rules)
     try:
         return ParseDict(dict(rules), history_pb.MappingRules())
     except (ParseError, TypeError, ValueError) as error:
         raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
+
+
+def _check_form(place: str, descriptor: Any, value: object) -> None:
+    """Refuse what a message cannot be read of, in the words of who wrote it.
+
+    Raises:
+        InvalidArgument: it is no object, has a field that there is none of, or no list or text where one is wanted.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{place} is an object, not {type(value).__name__}", field=place)
+    names = [field.name for field in descriptor.fields]
+    fields = {key: field for field in descriptor.fields for key in (field.name, field.json_name)}
+    for key, given in value.items():
+        if key not in fields:
+            raise InvalidArgument(
+                f"{place} has no field {key!r}, only {', '.join(names)}{meant(key, names)}", field=f"{place}.{key}"
+            )
+        field = fields[key]
+        where = f"{place}.{field.name}"
+        if field.message_type and field.message_type.GetOptions().map_entry:
+            if not isinstance(given, Mapping):
+                raise InvalidArgument(f"{where} is an object, not {type(given).__name__}", field=where)
+        elif field.is_repeated:
+            if not isinstance(given, list):
+                wanted = f"as in [{json.dumps(given)}]" if isinstance(given, str) else f"not {type(given).__name__}"
+                raise InvalidArgument(f"{where} is a list, {wanted}", field=where)
+            for index, one in enumerate(given if field.message_type else ()):
+                _check_form(f"{where}[{index}]", field.message_type, one)
+        elif field.type == field.TYPE_STRING and not isinstance(given, str | None):
+            raise InvalidArgument(f"{where} is a text, not {type(given).__name__}", field=where)
 
 
 def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
@@ -447,7 +485,7 @@ def blob_name(blob: BlobName) -> BlobNameFields:
     """Return the fields of a request that name a blob. Keys are never UUIDs, so a text says itself what it is."""
     if isinstance(blob, Record | BlobEntry):
         return {"working_memory_id": blob.working_memory_id}
-    text = str(blob)
+    text = to_id(blob)
     if not text:
         raise InvalidArgument("neither a working memory id nor a blob key is given", field="working_memory_id")
     return {"working_memory_id": text} if _UUID.fullmatch(text) else {"blob_key": text}
