@@ -13,7 +13,7 @@ from context_service.history.cel import EvaluationError, to_json
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
 VALUE_BYTES_MAX = 1024 * 1024  # of one rendered value: lists may hold one large element many times
-_MESSAGE_BYTES = 150  # ids, times and names
+_MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
 
 
 class PartFields(NamedTuple):
@@ -80,14 +80,17 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
 
 
 def size_bytes(message: ChatMessage) -> int:
-    """Return about what a message takes in an answer."""
-    size = _MESSAGE_BYTES + _utf8_bytes(message.content) + _utf8_bytes(message.metadata_json)
+    """Return about what a message takes in an answer, and not less."""
+    size = _MESSAGE_BYTES + _utf8_bytes(message.content)
+    if message.name or message.metadata_json:
+        size += _utf8_bytes(message.name) + _utf8_bytes(message.metadata_json)
     for part in message.parts:
-        texts = [part.text, part.data_json, part.url, part.metadata_json, part.file_name]
+        texts = [part.text, part.data_json, part.working_memory_id, part.url]
+        texts += [part.media_type, part.file_name, part.metadata_json]
         if part.tool_call:
-            texts += [part.tool_call.name, part.tool_call.arguments_json]
+            texts += [part.tool_call.id, part.tool_call.name, part.tool_call.arguments_json]
         if part.tool_result:
-            texts.append(part.tool_result.content_json)
+            texts += [part.tool_result.tool_call_id, part.tool_result.content_json]
         size += _MESSAGE_BYTES + sum(_utf8_bytes(text) for text in texts if text)
     return size
 

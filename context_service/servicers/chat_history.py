@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator
 from context_service.history.assembly import ContextAssembly, Question
 from context_service.history.entity_history import EntityHistory, EntityQuestion
 from context_service.history.formats import formatted
+from context_service.history.messages import size_bytes
 from context_service.history.node_mapper import Skipped
 from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.servicers import assembled, events, mappings, messages, trials
 from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1 import chat_history_pb2_grpc
+from contextgraph.context.v1 import chat_history_pb2_grpc, message_pb2
 from contextgraph.errors import AnswerTooLarge
 from service_runtime import calls
 from service_runtime.ids import parse_id
@@ -49,8 +50,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
         if to is None:
+            add = response.messages.add
             for message in history.messages:
-                messages.fill(response.messages.add(), message)
+                messages.fill(add(), message)
         else:
             # Beside the loop: a long history takes too long for the other calls to wait.
             done = await asyncio.to_thread(formatted, history.messages, to)
@@ -71,26 +73,20 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         """Stream a history; the last message carries the counts."""
         skipped = Skipped()
         response = pb.StreamChatHistoryResponse()
-        size_bytes = 0
+        rows = response_bytes = 0
         async for page in self._assembly.stream(calls.principal(), _question(request), skipped):
             for message in page:
+                message_bytes = size_bytes(message)
+                if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
+                    yield response
+                    response = pb.StreamChatHistoryResponse()
+                    rows = response_bytes = 0
                 added = response.messages.add()
                 messages.fill(added, message)
-                message_bytes = added.ByteSize()
                 if message_bytes > ANSWER_BYTES_MAX:
-                    raise AnswerTooLarge(
-                        "a message does not fit one answer; let the mapping give less of its node",
-                        node_id=message.node_id,
-                        size_bytes=message_bytes,
-                        size_bytes_max=ANSWER_BYTES_MAX,
-                    )
-                size_bytes += message_bytes
-                if size_bytes > STREAM_BYTES or len(response.messages) > STREAM_ROWS:
-                    following = pb.StreamChatHistoryResponse(messages=[added])
-                    del response.messages[-1]
-                    if response.messages:
-                        yield response
-                    response, size_bytes = following, message_bytes
+                    _check_fits(added)
+                rows += 1
+                response_bytes += message_bytes
         response.nodes_failed = skipped.nodes_failed
         response.roles_unknown = skipped.roles_unknown
         yield response
@@ -170,6 +166,17 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         """Remove a mapping."""
         listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
         return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
+
+
+def _check_fits(message: message_pb2.ChatMessage) -> None:
+    message_bytes = message.ByteSize()
+    if message_bytes > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge(
+            "a message does not fit one answer; let the mapping give less of its node",
+            node_id=message.node_id,
+            size_bytes=message_bytes,
+            size_bytes_max=ANSWER_BYTES_MAX,
+        )
 
 
 def _question(request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> Question:

@@ -10,19 +10,20 @@ from contextgraph.errors import InvalidArgument
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
     """Fill a message in its place: half the time of making one and copying it there."""
-    target.role = message.role
-    target.content = message.content
-    target.node_id = message.node_id
-    seconds, microseconds = divmod(message.created_at_us, 1_000_000)
+    role, content, node_id, created_at_us, name, parts, metadata_json = message
+    target.role = role
+    target.content = content
+    target.node_id = node_id
+    seconds, microseconds = divmod(created_at_us, 1_000_000)
     created_at = target.created_at
     created_at.seconds = seconds
     created_at.nanos = microseconds * 1000
-    if message.name:
-        target.name = message.name
-    if message.parts:
-        target.parts.extend(map(_part, message.parts))
-    if message.metadata_json:
-        target.metadata_json = message.metadata_json
+    if name:
+        target.name = name
+    if parts:
+        target.parts.extend(map(_part, parts))
+    if metadata_json:
+        target.metadata_json = metadata_json
 
 
 def message_format(value: int) -> Format | None:

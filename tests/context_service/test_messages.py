@@ -1,0 +1,42 @@
+"""How large a message is in an answer, said before it is made."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.history.messages import ChatMessage, Part, ToolCall, ToolResult, size_bytes
+from context_service.servicers import messages
+from contextgraph.context.v1.chat_history_pb2 import StreamChatHistoryResponse
+
+_TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(["x" * 1000, "ä" * 1000, "😀" * 70_000]))
+_CALLS = st.builds(ToolCall, id=_TEXTS, name=_TEXTS, arguments_json=_TEXTS)
+_RESULTS = st.builds(ToolResult, tool_call_id=_TEXTS, content_json=_TEXTS, is_error=st.booleans())
+_KINDS = st.one_of(
+    *(st.fixed_dictionaries({field: _TEXTS}) for field in ("text", "data_json", "working_memory_id", "url")),
+    st.fixed_dictionaries({"tool_call": _CALLS}),
+    st.fixed_dictionaries({"tool_result": _RESULTS}),
+)
+_PARTS = st.builds(
+    lambda kind, **common: Part(**kind, **common), _KINDS, media_type=_TEXTS, file_name=_TEXTS, metadata_json=_TEXTS
+)
+
+
+@given(
+    st.builds(
+        ChatMessage,
+        role=st.sampled_from(["user", "assistant"]),
+        content=_TEXTS,
+        node_id=st.uuids().map(str),
+        created_at_us=st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999),
+        name=_TEXTS,
+        parts=st.lists(_PARTS, max_size=3).map(tuple),
+        metadata_json=_TEXTS,
+    )
+)
+def test_a_message_takes_no_more_than_its_size_says(message: ChatMessage):
+    """Answers are closed by it before they are too large."""
+    answer = StreamChatHistoryResponse()
+    messages.fill(answer.messages.add(), message)
+
+    assert answer.ByteSize() <= size_bytes(message) <= answer.ByteSize() + 150 * (1 + len(message.parts))
