@@ -248,6 +248,7 @@ class Search:
             include_archived=include_archived,
             include_start=False,
             include_io=False,
+            columns=(),
             order_path=(),
             descending=False,
             limit=0,

@@ -268,9 +268,10 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def Traverse(self, request: pb.TraverseRequest, context: Context) -> AsyncIterator[pb.TraverseResponse]:
         """Walk the graph."""
         walk = wire.walk(request, self._limits)
+        messages_of = wire.row_messages if walk.columns else wire.walk_messages
         first = True
         async with aclosing(self._traversal.walk(principal(), walk)) as pages:
             async for page in pages:
-                for message in wire.walk_messages(page, first=first):
+                for message in messages_of(page, first=first):
                     yield message
                 first = False

@@ -20,8 +20,10 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
-from entity_service.model import Direction, Node, iso
+from entity_service import walk_queries
+from entity_service.model import Direction, iso
 from entity_service.store import id_array
+from entity_service.walk_queries import LEVEL, NODES, ROW_BYTES, ROWS, STARTS, Column, Layout
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
@@ -29,9 +31,9 @@ from service_runtime.postgres import Database, Tenant
 
 PAGE_ROWS_MAX = 1000
 PAGE_BYTES_MAX = 1000 * 1024  # a little less than a message holds, so that a page is one message
-ROW_BYTES = 400  # what a row takes besides its documents, about
 
 _T = TypeVar("_T")
+_Key = Sequence[Any]  # a place in the order: (created_at, seq), behind kind and value in an order path
 _AT_ONCE = 5000  # nodes of a large walk that are looked at before other calls have their turn
 _SAMPLES = 20  # of as many
 _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their order
@@ -40,372 +42,8 @@ _TEXT_CHARS_MAX = 256
 
 BOUNDED_EDGE_TYPES = frozenset({"Contains", "InResponseTo"})  # whose `newest_below` is kept: as the migration says
 NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a plain visit is as fast
-# How many edges above them are looked at for one wanted node, and how many more; how many children of one node for one.
-_LOOKS = ((1, 20, 1), (8, 160, 2))
-
-# In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has,
-# which it prefers for a thousand keys, and always where there are no statistics yet.
-
-# One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
-# index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
-# so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too. Children that a
-# filter hides come as their key alone: the next page starts behind them.
-_CHILDREN = """
-WITH RECURSIVE start AS MATERIALIZED (
-    SELECT context_id FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(start_id)s
-), present (edge_type) AS (
-    -- Without edge types: hop from each type in the index to the next.
-    (
-        SELECT e.edge_type FROM entity.edge e
-        WHERE %(all_edge_types)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s
-        ORDER BY e.edge_type LIMIT 1
-    )
-    UNION ALL
-    SELECT (
-        SELECT e.edge_type FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type > p.edge_type
-        ORDER BY e.edge_type LIMIT 1
-    )
-    FROM present p WHERE p.edge_type IS NOT NULL
-), wanted (edge_type) AS (
-    SELECT unnest(%(edge_types)s::text[])
-    UNION ALL
-    SELECT edge_type FROM present WHERE edge_type IS NOT NULL
-), child AS (
-    SELECT DISTINCT ON (e.child_created_at, e.child_seq)
-        e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.data
-    FROM wanted w
-    CROSS JOIN LATERAL (
-        SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type = w.edge_type
-            AND (e.child_created_at, e.child_seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)
-            AND e.to_node_id <> %(start_id)s
-        ORDER BY e.child_created_at ASC, e.child_seq ASC
-        LIMIT %(rows)s
-    ) e
-    ORDER BY e.child_created_at ASC, e.child_seq ASC, e.created_at, e.id
-    LIMIT %(rows)s
-), page AS (
-    SELECT
-        c.id AS edge_id, c.edge_type, c.data AS edge_data, c.child_created_at, c.child_seq,
-        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
-        n.context_id,
-        sum(entity.document_bytes(n.data) + entity.document_bytes(c.data) + %(row_bytes)s) OVER (
-            ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS bytes_before
-    FROM child c
-    LEFT JOIN LATERAL (
-        SELECT
-            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-            n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
-            n.context_id
-        FROM entity.node n
-        WHERE n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
-            AND (%(include_archived)s OR NOT n.is_archived)
-            AND (
-                %(all_node_types)s
-                OR n.general_type_name = ANY (%(node_types)s::text[])
-                OR n.specific_type_name = ANY (%(node_types)s::text[])
-            )
-            AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
-        OFFSET 0
-    ) n ON true
-)
-SELECT
-    (SELECT count(*) FROM child), 1 AS depth, p.edge_id::text, p.edge_type, %(start_id)s::text, p.edge_data::text,
-    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
-    p.status, p.data::text, p.is_archived, p.child_seq, (extract(epoch FROM p.child_created_at) * 1000000)::bigint,
-    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
-    p.context_id::text
-FROM page p
-WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
-ORDER BY p.child_created_at ASC, p.child_seq ASC
-"""
-# The same page from the other end.
-_CHILDREN_DESCENDING = _CHILDREN.replace(" ASC", " DESC").replace("child_seq) > (", "child_seq) < (")
-
-
-def _with_io(statement: str) -> str:
-    """Return a statement that reads documents with two more columns: each node's input and output.
-
-    A statement of its own, so that a walk that does not ask for them pays nothing. They count for the page's end too.
-    """
-    return (
-        statement.replace(" ON true\n)", f" ON true\n{_IO}\n)")
-        .replace("%(row_bytes)s", "%(row_bytes)s + coalesce(io.bytes, 0)")
-        .replace(" AS bytes_before", " AS bytes_before, io.input, io.output")
-        .replace("p.context_id::text", "p.context_id::text, p.input::text, p.output::text")
-    )
-
-
-_IO = """\
-    LEFT JOIN LATERAL (
-        SELECT
-            io.input, io.output,
-            coalesce(entity.document_bytes(io.input), 0) + coalesce(entity.document_bytes(io.output), 0) AS bytes
-        FROM entity.node_io io
-        WHERE io.tenant_id = %(tenant_id)s AND io.node_id = n.id
-        OFFSET 0
-    ) io ON true"""
-
-_CHILDREN_IO = _with_io(_CHILDREN)
-_CHILDREN_IO_DESCENDING = _with_io(_CHILDREN_DESCENDING)
-
-# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it. Ends and types are
-# compared as ranges, which only the index of that end serves. For equalities the planner reads all edges of a type that
-# the tenant has, once for each node, while it knows nothing of a new table; and all of the table once it has seen that
-# most edges have one end.
-_LEVEL = """
-SELECT
-    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
-    (%(include_archived)s OR NOT n.is_archived) AND (
-        %(all_node_types)s
-        OR n.general_type_name = ANY (%(node_types)s::text[])
-        OR n.specific_type_name = ANY (%(node_types)s::text[])
-    ),
-    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
-    reached.edge_id::text, reached.near_id::text
-FROM (
-    SELECT DISTINCT ON (e.far_id) e.far_id, e.edge_id, near.id AS near_id
-    FROM unnest(%(near_ids)s::uuid[]) AS near (id)
-    CROSS JOIN LATERAL (
-        SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at
-        FROM entity.edge e
-        WHERE %(outward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
-            AND e.from_node_id >= near.id AND e.from_node_id <= near.id
-        UNION ALL
-        SELECT e.to_node_id, e.id, e.created_at
-        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
-        CROSS JOIN LATERAL (
-            SELECT e.to_node_id, e.id, e.created_at
-            FROM entity.edge e
-            WHERE %(outward)s AND e.tenant_id = %(tenant_id)s
-                AND e.from_node_id >= near.id AND e.from_node_id <= near.id
-                AND (e.from_node_id, e.edge_type) >= (near.id, w.edge_type)
-                AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
-            OFFSET 0
-        ) e
-        UNION ALL
-        SELECT e.from_node_id, e.id, e.created_at
-        FROM entity.edge e
-        WHERE %(inward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
-            AND e.to_node_id >= near.id AND e.to_node_id <= near.id
-        UNION ALL
-        SELECT e.from_node_id, e.id, e.created_at
-        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
-        CROSS JOIN LATERAL (
-            SELECT e.from_node_id, e.id, e.created_at
-            FROM entity.edge e
-            WHERE %(inward)s AND e.tenant_id = %(tenant_id)s
-                AND e.to_node_id >= near.id AND e.to_node_id <= near.id
-                AND (e.to_node_id, e.edge_type) >= (near.id, w.edge_type)
-                AND (e.to_node_id, e.edge_type) <= (near.id, w.edge_type)
-            OFFSET 0
-        ) e
-    ) e
-    ORDER BY e.far_id, e.created_at, e.edge_id
-    LIMIT %(rows)s
-) reached
-CROSS JOIN LATERAL (
-    SELECT
-        n.id, n.created_at, n.seq, n.is_archived, n.general_type_name, n.specific_type_name, n.data, n.context_id
-    FROM entity.node n
-    WHERE n.tenant_id = %(tenant_id)s AND n.id = reached.far_id
-    OFFSET 0
-) n
-WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
-"""
-
-# What lies up to three steps below a node, from the newest on. Of each node that is looked at, and each edge type, the
-# newest `rows` children are read, and what is below those edges that may have the newest below them: `parents` of the
-# first node's, and as many of those of which it is not known. Whatever was not read is as old as `unread_at` or older:
-# behind it, no node, no depth and no edge is missing. The columns are those of `_LEVEL`, then the depth, and whether
-# this is all. One row at least.
-_NEWEST = """
-WITH child AS MATERIALIZED (
-    SELECT 1 AS depth, %(start_id)s::uuid AS near_id, e.*
-    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
-    CROSS JOIN LATERAL (
-        SELECT
-            e.id, e.to_node_id, e.created_at, e.child_created_at, e.child_seq,
-            row_number() OVER newest AS number
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
-            AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
-            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
-                < (%(start_id)s, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
-        WINDOW newest AS (
-            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
-            ROWS UNBOUNDED PRECEDING
-        )
-        LIMIT %(rows)s
-    ) e
-), parent AS MATERIALIZED (
-    SELECT e.*
-    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
-    CROSS JOIN LATERAL (
-        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
-            AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
-            AND (e.from_node_id, e.edge_type) <= (%(start_id)s, w.edge_type)
-            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
-        WINDOW newest AS (
-            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
-        )
-        LIMIT %(parents)s
-    ) e
-    UNION ALL
-    (
-        SELECT e.to_node_id, 'infinity', row_number() OVER ()
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
-            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
-            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
-        LIMIT %(parents)s
-    )
-), parent2 AS MATERIALIZED (
-    SELECT e.*
-    FROM (SELECT DISTINCT p.to_node_id AS id FROM parent p WHERE p.to_node_id <> %(start_id)s) p
-    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
-    CROSS JOIN LATERAL (
-        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
-        FROM entity.edge e
-        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
-            AND (e.from_node_id, e.edge_type) >= (p.id, w.edge_type)
-            AND (e.from_node_id, e.edge_type) <= (p.id, w.edge_type)
-            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
-        WINDOW newest AS (
-            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
-        )
-        LIMIT %(rows)s
-    ) e
-    UNION ALL
-    SELECT e.to_node_id, 'infinity', e.number
-    FROM (SELECT DISTINCT p.to_node_id AS id FROM parent p WHERE p.to_node_id <> %(start_id)s) p
-    CROSS JOIN LATERAL (
-        SELECT e.to_node_id, row_number() OVER () AS number
-        FROM entity.edge e
-        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
-            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
-            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
-        LIMIT %(rows)s
-    ) e
-), below AS MATERIALIZED (
-    SELECT p.depth, p.id AS near_id, e.*
-    FROM (
-        SELECT min(p.depth) AS depth, p.id
-        FROM (SELECT 2 AS depth, to_node_id AS id FROM parent UNION ALL SELECT 3, to_node_id FROM parent2) p
-        WHERE p.id <> %(start_id)s
-        GROUP BY p.id
-    ) p
-    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
-    CROSS JOIN LATERAL (
-        SELECT
-            e.id, e.to_node_id, e.created_at, e.child_created_at, e.child_seq,
-            row_number() OVER newest AS number
-        FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= p.id AND e.from_node_id <= p.id
-            AND (e.from_node_id, e.edge_type) >= (p.id, w.edge_type)
-            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
-                < (p.id, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
-        WINDOW newest AS (
-            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
-            ROWS UNBOUNDED PRECEDING
-        )
-        LIMIT %(rows)s
-    ) e
-), unread AS MATERIALIZED (
-    SELECT greatest(
-        (SELECT max(child_created_at) FROM child WHERE number = %(rows)s),
-        (SELECT max(child_created_at) FROM below WHERE number = %(rows)s),
-        (SELECT max(newest_below) FROM parent WHERE number = %(parents)s),
-        (SELECT max(newest_below) FROM parent2 WHERE number = %(rows)s),
-        '-infinity'
-    ) AS unread_at
-)
-SELECT
-    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
-    (%(include_archived)s OR NOT n.is_archived) AND (
-        %(all_node_types)s
-        OR n.general_type_name = ANY (%(node_types)s::text[])
-        OR n.specific_type_name = ANY (%(node_types)s::text[])
-    ),
-    NULL::text, NULL::text, reached.edge_id::text, reached.near_id::text, reached.depth, unread.unread_at = '-infinity'
-FROM unread
-LEFT JOIN LATERAL (
-    SELECT DISTINCT ON (e.to_node_id) e.to_node_id, e.id AS edge_id, e.near_id, e.depth
-    FROM (
-        SELECT c.to_node_id, c.id, c.near_id, c.depth, c.created_at, c.child_created_at FROM child c
-        UNION ALL
-        SELECT b.to_node_id, b.id, b.near_id, b.depth, b.created_at, b.child_created_at FROM below b
-    ) e
-    WHERE e.to_node_id <> %(start_id)s AND e.child_created_at > unread.unread_at
-    ORDER BY e.to_node_id, e.depth, e.created_at, e.id
-) reached ON true
-LEFT JOIN LATERAL (
-    SELECT n.id, n.created_at, n.seq, n.is_archived, n.general_type_name, n.specific_type_name
-    FROM entity.node n
-    WHERE n.tenant_id = %(tenant_id)s AND n.id = reached.to_node_id
-    OFFSET 0
-) n ON true
-"""
-
-# The nodes that a walk starts from: the columns of `_LEVEL`, without an edge.
-_STARTS = """
-SELECT
-    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
-    (%(include_archived)s OR NOT n.is_archived) AND (
-        %(all_node_types)s
-        OR n.general_type_name = ANY (%(node_types)s::text[])
-        OR n.specific_type_name = ANY (%(node_types)s::text[])
-    ),
-    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
-    n.graph_name, n.context_id::text
-FROM entity.node n
-WHERE n.tenant_id = %(tenant_id)s AND n.id = ANY (%(start_ids)s::uuid[])
-"""
-
-# The documents of nodes that were visited, in the order given: the columns of `_CHILDREN`.
-_DOCUMENTS = """
-SELECT
-    p.position, p.depth, p.edge_id::text, p.edge_type, p.near_id::text, p.edge_data::text,
-    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
-    p.status, p.data::text, p.is_archived, p.seq, (extract(epoch FROM p.created_at) * 1000000)::bigint,
-    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
-    p.context_id::text
-FROM (
-    SELECT
-        v.position, v.depth, v.edge_id, v.near_id, e.edge_type, e.data AS edge_data,
-        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-        n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
-        n.owner_user_id, n.agent_id, n.context_id,
-        sum(entity.document_bytes(n.data) + coalesce(entity.document_bytes(e.data), 0) + %(row_bytes)s) OVER (
-            ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS bytes_before
-    FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
-        WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
-    CROSS JOIN LATERAL (
-        SELECT
-            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
-            n.owner_user_id, n.agent_id, n.context_id
-        FROM entity.node n
-        WHERE n.tenant_id = %(tenant_id)s AND n.id = v.id
-        OFFSET 0
-    ) n
-    LEFT JOIN LATERAL (
-        SELECT e.edge_type, e.data FROM entity.edge e
-        WHERE e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
-        OFFSET 0
-    ) e ON true
-) p
-WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
-ORDER BY p.position
-"""
-_DOCUMENTS_IO = _with_io(_DOCUMENTS)
+# How many children of one node are looked at for a wanted node, how many edges above them, and how many more of these.
+_LOOKS = ((1, 8, 160), (8, 64, 160))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,12 +58,18 @@ class Walk:
     include_archived: bool
     include_start: bool
     include_io: bool
+    columns: tuple[Column, ...]  # empty: whole nodes
     order_path: Sequence[str]  # empty: `created_at`
     descending: bool
     limit: int  # 0: all
     after: tuple[int, int] | None  # begin behind this `created_at` and `seq`
     page_token: str  # wins over `after`
     node_budget: int
+
+    @property
+    def layout(self) -> Layout:
+        """Where in a row is what a walk goes by."""
+        return ROWS if self.columns else NODES
 
     @property
     def indexed(self) -> bool:
@@ -449,25 +93,11 @@ class Walk:
         )
 
 
-class Reached(NamedTuple):
-    """A row of a walk: how a node was reached, then the columns of `Node`, starting at `NODE`."""
-
-    scanned: int
-    depth: int
-    edge_id: str | None
-    edge_type: str | None
-    near_id: str | None
-    edge_data_json: str | None
-
-
-NODE = len(Reached._fields)
-SEQ = NODE + 10
-CREATED_AT = NODE + 11
-IO = NODE + len(Node._fields)  # then, with `include_io`, input and output as JSON
-
-
 class WalkPage(NamedTuple):
-    """Some rows of a walk, as tuples of `Reached` and `Node` together, and of input and output if asked for."""
+    """Some rows of a walk: tuples of `Reached` and `Node` together, and of input and output if asked for.
+
+    Or, of a walk with columns, those of `ROWS`.
+    """
 
     rows: Sequence[Any]
     next_page_token: str = ""  # on the last page, if the limit cut the walk
@@ -490,8 +120,15 @@ class Traversal:
             InvalidPageToken: the token is of another walk.
         """
         tenant = self._database.of(principal)
-        pages = self._children(tenant, walk) if walk.indexed else self._visited(tenant, walk)
-        async with aclosing(_ahead(pages)) as ready:
+        key = _decode(tenant, walk)
+        if walk.indexed:
+            pages = self._children(tenant, walk, key)
+        elif walk.newest_few:
+            pages = self._newest(tenant, walk, key)
+        else:
+            pages = self._visited(tenant, walk, key, walk.limit)
+        one = 1 <= walk.limit <= NEWEST_MAX  # as a rule
+        async with aclosing(pages if one else _ahead(pages)) as ready:
             async for page in ready:
                 yield page
 
@@ -500,15 +137,12 @@ class Traversal:
         tenant = self._database.of(principal)
         return [hit.id for hit in await self._visit(tenant, walk, await self._starts(tenant, walk))]
 
-    async def _children(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
+    async def _children(self, tenant: Tenant, walk: Walk, key: _Key | None) -> AsyncGenerator[WalkPage, None]:
         """Read the index, page by page."""
-        key = _decode(tenant, walk)
         after_at, after_seq = _after(walk, key)
         start = await self._start_row(tenant, walk, key) if walk.include_start else None
-        if walk.include_io:
-            statement = _CHILDREN_IO_DESCENDING if walk.descending else _CHILDREN_IO
-        else:
-            statement = _CHILDREN_DESCENDING if walk.descending else _CHILDREN
+        statement = walk_queries.children(descending=walk.descending, columns=walk.columns, with_io=walk.include_io)
+        key_of = walk.layout.key
         parameters = _filters(tenant, walk) | {
             "start_id": walk.start_ids[0],
             "bytes_max": PAGE_BYTES_MAX,
@@ -526,16 +160,16 @@ class Traversal:
                 await self._starts(tenant, walk)  # no children, or no such node: only then it is worth asking
             first = False
             complete = not rows or len(rows) == rows[0][0] < rows_max
-            shown = [row for row in rows if row[NODE] is not None]
-            if start is not None and (complete or not _before(walk, _key(rows[-1]), _key(start))):
-                shown = sorted([*shown, start], key=_key, reverse=walk.descending)
+            shown = [row for row in rows if row[walk.layout.shown] is not None]
+            if start is not None and (complete or not _before(walk, key_of(rows[-1]), key_of(start))):
+                shown = sorted([*shown, start], key=key_of, reverse=walk.descending)
                 start = None
             cut = walk.limit > 0 and len(shown) > remaining
             if cut:
                 shown = shown[:remaining]
             if shown:
-                last = _key(shown[-1])
-            visited += sum(not _before(walk, last, _key(row)) for row in rows) if cut else len(rows)
+                last = key_of(shown[-1])
+            visited += sum(not _before(walk, last, key_of(row)) for row in rows) if cut else len(rows)
             if visited > walk.node_budget:
                 raise _too_many(walk, visited)
             if cut:
@@ -547,24 +181,22 @@ class Traversal:
             if shown:
                 yield WalkPage(shown, indexed=True)
             remaining -= len(shown)
-            after_at, after_seq = _position(_key(rows[-1]))
+            after_at, after_seq = _position(key_of(rows[-1]))
             rows_max = _rows_next(rows_max, looked_at=rows[0][0], read=len(rows))
 
-    async def _visited(self, tenant: Tenant, walk: Walk) -> AsyncGenerator[WalkPage, None]:
+    async def _visited(
+        self, tenant: Tenant, walk: Walk, key: _Key | None, limit: int
+    ) -> AsyncGenerator[WalkPage, None]:
         """Visit, sort, read."""
-        key = _decode(tenant, walk)
-        starts = await self._starts(tenant, walk)
-        newest = await self._newest(tenant, walk, starts[0], key) if walk.newest_few else None
-        indexed = newest is not None
-        hits = await _sorted(walk, await self._visit(tenant, walk, starts) if newest is None else newest)
+        hits = await _sorted(walk, await self._visit(tenant, walk, await self._starts(tenant, walk)))
         if key is not None:
             hits = _behind(walk, hits, key)
         token = ""
-        if walk.limit and len(hits) > walk.limit:
-            token = _encode(tenant, walk, _hit_key(walk, hits[walk.limit - 1]))
-        while walk.limit and len(hits) > walk.limit:
+        if limit and len(hits) > limit:
+            token = _encode(tenant, walk, _hit_key(walk, hits[limit - 1]))
+        while limit and len(hits) > limit:
             await asyncio.sleep(0)
-            del hits[max(walk.limit, len(hits) - _AT_ONCE) :]  # a hundred thousand at once take a while
+            del hits[max(limit, len(hits) - _AT_ONCE) :]  # a hundred thousand at once take a while
         rows_max = PAGE_ROWS_MAX
         while True:
             page = hits[:rows_max]
@@ -574,10 +206,10 @@ class Traversal:
             del hits[:read]
             rows_max = _rows_next(rows_max, looked_at=len(page), read=read)
             if not hits:
-                yield WalkPage(rows, token, indexed)
+                yield WalkPage(rows, token)
                 return
             if rows:
-                yield WalkPage(rows, indexed=indexed)
+                yield WalkPage(rows)
 
     async def _visit(self, tenant: Tenant, walk: Walk, starts: list[Any]) -> list[_Hit]:
         """Return every node that the walk returns, in the order of visiting."""
@@ -596,7 +228,7 @@ class Traversal:
                 raise _too_many(walk, len(visited))
             if not frontier:
                 break
-            rows = await tenant.query(_LEVEL, parameters | {"near_ids": id_array(frontier)}, named=False)
+            rows = await tenant.query(LEVEL, parameters | {"near_ids": id_array(frontier)}, named=False)
             frontier = []
             async for some in _in_turns(rows):
                 new = [row for row in some if row[0] not in visited]
@@ -608,30 +240,51 @@ class Traversal:
             raise _too_many(walk, len(visited))
         return hits
 
-    async def _newest(self, tenant: Tenant, walk: Walk, start: Any, key: Sequence[Any] | None) -> list[_Hit] | None:
-        """Return what the walk returns first, one node more than its limit, or None if that took too much looking.
+    async def _newest(self, tenant: Tenant, walk: Walk, key: _Key | None) -> AsyncGenerator[WalkPage, None]:
+        """Look from the newest end, page by page; where that takes too much looking, visit."""
+        remaining = walk.limit
+        while True:
+            rows = await self._look(tenant, walk, key, remaining)
+            if rows is None:
+                async for page in self._visited(tenant, walk, key, remaining):
+                    yield page
+                return
+            found = rows[0][0]
+            shown = [row for row in rows[:remaining] if row[walk.layout.shown] is not None]
+            if shown:
+                key = walk.layout.key(shown[-1])
+            if len(shown) == min(found, remaining):
+                yield WalkPage(shown, _encode(tenant, walk, key) if key and found > remaining else "", indexed=True)
+                return
+            yield WalkPage(shown, indexed=True)  # the rest did not fit a page
+            remaining -= len(shown)
 
-        Twice: most conversations need no more than a few edges above the wanted nodes; late answers need more.
+    async def _look(self, tenant: Tenant, walk: Walk, key: _Key | None, limit: int) -> list[Any] | None:
+        """Return the first page of the newest nodes behind a key, or None if that takes too much looking.
+
+        Twice: where a filter hides most nodes, more of them have to be looked at.
         """
-        if start[7] is not None:
-            return None  # what lies between might be outside of the context
         after_at, after_seq = _after(walk, key)
         parameters = _filters(tenant, walk) | {
             "start_id": walk.start_ids[0],
+            "include_start": walk.include_start,
             "depth_max": walk.depth_max,
             "after_at": after_at,
             "after_seq": after_seq,
+            "limit": limit,
+            "node_budget": walk.node_budget,
+            "bytes_max": PAGE_BYTES_MAX,
+            "row_bytes": ROW_BYTES,
         }
-        for times, more, rows_times in _LOOKS:
-            looked = {"parents": times * walk.limit + more, "rows": rows_times * (walk.limit + 1)}
-            rows = await tenant.query(_NEWEST, parameters | looked, named=False)
-            if len(rows) > walk.node_budget:
-                break
-            hits = [_hit(row, depth=row[8], edge_id=row[6], near_id=row[7]) for row in rows if row[0] and row[3]]
-            if len(hits) > walk.limit or rows[0][9]:
-                if walk.include_start and start[3]:
-                    hits.append(_hit(start, depth=0, edge_id=None, near_id=None))
-                return hits
+        statement = walk_queries.newest(columns=walk.columns, with_io=walk.include_io)
+        for rows, parents, more in _LOOKS:
+            # The oldest of the children that are looked at may hide others of the same time: it does not count.
+            looked = {"rows": rows * (limit + 1) + 1, "parents": parents * (limit + 1) + more}
+            found = await tenant.query(statement, parameters | looked, named=False)
+            if not found:
+                break  # there is no such node, as the visit will say
+            if found[0][0] is not None:
+                return found
         return None
 
     async def _starts(self, tenant: Tenant, walk: Walk) -> list[Any]:
@@ -642,7 +295,7 @@ class Traversal:
             InvalidArgument: they are of several graphs or contexts.
         """
         rows = await tenant.query(
-            _STARTS,
+            STARTS,
             _filters(tenant, walk)
             | {"start_ids": id_array(walk.start_ids), "order_path": list(walk.order_path) or None},
             named=False,
@@ -655,7 +308,7 @@ class Traversal:
             raise InvalidArgument("the start nodes are of several graphs or contexts", field="start_node_ids")
         return rows
 
-    async def _start_row(self, tenant: Tenant, walk: Walk, key: Sequence[Any] | None) -> Any:
+    async def _start_row(self, tenant: Tenant, walk: Walk, key: _Key | None) -> Any:
         """Return the row of the start node, or None if the walk does not return it behind `key`."""
         (start,) = await self._starts(tenant, walk)
         hit = _hit(start, depth=0, edge_id=None, near_id=None)
@@ -666,7 +319,7 @@ class Traversal:
 
     async def _documents(self, tenant: Tenant, walk: Walk, hits: Sequence[_Hit]) -> list[Any]:
         return await tenant.query(
-            _DOCUMENTS_IO if walk.include_io else _DOCUMENTS,
+            walk_queries.documents(columns=walk.columns, with_io=walk.include_io),
             {
                 "tenant_id": tenant.tenant_id,
                 "ids": id_array([hit.id for hit in hits]),
@@ -779,10 +432,6 @@ def _hit_key(walk: Walk, hit: _Hit) -> tuple[Any, ...]:
     return hit.kind, value, hit.created_at, hit.seq
 
 
-def _key(row: Any) -> tuple[int, int]:
-    return row[CREATED_AT], row[SEQ]
-
-
 def _before(walk: Walk, key: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Say whether a key comes before another in the direction of the walk."""
     return other < key if walk.descending else key < other
@@ -839,8 +488,8 @@ def _encode(tenant: Tenant, walk: Walk, key: Sequence[Any]) -> str:
     return encode_token(_query(tenant, walk), key)
 
 
-def _decode(tenant: Tenant, walk: Walk) -> Sequence[Any] | None:
-    """Return the key behind which the walk begins, if any: (created_at, seq), behind kind and value in an order path.
+def _decode(tenant: Tenant, walk: Walk) -> _Key | None:
+    """Return the key behind which the walk begins, if any.
 
     Raises:
         InvalidPageToken: it is malformed, or of another walk.
@@ -866,7 +515,7 @@ def _decode(tenant: Tenant, walk: Walk) -> Sequence[Any] | None:
     return key
 
 
-def _after(walk: Walk, key: Sequence[Any] | None) -> tuple[str, int]:
+def _after(walk: Walk, key: _Key | None) -> tuple[str, int]:
     if key is None:
         return ("infinity" if walk.descending else "-infinity"), 0
     return _position((key[0], key[1]))

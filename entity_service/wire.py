@@ -15,7 +15,8 @@ from entity_service.model import Direction, Edge, Limits, Node
 from entity_service.node_io import NodeIO, NodeIOChange
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
-from entity_service.traversal import IO, NODE, ROW_BYTES, Walk, WalkPage
+from entity_service.traversal import Walk, WalkPage
+from entity_service.walk_queries import IO, NODE, ROW_BYTES, Column
 from service_runtime.calls import principal
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.ids import parse_id
@@ -26,6 +27,10 @@ CANONICAL_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9
 _SECONDS_MIN = -62_135_596_800  # 0001-01-01, where google.protobuf.Timestamp begins
 _SECONDS_MAX = 253_402_300_799  # 9999-12-31
 _NANOS = 1_000_000_000
+
+_COLUMNS = {
+    number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number
+}
 
 DEPTH_DEFAULT = 3
 MESSAGE_BYTES_MAX = 1024 * 1024
@@ -88,6 +93,7 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
         include_archived=message.include_archived,
         include_start=message.include_start,
         include_io=message.include_io,
+        columns=_columns(message.columns),
         order_path=_path("order_path", message.order_path, limits),
         descending=message.descending,
         limit=message.limit,
@@ -97,6 +103,20 @@ def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
         page_token=message.page_token,
         node_budget=message.node_budget or limits.walk_nodes_max,
     )
+
+
+def _columns(values: Sequence[int]) -> tuple[Column, ...]:
+    """Return the columns that a caller wants.
+
+    Raises:
+        InvalidArgument: one is unknown, or there twice.
+    """
+    for position, value in enumerate(values):
+        if value not in _COLUMNS:
+            raise InvalidArgument(f"column {value} is unknown", field=f"columns[{position}]")
+    if len(set(values)) < len(values):
+        raise InvalidArgument("a column is there twice", field="columns")
+    return tuple(_COLUMNS[value] for value in values)
 
 
 def node_data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
@@ -358,6 +378,34 @@ def walk_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseRespons
             )
     response.next_page_token = page.next_page_token
     yield response
+
+
+def row_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
+    """Yield a page of a walk with columns as messages of up to 1 MiB, one at least; one that is larger holds one row.
+
+    Raises:
+        AnswerTooLarge: a row does not fit one message.
+    """
+    response = pb.TraverseResponse(indexed=first and page.indexed)
+    rows: list[bytes] = []
+    size_bytes = 0
+    for *_, row in page.rows:
+        if len(row) > ANSWER_BYTES_MAX:
+            raise AnswerTooLarge("a row does not fit one message", use="fewer columns, and GetNodeIO")
+        if size_bytes and size_bytes + len(row) > MESSAGE_BYTES_MAX:
+            response.rows_json = _json_array(rows)
+            yield response
+            response = pb.TraverseResponse()
+            rows, size_bytes = [], 0
+        size_bytes += len(row)
+        rows.append(row)
+    response.rows_json = _json_array(rows)
+    response.next_page_token = page.next_page_token
+    yield response
+
+
+def _json_array(items: Sequence[bytes]) -> bytes:
+    return b"[" + b",".join(items) + b"]"
 
 
 def _row_bytes(row: Sequence[Any]) -> int:

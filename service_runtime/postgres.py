@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import socket
 import struct
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -71,6 +72,7 @@ _NO_TEXTS = struct.pack("!iiI", 0, 0, _TEXT_OID)
 _SIZE = struct.Struct("!i").pack
 _NULL = _SIZE(-1)
 
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s|%%")
 _TRACED_AS = {"db.system.name": "postgresql"}
 
 # Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
@@ -418,10 +420,32 @@ class Transaction:
 async def _execute(
     connection: Connection, sql: str, parameters: Parameters, *, named: bool, prepare: bool = True
 ) -> Cursor:
-    cursor: Cursor = connection.cursor(row_factory=namedtuple_row if named else tuple_row)
+    row_factory = namedtuple_row if named else tuple_row
+    cursor: Cursor = connection.cursor(row_factory=row_factory)
+    statement = sql.encode()
+    if prepare and isinstance(parameters, Mapping):
+        statement, names = _numbered(sql)
+        parameters = [parameters[name] for name in names]
+        cursor = psycopg.AsyncRawCursor(connection, row_factory=row_factory)
     # None: once it has come often enough.
-    await cursor.execute(sql.encode(), parameters, binary=True, prepare=None if prepare else False)
+    await cursor.execute(statement, parameters, binary=True, prepare=None if prepare else False)
     return cursor
+
+
+@lru_cache(maxsize=512)
+def _numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return a statement with Postgres's own placeholders, and the names of its parameters in their order.
+
+    psycopg keeps what it parsed only of statements of up to 4,096 characters; the largest of ours take 0.1 ms.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        return f"${names.setdefault(found[1], len(names) + 1)}"
+
+    return _PLACEHOLDER.sub(number, sql).encode(), tuple(names)
 
 
 async def _rows(cursor: Cursor) -> list[Row]:

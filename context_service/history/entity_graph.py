@@ -28,6 +28,34 @@ _DEPENDENCY = "entity-service"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+# Of an entity, as expressions see it, and where they come from.
+_COLUMNS = {
+    "id": pb.TRAVERSE_COLUMN_ID,
+    "external_id": pb.TRAVERSE_COLUMN_EXTERNAL_ID,
+    "name": pb.TRAVERSE_COLUMN_NAME,
+    "type": pb.TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME,
+    "general_type": pb.TRAVERSE_COLUMN_GENERAL_TYPE_NAME,
+    "status": pb.TRAVERSE_COLUMN_STATUS,
+    "data": pb.TRAVERSE_COLUMN_DATA,
+    "io": pb.TRAVERSE_COLUMN_IO,
+    "created_at": pb.TRAVERSE_COLUMN_CREATED_AT,
+    "modified_at": pb.TRAVERSE_COLUMN_MODIFIED_AT,
+}
+ENTITY_FIELDS = frozenset(_COLUMNS)
+_TIMES = ("created_at", "modified_at")
+_TREE_COLUMNS = (
+    pb.TRAVERSE_COLUMN_ID,
+    pb.TRAVERSE_COLUMN_CREATED_AT,
+    pb.TRAVERSE_COLUMN_SEQ,
+    pb.TRAVERSE_COLUMN_NAME,
+    pb.TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME,
+    pb.TRAVERSE_COLUMN_IS_ARCHIVED,
+    pb.TRAVERSE_COLUMN_DEPTH,
+    pb.TRAVERSE_COLUMN_FROM_NODE_ID,
+    pb.TRAVERSE_COLUMN_EDGE_TYPE,
+)  # in the order of `TreeNode`
+
+
 class Reached(NamedTuple):
     """How a node was reached, and what CEL does not see of it."""
 
@@ -60,9 +88,8 @@ class Walk:
     entity_types: Sequence[str]
     include_start: bool
     include_archived: bool
+    fields: frozenset[str]  # of the entity: of `ENTITY_FIELDS`; its id comes always
     with_edges: bool  # fill `GraphNode.edge`
-    with_times: bool  # give the entity its times, which cost as much as the rest of it
-    with_io: bool  # give the entity its input and output, which are fetched for it
     with_reached: bool = False  # fill `GraphNode.reached`
 
 
@@ -105,7 +132,7 @@ class EntityGraph:
             NodeNotFound: there is none, or it is not the caller's.
         """
         response: pb.GetNodeResponse = await self.call("GetNode", pb.GetNodeRequest(node_id=node_id))
-        entity = _entity(response.node, with_times=True)
+        entity = _entity(response.node)
         if with_io:
             io: pb.GetNodeIOResponse = await self.call("GetNodeIO", pb.GetNodeIORequest(node_id=node_id))
             entity["io"] = _io(io)
@@ -134,6 +161,7 @@ class EntityGraph:
             NodeBudgetExceeded: the walk is too large.
             Unavailable: the Entity Service does not answer.
         """
+        rows = _Rows(walk)
         async with self._as_caller() as client:
             pages = client.traverse_pages(
                 walk.node_id,
@@ -143,7 +171,7 @@ class EntityGraph:
                 node_types=walk.entity_types,
                 include_start=walk.include_start,
                 include_archived=walk.include_archived,
-                include_io=walk.with_io,
+                columns=rows.columns,
                 descending=descending,
                 limit=limit,
                 after=None if after is None else _position(*after),
@@ -152,8 +180,7 @@ class EntityGraph:
             )
             async with aclosing(pages):  # a reader that has enough ends the walk at once
                 async for response in pages:
-                    nodes = [_graph_node(reached, walk) for reached in response.nodes]
-                    yield WalkPage(nodes=nodes, next_page_token=response.next_page_token)
+                    yield WalkPage(nodes=rows.nodes(_rows(response)), next_page_token=response.next_page_token)
 
     async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
         """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
@@ -172,10 +199,11 @@ class EntityGraph:
                 depth_max=depth_max,
                 include_start=True,
                 include_archived=True,  # else what hangs below an archived node would hang below nothing
+                columns=_TREE_COLUMNS,
                 timeout_s=_timeout_s(),
             )
             async with aclosing(pages):
-                nodes = [_tree_node(reached) async for response in pages for reached in response.nodes]
+                nodes = [TreeNode(*row) async for response in pages for row in _rows(response)]
         nodes.sort(key=lambda node: node.depth > 0)
         return nodes
 
@@ -217,46 +245,62 @@ def _timeout_s() -> float | None:
     return None if math.isinf(remaining_s) else calls.answer_s(remaining_s)
 
 
-def _graph_node(reached: pb.TraversedNode, walk: Walk) -> GraphNode:
-    node = reached.node
-    created_at = node.created_at
-    entity = _entity(node, with_times=walk.with_times)
-    if walk.with_io:
-        entity["io"] = _io(reached.io)
-    return GraphNode(
-        node.id,
-        created_at.seconds * 1_000_000 + created_at.nanos // 1000,
-        node.seq,
-        entity,
-        _edge(reached) if walk.with_edges else {},
-        _reached(reached) if walk.with_reached else None,
-    )
+def _rows(response: pb.TraverseResponse) -> list[list[Any]]:
+    """Return the rows of a message.
+
+    Raises:
+        Unavailable: the Entity Service is of a version that does not know columns.
+    """
+    if not response.rows_json:
+        raise Unavailable("the Entity Service is older than this Context Service: update it", dependency=_DEPENDENCY)
+    rows: list[list[Any]] = orjson.loads(response.rows_json)
+    return rows
 
 
-def _tree_node(reached: pb.TraversedNode) -> TreeNode:
-    node, created_at = reached.node, reached.node.created_at
-    return TreeNode(
-        node_id=node.id,
-        created_at_us=created_at.seconds * 1_000_000 + created_at.nanos // 1000,
-        seq=node.seq,
-        name=node.name,
-        type=node.specific_type_name,
-        is_archived=node.is_archived,
-        depth=reached.depth,
-        parent_id=reached.reached_by.node_id,
-        edge_type=reached.reached_by.edge_type,
-    )
+class _Rows:
+    """What the rows of a walk hold, and how they become nodes: first the entity, then what the walk itself needs."""
 
+    def __init__(self, walk: Walk) -> None:
+        self._keys = tuple(key for key in _COLUMNS if key == "id" or (key in walk.fields and key not in _TIMES))
+        self._times = tuple(key for key in _TIMES if key in walk.fields)
+        self._walk = walk
+        place = (pb.TRAVERSE_COLUMN_CREATED_AT, pb.TRAVERSE_COLUMN_SEQ)
+        reached = (
+            pb.TRAVERSE_COLUMN_MODIFIED_AT,
+            pb.TRAVERSE_COLUMN_DEPTH,
+            pb.TRAVERSE_COLUMN_EDGE_ID,
+            pb.TRAVERSE_COLUMN_EDGE_TYPE,
+            pb.TRAVERSE_COLUMN_FROM_NODE_ID,
+        )
+        self._plain = not (self._times or walk.with_edges or walk.with_reached)
+        self.columns: tuple[pb.TraverseColumn, ...] = (*(_COLUMNS[key] for key in self._keys), *place)
+        if not self._plain:
+            self.columns += (*reached, pb.TRAVERSE_COLUMN_EDGE_DATA)
 
-def _reached(reached: pb.TraversedNode) -> Reached:
-    modified_at, edge = reached.node.modified_at, reached.reached_by
-    return Reached(
-        modified_at.seconds * 1_000_000 + modified_at.nanos // 1000,
-        reached.depth,
-        edge.edge_id,
-        edge.edge_type,
-        edge.node_id,
-    )
+    def nodes(self, rows: list[list[Any]]) -> list[GraphNode]:
+        """Return the nodes of some rows."""
+        keys, place = self._keys, len(self._keys)
+        if self._plain:
+            # A history has ten thousands of them: no more than this for each.
+            return [
+                GraphNode(row[0], row[place], row[place + 1], dict(zip(keys, row, strict=False)), {}) for row in rows
+            ]
+        return [self._node(row) for row in rows]
+
+    def _node(self, row: list[Any]) -> GraphNode:
+        entity = dict(zip(self._keys, row, strict=False))
+        created_at_us, seq, modified_at_us, depth, edge_id, edge_type, from_node_id, edge_data = row[len(self._keys) :]
+        for key, time_us in zip(_TIMES, (created_at_us, modified_at_us), strict=True):
+            if key in self._times:
+                entity[key] = _EPOCH + timedelta(microseconds=time_us)
+        return GraphNode(
+            row[0],
+            created_at_us,
+            seq,
+            entity,
+            {"type": edge_type, "depth": depth, "data": edge_data} if self._walk.with_edges else {},
+            Reached(modified_at_us, depth, edge_id, edge_type, from_node_id) if self._walk.with_reached else None,
+        )
 
 
 def _position(created_at_us: int, seq: int) -> pb.TraversePosition:
@@ -264,8 +308,8 @@ def _position(created_at_us: int, seq: int) -> pb.TraversePosition:
     return pb.TraversePosition(created_at=Timestamp(seconds=seconds, nanos=microseconds * 1000), seq=seq)
 
 
-def _entity(node: pb.Node, *, with_times: bool) -> dict[str, Any]:
-    entity = {
+def _entity(node: pb.Node) -> dict[str, Any]:
+    return {
         "id": node.id,
         "external_id": node.external_id,
         "name": node.name,
@@ -273,23 +317,15 @@ def _entity(node: pb.Node, *, with_times: bool) -> dict[str, Any]:
         "general_type": node.general_type_name,
         "status": node.status,
         "data": orjson.loads(node.data_json),
+        "created_at": _time(node.created_at),
+        "modified_at": _time(node.modified_at),
     }
-    if with_times:
-        entity["created_at"] = _time(node.created_at)
-        entity["modified_at"] = _time(node.modified_at)
-    return entity
 
 
-def _io(io: pb.NodeIO | pb.GetNodeIOResponse) -> dict[str, Any]:
+def _io(io: pb.GetNodeIOResponse) -> dict[str, Any]:
     """Return the sides that were ever set: null is a value, an absent side is none."""
     sides = {"input": io.input_json, "output": io.output_json}
     return {side: orjson.loads(text) for side, text in sides.items() if text}
-
-
-def _edge(reached: pb.TraversedNode) -> dict[str, Any]:
-    edge = reached.reached_by
-    data = orjson.loads(edge.data_json) if edge.data_json else {}
-    return {"type": edge.edge_type, "depth": reached.depth, "data": data}
 
 
 def _time(timestamp: Timestamp) -> datetime:

@@ -80,19 +80,11 @@ class Mapping:
     messages: tuple[CompiledMessageRule, ...]
     order_by: Rule | None  # None: created_at, which the walk itself gives
     descending: bool
+    paths: frozenset[tuple[str, ...]]  # what the expressions read
 
     def reads(self, *path: str) -> bool:
         """Say whether an expression may read the variable or field at `path`."""
-        rules = [self.filter, self.order_by]
-        for message in self.messages:
-            rules += [message.role, message.content, message.when, message.for_each]
-            rules += [message.name, message.parts, message.metadata]
-        return any(
-            read[: len(path)] == path[: len(read)]
-            for rule in rules
-            if rule is not None
-            for read in rule.expression.paths
-        )
+        return any(read[: len(path)] == path[: len(read)] for read in self.paths)
 
 
 def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
@@ -104,13 +96,21 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
     """
     walk = rules.expanded(limits)
     expression = limits.expression
+    filter_rule = _compile("filter", walk.filter, "bool", expression)
+    messages = tuple(_compile_rule(f"messages[{i}]", rule, expression) for i, rule in enumerate(walk.messages))
+    order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", expression)
+    compiled = [filter_rule, order_by]
+    for message in messages:
+        compiled += [message.role, message.content, message.when, message.for_each]
+        compiled += [message.name, message.parts, message.metadata]
     return Mapping(
         rules=rules,
         walk=walk,
-        filter=_compile("filter", walk.filter, "bool", expression),
-        messages=tuple(_compile_rule(f"messages[{i}]", rule, expression) for i, rule in enumerate(walk.messages)),
-        order_by=None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", expression),
+        filter=filter_rule,
+        messages=messages,
+        order_by=order_by,
         descending=walk.order == "descending",
+        paths=frozenset(path for rule in compiled if rule is not None for path in rule.expression.paths),
     )
 
 

@@ -10,6 +10,7 @@ from context_service.history.reading import Reading
 
 _LIMIT_MIN = 16
 _LIMIT_MAX = 1000
+_FEW = 200  # of several levels, are found without a visit to all
 
 
 async def read_back(
@@ -25,6 +26,8 @@ async def read_back(
             enough.
     """
     count, page_token, limit = 0, "", max(count_max, _LIMIT_MIN)
+    if reading.walk.depth_max > 1 and limit < _FEW:
+        limit = min(limit * 2, _FEW)  # some of them only hold others together, such as turns
     while count < count_max:
         pages = graph.walk(
             reading.walk,

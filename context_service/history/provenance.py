@@ -92,7 +92,7 @@ class ProvenanceReader:
         start = _decoded(principal, question)
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
         with_io = any(steps[0] == "io" for steps in paths.values())
-        reading = await begin(self._graph, mapping, question.node_id, self._limits, with_reached=True, with_io=with_io)
+        reading = await begin(self._graph, mapping, question.node_id, self._limits, whole=True, with_io=with_io)
         page = _Page(reading, paths, size)
         with within_budget():
             if mapping.order_by is not None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from context_service.history.cel import CallBudgetExceeded
-from context_service.history.entity_graph import EntityGraph, Walk
+from context_service.history.entity_graph import ENTITY_FIELDS, EntityGraph, Walk
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping
 from context_service.history.node_mapper import NodeMapper, Skipped
@@ -31,7 +31,7 @@ async def begin(
     *,
     skipped: Skipped | None = None,
     strict: bool = False,
-    with_reached: bool = False,
+    whole: bool = False,
     with_io: bool = False,
     mapper_class: type[NodeMapper] = NodeMapper,
 ) -> Reading:
@@ -44,9 +44,9 @@ async def begin(
         limits: What the expressions may spend.
         skipped: Where what gives no message is counted.
         strict: Fail on the first node on which a rule fails.
-        with_reached: Say how nodes were reached, and when they were changed.
+        whole: Bring whole nodes, and how they were reached, whatever the rules read of them.
+        with_io: Bring input and output, too.
         mapper_class: What gives the messages.
-        with_io: Bring input and output, whether a rule reads them or not.
 
     Raises:
         NodeNotFound: a rule reads the root, and it is not there; else the walk says so.
@@ -56,10 +56,10 @@ async def begin(
         root = await graph.node(node_id, with_io=mapping.reads("root", "io"))
     mapper = mapper_class(mapping, root, skipped or Skipped(), limits.call_budget(), strict=strict)
     walk = _walk(mapping, node_id)
-    if with_reached:
-        walk = replace(walk, with_reached=True, with_times=True)
+    if whole:
+        walk = replace(walk, fields=walk.fields | (ENTITY_FIELDS - {"io"}), with_reached=True)
     if with_io:
-        walk = replace(walk, with_io=True)
+        walk = replace(walk, fields=walk.fields | {"io"})
     return Reading(mapping=mapping, walk=walk, mapper=mapper)
 
 
@@ -86,7 +86,6 @@ def _walk(mapping: Mapping, node_id: str) -> Walk:
         entity_types=walk.entity_types,
         include_start=walk.include_start,
         include_archived=walk.include_archived,
+        fields=frozenset(name for name in ENTITY_FIELDS if mapping.reads("entity", name)),
         with_edges=mapping.reads("edge"),
-        with_times=mapping.reads("entity", "created_at") or mapping.reads("entity", "modified_at"),
-        with_io=mapping.reads("entity", "io"),
     )

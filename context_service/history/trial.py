@@ -144,7 +144,7 @@ class MappingTrials:
         return TrialPage(page.rows, "" if page.last is None else encode_token(query, page.last))
 
     async def _of_node(self, node_id: str, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
-        reading = await begin(self._graph, mapping, node_id, self._limits, mapper_class=_WatchedMapper)
+        reading = await begin(self._graph, mapping, node_id, self._limits, whole=True, mapper_class=_WatchedMapper)
         page = _Page(reading.mapper)
         after = None if key is None else (key[0], key[1])
         async with aclosing(self._graph.walk(reading.walk, limit=size, after=after)) as pages:

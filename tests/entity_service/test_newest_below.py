@@ -127,7 +127,7 @@ changes = st.lists(
     later=changes,
     depth_max=st.integers(2, 3),
     include_start=st.booleans(),
-    look=st.sampled_from([(0, 1, 1), (1, 0, 1), (1, 1, 2)]),
+    look=st.sampled_from([(1, 0, 1), (1, 1, 0), (2, 1, 1), (1, 3, 0)]),
 )
 async def test_no_bound_is_too_low_and_no_node_is_missed(
     graph: Graph,
@@ -530,3 +530,17 @@ async def test_a_deep_walk_that_starts_in_a_context_visits(graph: Graph, urls: U
     (page,) = await graph.walk(session, edge_types=["Contains"], depth_max=2, limit=5, descending=True)
 
     assert (page.indexed, len(page.nodes)) == (False, 0)
+
+
+async def test_the_newest_of_a_flat_session_are_found_at_the_first_look(graph: Graph, monkeypatch: pytest.MonkeyPatch):
+    session = new_id()
+    messages = [new_id() for _ in range(60)]
+    await graph.write(node("Session", id=session))
+    for message in messages:
+        await graph.write(node(id=message), edge(session, message))
+    monkeypatch.setattr(traversal, "_LOOKS", traversal._LOOKS[:1])
+
+    (page,) = await graph.walk(session, edge_types=CHAT, depth_max=3, descending=True, limit=20)
+
+    assert page.indexed
+    assert [reached.node.id for reached in page.nodes] == messages[:-21:-1]

@@ -22,6 +22,7 @@ WALK = Walk(
     include_archived=False,
     include_start=False,
     include_io=False,
+    columns=(),
     order_path=["n"],
     descending=False,
     limit=0,

@@ -14,7 +14,7 @@ import pytest
 
 from entity_service.progress import _LIST
 from entity_service.store import _EDGES
-from entity_service.traversal import _LEVEL, _NEWEST
+from entity_service.walk_queries import LEVEL, newest
 from service_runtime.auth import DEFAULT_TENANT_ID
 from tests.conftest import Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
@@ -66,7 +66,7 @@ async def test_a_level_reads_the_edges_of_its_nodes_and_no_others(
     }
     with psycopg.connect(urls.superuser, autocommit=True) as connection:
         know(connection, analyzed=analyzed)
-        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) {_LEVEL}", parameters))
+        plan = "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) {LEVEL}", parameters))
 
     assert f"Index Scan using {index} on edge" in plan or f"Index Only Scan using {index} on edge" in plan, plan
 
@@ -150,16 +150,71 @@ async def test_the_newest_are_read_from_the_ends_of_two_indexes(graph: Graph, ur
         "node_types": [],
         "all_node_types": True,
         "include_archived": False,
+        "include_start": False,
+        "limit": 20,
+        "node_budget": 100_000,
+        "bytes_max": 1_000_000,
+        "row_bytes": 400,
     }
     with psycopg.connect(urls.superuser, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
         know(connection, analyzed=analyzed)
-        plan = generic_plan(connection, _NEWEST, parameters)
+        plan = generic_plan(connection, newest(columns=(), with_io=False), parameters)
 
     assert plan.count("using edge_children on edge") == 2, plan
     assert plan.count("using edge_newest_below on edge") == 2, plan
     assert plan.count("using edge_unknown on edge") == 2, plan
     assert "Seq Scan on edge" not in plan, plan
     assert "Sort Key: e" not in plan, plan
+
+
+async def test_the_newest_cost_the_same_however_many_edges_there_are(graph: Graph, urls: Urls):
+    """Also where there are edges of one type only: those of the other are not looked for among them."""
+    session, turn = new_id(), new_id()
+    await graph.write(node("Session", id=session), node("Turn", id=turn))
+    await graph.write(edge(session, turn))
+    parameters = {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "start_id": session,
+        "edge_types": ["Contains", "InResponseTo"],
+        "depth_max": 3,
+        "after_at": "infinity",
+        "after_seq": 0,
+        "parents": 328,
+        "rows": 21,
+        "node_types": [],
+        "all_node_types": True,
+        "include_archived": False,
+        "include_start": False,
+        "limit": 20,
+        "node_budget": 100_000,
+        "bytes_max": 1_000_000,
+        "row_bytes": 400,
+    }
+    pages = []
+    with psycopg.connect(urls.superuser, cursor_factory=psycopg.ClientCursor) as connection:
+        connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
+        for count in (1000, 20_000):
+            connection.execute(
+                "INSERT INTO entity.node (tenant_id, id, created_at, modified_at, graph_name, general_type_name,"
+                " specific_type_name, status, created_by, data)"
+                " SELECT tenant_id, uuidv7(), created_at + n * interval '1 ms', modified_at, graph_name, 'Turn',"
+                " 'Turn', status, created_by, data FROM entity.node, generate_series(1, %s) n WHERE id = %s",
+                (count, turn),
+            )
+            connection.execute(
+                "INSERT INTO entity.edge (tenant_id, id, from_node_id, to_node_id, created_at, child_created_at,"
+                " child_seq, graph_name, edge_type, data, newest_below)"
+                " SELECT tenant_id, uuidv7(), %s, id, created_at, created_at, seq, graph_name, 'Contains', '{}',"
+                " '-infinity' FROM entity.node n WHERE general_type_name = 'Turn'"
+                " AND NOT EXISTS (SELECT FROM entity.edge e WHERE e.to_node_id = n.id)",
+                (session,),
+            )
+            explain = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + newest(columns=(), with_io=False)
+            (((plan,),),) = connection.execute(explain, parameters)
+            pages.append(plan["Plan"]["Shared Hit Blocks"])
+        connection.rollback()
+
+    assert pages[1] < pages[0] + 30, pages
 
 
 @pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])

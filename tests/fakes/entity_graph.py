@@ -105,7 +105,7 @@ class FakeEntityGraph:
             node_id=node.id,
             created_at_us=created_at_us,
             seq=seq,
-            entity=self._entity(node, with_io=walk.with_io),
+            entity={key: value for key, value in self._entity(node, with_io=True).items() if key in walk.fields},
             edge={"type": edge.type if edge else "", "depth": depth, "data": edge.data if edge else {}},
             reached=Reached(created_at_us, depth, edge.id if edge else "", edge.type if edge else "", far_end),
         )

@@ -293,6 +293,7 @@ def traverse_request(
     after: graph_pb.TraversePosition | None,
     page_token: str,
     node_budget: int,
+    columns: Iterable[graph_pb.TraverseColumn],
 ) -> graph_pb.TraverseRequest:
     """Return the request of a walk; the arguments are those of `traverse`."""
     starts = start if isinstance(start, Iterable) and not isinstance(start, str) else [start]
@@ -311,6 +312,7 @@ def traverse_request(
         after=after,
         page_token=page_token,
         node_budget=node_budget,
+        columns=columns,
     )
 
 

@@ -47,6 +47,27 @@ class EnvelopeStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ENVELOPE_STATUS_COMPLETED: _ClassVar[EnvelopeStatus]
     ENVELOPE_STATUS_FAILED: _ClassVar[EnvelopeStatus]
     ENVELOPE_STATUS_CANCELLED: _ClassVar[EnvelopeStatus]
+
+class TraverseColumn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TRAVERSE_COLUMN_UNSPECIFIED: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EXTERNAL_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_GENERAL_TYPE_NAME: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_NAME: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_STATUS: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_DATA: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_CREATED_AT: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_MODIFIED_AT: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_SEQ: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_IS_ARCHIVED: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_DEPTH: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EDGE_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EDGE_TYPE: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_FROM_NODE_ID: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_EDGE_DATA: _ClassVar[TraverseColumn]
+    TRAVERSE_COLUMN_IO: _ClassVar[TraverseColumn]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_OUT: Direction
 DIRECTION_IN: Direction
@@ -70,6 +91,24 @@ ENVELOPE_STATUS_RUNNING: EnvelopeStatus
 ENVELOPE_STATUS_COMPLETED: EnvelopeStatus
 ENVELOPE_STATUS_FAILED: EnvelopeStatus
 ENVELOPE_STATUS_CANCELLED: EnvelopeStatus
+TRAVERSE_COLUMN_UNSPECIFIED: TraverseColumn
+TRAVERSE_COLUMN_ID: TraverseColumn
+TRAVERSE_COLUMN_EXTERNAL_ID: TraverseColumn
+TRAVERSE_COLUMN_GENERAL_TYPE_NAME: TraverseColumn
+TRAVERSE_COLUMN_SPECIFIC_TYPE_NAME: TraverseColumn
+TRAVERSE_COLUMN_NAME: TraverseColumn
+TRAVERSE_COLUMN_STATUS: TraverseColumn
+TRAVERSE_COLUMN_DATA: TraverseColumn
+TRAVERSE_COLUMN_CREATED_AT: TraverseColumn
+TRAVERSE_COLUMN_MODIFIED_AT: TraverseColumn
+TRAVERSE_COLUMN_SEQ: TraverseColumn
+TRAVERSE_COLUMN_IS_ARCHIVED: TraverseColumn
+TRAVERSE_COLUMN_DEPTH: TraverseColumn
+TRAVERSE_COLUMN_EDGE_ID: TraverseColumn
+TRAVERSE_COLUMN_EDGE_TYPE: TraverseColumn
+TRAVERSE_COLUMN_FROM_NODE_ID: TraverseColumn
+TRAVERSE_COLUMN_EDGE_DATA: TraverseColumn
+TRAVERSE_COLUMN_IO: TraverseColumn
 
 class Node(_message.Message):
     __slots__ = ("id", "external_id", "graph_name", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "data_json", "is_archived", "seq", "created_at", "modified_at", "version", "created_by", "owner_user_id", "agent_id", "context_id")
@@ -880,7 +919,7 @@ class ListEdgesResponse(_message.Message):
     def __init__(self, edges: _Optional[_Iterable[_Union[Edge, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class TraverseRequest(_message.Message):
-    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget", "include_io", "after")
+    __slots__ = ("start_node_ids", "edge_types", "direction", "depth_max", "node_types", "include_archived", "include_start", "order_path", "descending", "limit", "page_token", "node_budget", "include_io", "after", "columns")
     START_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
     EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
     DIRECTION_FIELD_NUMBER: _ClassVar[int]
@@ -895,6 +934,7 @@ class TraverseRequest(_message.Message):
     NODE_BUDGET_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_IO_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     start_node_ids: _containers.RepeatedScalarFieldContainer[str]
     edge_types: _containers.RepeatedScalarFieldContainer[str]
     direction: Direction
@@ -909,7 +949,8 @@ class TraverseRequest(_message.Message):
     node_budget: int
     include_io: bool
     after: TraversePosition
-    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ..., include_io: _Optional[bool] = ..., after: _Optional[_Union[TraversePosition, _Mapping]] = ...) -> None: ...
+    columns: _containers.RepeatedScalarFieldContainer[TraverseColumn]
+    def __init__(self, start_node_ids: _Optional[_Iterable[str]] = ..., edge_types: _Optional[_Iterable[str]] = ..., direction: _Optional[_Union[Direction, str]] = ..., depth_max: _Optional[int] = ..., node_types: _Optional[_Iterable[str]] = ..., include_archived: _Optional[bool] = ..., include_start: _Optional[bool] = ..., order_path: _Optional[str] = ..., descending: _Optional[bool] = ..., limit: _Optional[int] = ..., page_token: _Optional[str] = ..., node_budget: _Optional[int] = ..., include_io: _Optional[bool] = ..., after: _Optional[_Union[TraversePosition, _Mapping]] = ..., columns: _Optional[_Iterable[_Union[TraverseColumn, str]]] = ...) -> None: ...
 
 class TraversePosition(_message.Message):
     __slots__ = ("created_at", "seq")
@@ -920,14 +961,16 @@ class TraversePosition(_message.Message):
     def __init__(self, created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq: _Optional[int] = ...) -> None: ...
 
 class TraverseResponse(_message.Message):
-    __slots__ = ("nodes", "indexed", "next_page_token")
+    __slots__ = ("nodes", "indexed", "next_page_token", "rows_json")
     NODES_FIELD_NUMBER: _ClassVar[int]
     INDEXED_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ROWS_JSON_FIELD_NUMBER: _ClassVar[int]
     nodes: _containers.RepeatedCompositeFieldContainer[TraversedNode]
     indexed: bool
     next_page_token: str
-    def __init__(self, nodes: _Optional[_Iterable[_Union[TraversedNode, _Mapping]]] = ..., indexed: _Optional[bool] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    rows_json: bytes
+    def __init__(self, nodes: _Optional[_Iterable[_Union[TraversedNode, _Mapping]]] = ..., indexed: _Optional[bool] = ..., next_page_token: _Optional[str] = ..., rows_json: _Optional[bytes] = ...) -> None: ...
 
 class TraversedNode(_message.Message):
     __slots__ = ("node", "depth", "reached_by", "io")

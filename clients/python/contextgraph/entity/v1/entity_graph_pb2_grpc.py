@@ -553,7 +553,7 @@ class EntityGraphServicer:
         context stays in it.
 
         Reasons: NODE_NOT_FOUND (a start node), NODE_BUDGET_EXCEEDED (metadata `node_budget`), INVALID_PAGE_TOKEN,
-        ANSWER_TOO_LARGE (with `include_io`: one node, its input and its output are over 4 MiB).
+        ANSWER_TOO_LARGE (with `include_io` or its column: one node, its input and its output are over 4 MiB).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

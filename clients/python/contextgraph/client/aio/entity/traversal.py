@@ -94,11 +94,13 @@ class TraversalCalls(AsyncClient):
         after: graph_pb.TraversePosition | None = None,
         page_token: str = "",
         node_budget: int = 0,
+        columns: Iterable[graph_pb.TraverseColumn] = (),
         timeout_s: float | None = None,
     ) -> AsyncGenerator[graph_pb.TraverseResponse, None]:
         """Walk as `traverse` does and yield the generated messages: up to 1,000 nodes each, no object per node.
 
-        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message.
+        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message. With `columns` the
+        messages have `rows_json` instead of nodes, for a fifth of the time.
 
         Raises:
             InvalidPageToken: the token is malformed or of another walk; and as `traverse`.
@@ -118,6 +120,7 @@ class TraversalCalls(AsyncClient):
             after=after,
             page_token=page_token,
             node_budget=node_budget,
+            columns=columns,
         )
         pages = self.stream("Traverse", request, timeout_s=timeout_s)
         async with aclosing(pages):

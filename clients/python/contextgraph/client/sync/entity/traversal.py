@@ -95,11 +95,13 @@ class TraversalCalls(Client):
         after: graph_pb.TraversePosition | None = None,
         page_token: str = "",
         node_budget: int = 0,
+        columns: Iterable[graph_pb.TraverseColumn] = (),
         timeout_s: float | None = None,
     ) -> Generator[graph_pb.TraverseResponse, None, None]:
         """Walk as `traverse` does and yield the generated messages: up to 1,000 nodes each, no object per node.
 
-        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message.
+        A walk that `limit` cut goes on with `page_token`: the `next_page_token` of its last message. With `columns` the
+        messages have `rows_json` instead of nodes, for a fifth of the time.
 
         Raises:
             InvalidPageToken: the token is malformed or of another walk; and as `traverse`.
@@ -119,6 +121,7 @@ class TraversalCalls(Client):
             after=after,
             page_token=page_token,
             node_budget=node_budget,
+            columns=columns,
         )
         pages = self.stream("Traverse", request, timeout_s=timeout_s)
         with closing(pages):

@@ -1,0 +1,516 @@
+"""The statements of walks: children off an index, the nodes of a level, documents, and the newest of a few levels.
+
+A page of nodes comes as whole nodes, or as the columns that were asked for: then Postgres writes each row as a JSON
+array, which nobody takes apart on its way to the reader.
+
+In all of these, `OFFSET 0` keeps the planner from turning look-ups by key into a hash of all that a tenant has, which
+it prefers for a thousand keys, and always where there are no statistics yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from entity_service.model import Node
+
+
+class Column(Enum):
+    """A column of a row, by how it is written as JSON: the arguments of `concat`."""
+
+    ID = """'"', p.id, '"'"""
+    EXTERNAL_ID = "to_json(coalesce(p.external_id, ''))"
+    GENERAL_TYPE_NAME = "to_json(p.general_type_name)"
+    SPECIFIC_TYPE_NAME = "to_json(p.specific_type_name)"
+    NAME = "to_json(p.name)"
+    STATUS = "to_json(p.status)"
+    DATA = "p.data"
+    CREATED_AT = "(extract(epoch FROM p.created_at) * 1000000)::bigint"
+    MODIFIED_AT = "(extract(epoch FROM p.modified_at) * 1000000)::bigint"
+    SEQ = "p.seq"
+    IS_ARCHIVED = "to_json(p.is_archived)"
+    DEPTH = "p.depth"
+    EDGE_ID = """'"', p.edge_id, '"'"""
+    EDGE_TYPE = "to_json(coalesce(p.edge_type, ''))"
+    FROM_NODE_ID = """'"', p.near_id, '"'"""
+    EDGE_DATA = "coalesce(p.edge_data, '{}')"
+    IO = """'{', '"input":' || p.input::text, CASE WHEN p.input IS NOT NULL AND p.output IS NOT NULL THEN ',' END,
+        '"output":' || p.output::text, '}'"""
+
+
+class Reached(NamedTuple):
+    """A row of a walk: how a node was reached, then the columns of `Node`, starting at `NODE`."""
+
+    scanned: int
+    depth: int
+    edge_id: str | None
+    edge_type: str | None
+    near_id: str | None
+    edge_data_json: str | None
+
+
+NODE = len(Reached._fields)
+IO = NODE + len(Node._fields)  # then, if asked for, input and output as JSON
+
+
+class Layout(NamedTuple):
+    """Which columns of a row say where it is in the order of a walk, and which is null if a filter hides the node."""
+
+    created_at: int
+    seq: int
+    shown: int
+
+    def key(self, row: Any) -> tuple[int, int]:
+        """Return the place of a row in the order of `created_at`, then `seq`."""
+        return row[self.created_at], row[self.seq]
+
+
+NODES = Layout(created_at=NODE + 11, seq=NODE + 10, shown=NODE)
+ROWS = Layout(created_at=1, seq=2, shown=3)  # the last is the row as JSON
+ROW_BYTES = 400  # what a row takes besides its documents, about
+
+_NODE_COLUMNS = """\
+    scanned, p.depth, p.edge_id::text, p.edge_type, p.near_id::text, p.edge_data::text,
+    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
+    p.status, p.data::text, p.is_archived, p.seq, (extract(epoch FROM p.created_at) * 1000000)::bigint,
+    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
+    p.context_id::text"""
+_ROW_COLUMNS = """\
+    scanned, (extract(epoch FROM p.created_at) * 1000000)::bigint, p.seq,
+    CASE WHEN p.id IS NOT NULL THEN convert_to(concat('[', {columns}, ']'), 'UTF8') END"""
+_IO_COLUMNS = ", p.input::text, p.output::text"
+_JOIN_IO = """
+    LEFT JOIN LATERAL (
+        SELECT
+            io.input, io.output,
+            coalesce(entity.document_bytes(io.input), 0) + coalesce(entity.document_bytes(io.output), 0) AS bytes
+        FROM entity.node_io io
+        WHERE io.tenant_id = %(tenant_id)s AND io.node_id = n.id
+        OFFSET 0
+    ) io ON true"""
+
+# One page of an indexed walk: the children of a node in the order of `created_at`, then `seq`. Each edge type is an
+# index scan of its own that stops after `rows`; so the first `rows` different children of all types are exact, and
+# so is the edge of each that comes first. A page ends where its documents pass `bytes_max` too. Children that a
+# filter hides come as their key alone: the next page starts behind them.
+_CHILDREN = """
+WITH RECURSIVE start AS MATERIALIZED (
+    SELECT context_id FROM entity.node WHERE tenant_id = %(tenant_id)s AND id = %(start_id)s
+), present (edge_type) AS (
+    -- Without edge types: hop from each type in the index to the next.
+    (
+        SELECT e.edge_type FROM entity.edge e
+        WHERE %(all_edge_types)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s
+        ORDER BY e.edge_type LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT e.edge_type FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type > p.edge_type
+        ORDER BY e.edge_type LIMIT 1
+    )
+    FROM present p WHERE p.edge_type IS NOT NULL
+), wanted (edge_type) AS (
+    SELECT unnest(%(edge_types)s::text[])
+    UNION ALL
+    SELECT edge_type FROM present WHERE edge_type IS NOT NULL
+), child AS (
+    SELECT DISTINCT ON (e.child_created_at, e.child_seq)
+        e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.data
+    FROM wanted w
+    CROSS JOIN LATERAL (
+        SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type = w.edge_type
+            AND (e.child_created_at, e.child_seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+            AND e.to_node_id <> %(start_id)s
+        ORDER BY e.child_created_at ASC, e.child_seq ASC
+        LIMIT %(rows)s
+    ) e
+    ORDER BY e.child_created_at ASC, e.child_seq ASC, e.created_at, e.id
+    LIMIT %(rows)s
+), page AS (
+    SELECT
+        (SELECT count(*) FROM child) AS scanned, 1 AS depth, c.id AS edge_id, c.edge_type,
+        %(start_id)s::uuid AS near_id, c.data AS edge_data, c.child_created_at AS created_at, c.child_seq AS seq,
+        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
+        n.context_id{io},
+        sum({bytes}) OVER (
+            ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM child c
+    LEFT JOIN LATERAL (
+        SELECT
+            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+            n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
+            n.context_id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
+            AND (%(include_archived)s OR NOT n.is_archived)
+            AND (
+                %(all_node_types)s
+                OR n.general_type_name = ANY (%(node_types)s::text[])
+                OR n.specific_type_name = ANY (%(node_types)s::text[])
+            )
+            AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
+        OFFSET 0
+    ) n ON true{join_io}
+)
+SELECT
+{columns}
+FROM page p
+WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
+ORDER BY p.created_at ASC, p.seq ASC
+"""
+
+# The documents of nodes that were visited, in the order given.
+_DOCUMENTS = """
+WITH page AS (
+    SELECT
+        v.position AS scanned, v.depth, v.edge_id, e.edge_type, v.near_id, e.data AS edge_data, n.created_at, n.seq,
+        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
+        n.context_id{io},
+        sum({bytes}) OVER (ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+    FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
+        WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
+    CROSS JOIN LATERAL (
+        SELECT
+            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
+            n.owner_user_id, n.agent_id, n.context_id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = v.id
+        OFFSET 0
+    ) n
+    LEFT JOIN LATERAL (
+        SELECT e.edge_type, e.data FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.id = v.edge_id
+        OFFSET 0
+    ) e ON true{join_io}
+)
+SELECT
+{columns}
+FROM page p
+WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
+ORDER BY p.scanned
+"""
+# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it. Ends and types are
+# compared as ranges, which only the index of that end serves. For equalities the planner reads all edges of a type that
+# the tenant has, once for each node, while it knows nothing of a new table; and all of the table once it has seen that
+# most edges have one end.
+LEVEL = """
+SELECT
+    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    (%(include_archived)s OR NOT n.is_archived) AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    ),
+    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
+    reached.edge_id::text, reached.near_id::text
+FROM (
+    SELECT DISTINCT ON (e.far_id) e.far_id, e.edge_id, near.id AS near_id
+    FROM unnest(%(near_ids)s::uuid[]) AS near (id)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at
+        FROM entity.edge e
+        WHERE %(outward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
+            AND e.from_node_id >= near.id AND e.from_node_id <= near.id
+        UNION ALL
+        SELECT e.to_node_id, e.id, e.created_at
+        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+        CROSS JOIN LATERAL (
+            SELECT e.to_node_id, e.id, e.created_at
+            FROM entity.edge e
+            WHERE %(outward)s AND e.tenant_id = %(tenant_id)s
+                AND e.from_node_id >= near.id AND e.from_node_id <= near.id
+                AND (e.from_node_id, e.edge_type) >= (near.id, w.edge_type)
+                AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
+            OFFSET 0
+        ) e
+        UNION ALL
+        SELECT e.from_node_id, e.id, e.created_at
+        FROM entity.edge e
+        WHERE %(inward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
+            AND e.to_node_id >= near.id AND e.to_node_id <= near.id
+        UNION ALL
+        SELECT e.from_node_id, e.id, e.created_at
+        FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+        CROSS JOIN LATERAL (
+            SELECT e.from_node_id, e.id, e.created_at
+            FROM entity.edge e
+            WHERE %(inward)s AND e.tenant_id = %(tenant_id)s
+                AND e.to_node_id >= near.id AND e.to_node_id <= near.id
+                AND (e.to_node_id, e.edge_type) >= (near.id, w.edge_type)
+                AND (e.to_node_id, e.edge_type) <= (near.id, w.edge_type)
+            OFFSET 0
+        ) e
+    ) e
+    ORDER BY e.far_id, e.created_at, e.edge_id
+    LIMIT %(rows)s
+) reached
+CROSS JOIN LATERAL (
+    SELECT
+        n.id, n.created_at, n.seq, n.is_archived, n.general_type_name, n.specific_type_name, n.data, n.context_id
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = reached.far_id
+    OFFSET 0
+) n
+WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
+"""
+
+# The nodes that a walk starts from: the columns of `LEVEL`, without an edge.
+STARTS = """
+SELECT
+    n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    (%(include_archived)s OR NOT n.is_archived) AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    ),
+    jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
+    n.graph_name, n.context_id::text
+FROM entity.node n
+WHERE n.tenant_id = %(tenant_id)s AND n.id = ANY (%(start_ids)s::uuid[])
+"""
+
+# The newest of what lies up to three steps below a node, from one place in the order on: the first page of their
+# documents. Of each node that is looked at, and each edge type, the newest `rows` children are read, if they are as new
+# as the `rows`-th child of the first node; and what is below those edges that may have something as new below them:
+# `parents` of the first node's, and as many of those of which it is not known. What was not read is older than
+# `floor_at`, or as old as `unread_at`: before these, no node, no depth and no edge is missing.
+#
+# `scanned` is how many nodes of the walk's answer were found, up to one more than the limit; null if these are not the
+# newest ones, nor all. One row at least, if the first node is there.
+#
+# Ends and types are compared as rows, of which the index finds the first and knows the last; with ranges of ends beside
+# them it reads all edges of an end.
+_NEWEST = """
+WITH start AS MATERIALIZED (
+    SELECT n.id, n.created_at, n.seq, n.context_id
+    FROM entity.node n
+    WHERE n.tenant_id = %(tenant_id)s AND n.id = %(start_id)s
+), child AS MATERIALIZED (
+    SELECT e.*
+    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT
+            e.id, e.to_node_id, e.edge_type, e.data, e.created_at, e.child_created_at, e.child_seq,
+            row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND (e.from_node_id, e.edge_type) >= (%(start_id)s, w.edge_type)
+            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
+                < (%(start_id)s, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
+            ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+), floor AS MATERIALIZED (
+    SELECT coalesce(
+        (SELECT c.child_created_at FROM child c ORDER BY c.child_created_at DESC OFFSET %(rows)s - 1 LIMIT 1),
+        '-infinity'
+    ) AS floor_at
+), parent AS MATERIALIZED (
+    SELECT e.*
+    FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s
+            AND (e.from_node_id, e.edge_type, e.newest_below)
+                >= (%(start_id)s, w.edge_type, (SELECT f.floor_at FROM floor f))
+            AND (e.from_node_id, e.edge_type) <= (%(start_id)s, w.edge_type)
+            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(parents)s
+    ) e
+    UNION ALL
+    (
+        SELECT e.to_node_id, 'infinity', row_number() OVER ()
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
+        LIMIT %(parents)s
+    )
+), near AS MATERIALIZED (
+    SELECT DISTINCT p.to_node_id AS id FROM parent p WHERE p.to_node_id <> %(start_id)s
+), parent2 AS MATERIALIZED (
+    SELECT e.*
+    FROM near
+    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, e.newest_below, row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s
+            AND (e.from_node_id, e.edge_type, e.newest_below)
+                >= (near.id, w.edge_type, (SELECT f.floor_at FROM floor f))
+            AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
+            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+    UNION ALL
+    SELECT e.to_node_id, 'infinity', e.number
+    FROM near
+    CROSS JOIN LATERAL (
+        SELECT e.to_node_id, row_number() OVER () AS number
+        FROM entity.edge e
+        WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s
+            AND e.from_node_id >= near.id AND e.from_node_id <= near.id
+            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
+        LIMIT %(rows)s
+    ) e
+), below AS MATERIALIZED (
+    SELECT p.depth, p.id AS near_id, e.*
+    FROM (
+        SELECT min(p.depth) AS depth, p.id
+        FROM (SELECT 2 AS depth, id FROM near UNION ALL SELECT 3, to_node_id FROM parent2) p
+        WHERE p.id <> %(start_id)s
+        GROUP BY p.id
+    ) p
+    CROSS JOIN unnest(%(edge_types)s::text[]) AS w (edge_type)
+    CROSS JOIN LATERAL (
+        SELECT
+            e.id, e.to_node_id, e.edge_type, e.data, e.created_at, e.child_created_at, e.child_seq,
+            row_number() OVER newest AS number
+        FROM entity.edge e
+        WHERE e.tenant_id = %(tenant_id)s
+            AND (e.from_node_id, e.edge_type, e.child_created_at)
+                >= (p.id, w.edge_type, (SELECT f.floor_at FROM floor f))
+            AND (e.from_node_id, e.edge_type, e.child_created_at, e.child_seq)
+                < (p.id, w.edge_type, %(after_at)s::timestamptz, %(after_seq)s::bigint)
+        WINDOW newest AS (
+            ORDER BY e.from_node_id DESC, e.edge_type DESC, e.child_created_at DESC, e.child_seq DESC
+            ROWS UNBOUNDED PRECEDING
+        )
+        LIMIT %(rows)s
+    ) e
+), unread AS MATERIALIZED (
+    SELECT greatest(
+        (SELECT max(child_created_at) FROM child WHERE number = %(rows)s),
+        (SELECT max(child_created_at) FROM below WHERE number = %(rows)s),
+        (SELECT max(newest_below) FROM parent WHERE number = %(parents)s),
+        (SELECT max(newest_below) FROM parent2 WHERE number = %(rows)s),
+        '-infinity'
+    ) AS unread_at
+), reached AS MATERIALIZED (
+    SELECT DISTINCT ON (e.to_node_id)
+        e.to_node_id, e.depth, e.id AS edge_id, e.edge_type, e.near_id, e.data, e.child_created_at, e.child_seq
+    FROM (
+        SELECT 1 AS depth, %(start_id)s::uuid AS near_id, c.* FROM child c
+        UNION ALL
+        SELECT b.* FROM below b
+    ) e
+    WHERE e.to_node_id <> %(start_id)s AND e.child_created_at > (SELECT u.unread_at FROM unread u)
+        AND e.child_created_at >= (SELECT f.floor_at FROM floor f)
+    ORDER BY e.to_node_id, e.depth, e.created_at, e.id
+), hit AS MATERIALIZED (
+    SELECT r.depth, r.edge_id, r.edge_type, r.near_id, r.data AS edge_data, n.*
+    FROM (
+        SELECT * FROM reached
+        UNION ALL
+        SELECT s.id, 0, NULL, NULL, NULL, NULL, s.created_at, s.seq
+        FROM start s
+        WHERE %(include_start)s AND (s.created_at, s.seq) < (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+            AND s.created_at > (SELECT u.unread_at FROM unread u) AND s.created_at >= (SELECT f.floor_at FROM floor f)
+        ORDER BY child_created_at DESC, child_seq DESC
+    ) r
+    CROSS JOIN LATERAL (
+        SELECT
+            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
+            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
+            n.owner_user_id, n.agent_id, n.context_id
+        FROM entity.node n
+        WHERE n.tenant_id = %(tenant_id)s AND n.id = r.to_node_id
+            AND (%(include_archived)s OR NOT n.is_archived)
+            AND (
+                %(all_node_types)s
+                OR n.general_type_name = ANY (%(node_types)s::text[])
+                OR n.specific_type_name = ANY (%(node_types)s::text[])
+            )
+        OFFSET 0
+    ) n
+    ORDER BY r.child_created_at DESC, r.child_seq DESC
+    LIMIT %(limit)s + 1
+), found AS MATERIALIZED (
+    SELECT count(*) AS scanned
+    FROM hit
+    HAVING (
+            count(*) > %(limit)s
+            OR (SELECT u.unread_at = '-infinity' AND f.floor_at = '-infinity' FROM unread u CROSS JOIN floor f)
+        )
+        AND (SELECT count(*) FROM reached) < %(node_budget)s
+        AND NOT EXISTS (SELECT FROM start s WHERE s.context_id IS NOT NULL)
+), page AS (
+    SELECT
+        n.*{io},
+        sum({bytes}) OVER (
+            ORDER BY n.created_at DESC, n.seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS bytes_before
+    FROM hit n{join_io}
+)
+SELECT
+{columns}
+FROM start
+LEFT JOIN found f ON true
+LEFT JOIN page p ON f.scanned > 0 AND coalesce(p.bytes_before, 0) < %(bytes_max)s
+ORDER BY p.created_at DESC, p.seq DESC
+"""
+
+
+@lru_cache(maxsize=256)  # of columns there may be any number
+def children(*, descending: bool, columns: tuple[Column, ...], with_io: bool) -> str:
+    """Return the statement of a page of children; `columns` empty: of whole nodes.
+
+    The columns are those of `NODES`, then input and output if asked for, or those of `ROWS`.
+    """
+    statement = _filled(_CHILDREN, columns, edge_data="c.data", with_io=with_io)
+    if descending:
+        return statement.replace(" ASC", " DESC").replace("child_seq) > (", "child_seq) < (")
+    return statement
+
+
+@lru_cache(maxsize=256)
+def documents(*, columns: tuple[Column, ...], with_io: bool) -> str:
+    """Return the statement of the documents of nodes that were visited; the columns as of `children`."""
+    return _filled(_DOCUMENTS, columns, edge_data="e.data", with_io=with_io)
+
+
+@lru_cache(maxsize=256)
+def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
+    """Return the statement of the newest nodes; the columns as of `children`."""
+    return _filled(_NEWEST, columns, edge_data="n.edge_data", with_io=with_io)
+
+
+def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool) -> str:
+    """Return a statement that reads what is wanted, and counts its bytes."""
+    if columns:
+        selected = _ROW_COLUMNS.format(columns=", ',', ".join(column.value for column in columns))
+        with_io = Column.IO in columns
+    else:
+        selected = _NODE_COLUMNS + (_IO_COLUMNS if with_io else "")
+    sizes = ["%(row_bytes)s"]
+    if not columns or Column.DATA in columns:
+        sizes.append("entity.document_bytes(n.data)")
+    if not columns or Column.EDGE_DATA in columns:
+        sizes.append(f"coalesce(entity.document_bytes({edge_data}), 0)")
+    if with_io:
+        sizes.append("coalesce(io.bytes, 0)")
+    return statement.format(
+        columns=selected,
+        bytes=" + ".join(sizes),
+        io=", io.input, io.output" if with_io else "",
+        join_io=_JOIN_IO if with_io else "",
+    )
