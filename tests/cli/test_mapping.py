@@ -118,6 +118,21 @@ def test_what_is_registered_for_all_apps_is_not_yet_the_apps(run: Run, answer: A
     }
 
 
+def test_what_apply_would_refuse_is_no_difference_but_an_error(run: Run, app: str, file: Path):
+    good, bad = ({"messages": [{"role": role, "content": "entity.name"}]} for role in ("'user'", "'bot'"))
+    file.write_text(json.dumps({"app_id": app, "mappings": {"said": good}}))
+    assert run(f"mapping apply {file}").exit_code == 0
+
+    for mappings in ({"said": bad}, {"other": good, "new": bad}):
+        file.write_text(json.dumps({"app_id": app, "mappings": mappings}))
+        refused = run(f"mapping diff {file}")
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert (
+            f"error: {file}: mappings.{[*mappings][-1]}: rules.messages[0].role, line 1, column 1: 'bot' is"
+            in refused.stderr
+        )
+
+
 def test_a_file_and_the_option_must_not_name_different_apps(run: Run, app: str, file: Path):
     file.write_text(f"app_id: {app}\n{SAID}")
     for line in (f"mapping apply {file}", f"mapping diff {file}"):

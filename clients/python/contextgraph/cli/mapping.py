@@ -128,7 +128,8 @@ def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
     """Compare the mappings of YAML files with what is registered.
 
     Prints a row for each field that differs; `rules` is all of a mapping that is not registered. What is registered and
-    in no file is no difference. The exit code is 0 if nothing differs, and 8 if something does.
+    in no file is no difference. Rules that apply would refuse are an error here, too. The exit code is 0 if nothing
+    differs, and 8 if something does.
     """
     rows = list(_differences(session, _read(session, files)))
     if rows or output.format is not Format.TABLE:
@@ -201,13 +202,18 @@ def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[st
             registered = _registered(session, one)
         name = {"app_id": registered.app_id if registered else one.app_id, "mapping_name": one.mapping_name}
         rules = MessageToDict(messages.mapping_rules(one.rules), preserving_proto_field_name=True)
-        if registered is None:
+        old, new = (
+            dict(_leaves("rules", _DEFAULTS | each)) for each in (registered.rules if registered else {}, rules)
+        )
+        fields = [field for field in sorted(old.keys() | new.keys()) if old.get(field) != new.get(field)]
+        if fields or not registered:
+            with _located(one.place):  # or apply would be the first to say that they cannot be registered
+                next(iter(session.context.test_mapping(one.rules, nodes=[SampleNode()])), None)
+        if not registered:
             yield {**name, "field": "rules", "registered": None, "file": rules}
             continue
-        old, new = (dict(_leaves("rules", _DEFAULTS | each)) for each in (registered.rules, rules))
-        for field in sorted(old.keys() | new.keys()):
-            if old.get(field) != new.get(field):
-                yield {**name, "field": field, "registered": old.get(field), "file": new.get(field)}
+        for field in fields:
+            yield {**name, "field": field, "registered": old.get(field), "file": new.get(field)}
 
 
 def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
