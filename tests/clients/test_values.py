@@ -223,6 +223,17 @@ def test_a_document_that_holds_itself_is_refused():
         messages.to_object("data_json", data)
 
 
+@given(st.dictionaries(st.text(max_size=8), st.text() | st.integers() | st.lists(st.text(max_size=3), max_size=2)))
+def test_any_object_travels_as_itself(value):
+    assert json.loads(messages.to_object("data_json", value)) == value
+
+
+@pytest.mark.parametrize("value", [{"a": "\ud800"}, {"\ud800": "a"}, {"a": "b", "c": ["\ud800"]}])
+def test_a_lone_surrogate_does_not_travel_wherever_it_is(value):
+    with pytest.raises(InvalidArgument, match="data_json"):
+        messages.to_object("data_json", value)
+
+
 @pytest.mark.parametrize("value", [[], "text", 5])
 def test_data_is_an_object(value):
     with pytest.raises(InvalidArgument, match="object"):

@@ -83,6 +83,7 @@ class NotGiven(Enum):
 NOT_GIVEN = NotGiven.NOT_GIVEN
 
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_encoded_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # takes half the time
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -128,11 +129,23 @@ def to_json(field: str, value: object) -> str:
         InvalidArgument: it holds NaN, infinity, a lone surrogate, itself, or something that JSON has not.
     """
     try:
+        if _is_ascii(value):
+            return _encoded_ascii(value)
         text = _encoded(value)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument(f"{field} cannot be JSON: {error}", field=field) from None
     return text
+
+
+def _is_ascii(value: object) -> bool:
+    """Return whether a value is an object of nothing but ASCII texts, as many messages are."""
+    if not isinstance(value, dict):
+        return False
+    for name, text in value.items():
+        if type(name) is not str or type(text) is not str or not name.isascii() or not text.isascii():
+            return False
+    return True
 
 
 def to_object(field: str, value: Mapping[str, Any] | None) -> str:
