@@ -45,9 +45,9 @@ def checked_node(path: str, node: NewNode, limits: Limits) -> NewNode:
     """Return a node with its id in the canonical spelling; errors as of `new_node`."""
     _, external_id, graph, bundle, general, specific, name, status, data_json, _ = node
     texts = graph + bundle + general + specific + name + status
+    chars_max = limits.type_chars_max
     # A call has a thousand: only where these say that something may be wrong are fields looked at one by one.
-    if not general or "\0" in texts or len(texts) > min(limits.type_chars_max, limits.name_chars_max):
-        chars_max = limits.type_chars_max
+    if not general or "\0" in texts or len(texts) > chars_max or len(texts) > limits.name_chars_max:
         check_text(f"{path}.general_type_name", general, chars_max=chars_max, required=True)
         check_text(f"{path}.graph_name", graph, chars_max=chars_max)
         check_text(f"{path}.agent_bundle_id", bundle, chars_max=limits.name_chars_max)

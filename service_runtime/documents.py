@@ -58,7 +58,8 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
     except orjson.JSONDecodeError as error:
         raise InvalidArgument(f"{field} is not valid JSON: {error}", field=field) from None
     # Postgres stores no NUL in a text. The substring is a hint only: it may be an escaped backslash before "u0000".
-    if "\\u0000" in text and _holds_nul(value):
+    # The character alone is found ten times as fast.
+    if "\\" in text and "\\u0000" in text and _holds_nul(value):
         raise InvalidArgument(f"{field} holds a NUL character", field=field)
     if isinstance(value, dict) and _TEXT_ONLY.issuperset(map(type, value.values())):
         return value  # no number: so are most messages
@@ -140,9 +141,9 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
 def _nesting(text: str, nesting_max: int) -> int:
     """Return how deeply a document nests, or 0 if that is certainly no deeper than `nesting_max`."""
     # To find a character that is hardly there costs a tenth of counting it.
-    if "[" not in text and text.find("{", text.find("{") + 1) < 0:
-        return 0
-    if text.count("[") + text.count("{") <= nesting_max:
+    lists = text.count("[") if "[" in text else 0
+    objects = text.count("{") if text.rfind("{") > text.find("{") else 1
+    if lists + objects <= nesting_max:
         return 0
     depth = deepest = 0
     for match in _BRACKETS.finditer(text):
