@@ -13,7 +13,8 @@ from context_service.history.cel.errors import (
     EvaluationError,
     ExpressionTooLarge,
 )
-from context_service.history.cel.expression import Evaluator, Expression, ResultType, compile_expression
+from context_service.history.cel.evaluators import Evaluator
+from context_service.history.cel.expression import Expression, ResultType, compile_expression
 from context_service.history.cel.json_values import to_json
 from context_service.history.cel.outcomes import elements, outcomes
 from context_service.history.cel.parse import parse

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from context_service.history.cel.budget import CallBudget, ExpressionLimits
 from context_service.history.cel.compile import NO_FIELDS, Code, Compiler, Fields
-from context_service.history.cel.errors import CelError, EvaluationBudgetExceeded, EvaluationError
+from context_service.history.cel.errors import CelError
+from context_service.history.cel.evaluators import Evaluator, evaluator
 from context_service.history.cel.parse import parse
 from context_service.history.cel.syntax import Conditional, Node
-from context_service.history.cel.values import type_name
 
 # "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
 ResultType = Literal["bool", "string", "list", "map", "content", "any"]
-Evaluator = Callable[[Mapping[str, object]], object]
 _CONTENT = ("string", "list", "map", "null_type")
 _RESULTS: dict[str, type] = {"bool": bool, "string": str, "list": list, "map": dict}
 
@@ -48,35 +47,7 @@ class Expression:
 
     def evaluator(self, budget: CallBudget) -> Evaluator:
         """Return what evaluates it for one node of a call after another, as `evaluate` does."""
-        run, cost, names, result = self._code.run, self._code.cost, self._locals, self._result
-        if self._code.constant:
-            value = self._code.value
-            return lambda variables: value
-
-        steps_max, bytes_max = budget.evaluation_steps_max, budget.evaluation_bytes_max
-
-        def evaluated(variables: Mapping[str, object]) -> object:
-            left = budget.call_steps_left
-            floor = left - steps_max
-            if floor < 0:
-                floor = 0
-                budget.nearly_spent = True
-            budget.steps_floor = floor
-            budget.bytes_left = bytes_max
-            budget.call_steps_left = left = left - cost
-            if left < floor:
-                raise budget.out_of_steps()
-            try:
-                value = run([budget, variables, *names])
-            except RecursionError:
-                raise EvaluationBudgetExceeded(
-                    "the evaluation is nested too deeply", limit="evaluation_depth", maximum=100
-                ) from None
-            if result is not None and type(value) is not result:
-                raise EvaluationError(f"the result is {type_name(value)}, not {type_name(result())}")
-            return value
-
-        return evaluated
+        return evaluator(self._code, self._locals, self._result, budget)
 
 
 def compile_expression(
