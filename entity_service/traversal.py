@@ -88,9 +88,13 @@ class Walk:
             and not self.order_path
             and 2 <= self.depth_max <= 3
             and 1 <= self.limit <= NEWEST_MAX
-            and bool(self.edge_types)
-            and BOUNDED_EDGE_TYPES.issuperset(self.edge_types)
+            and self.bounded
         )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether `newest_below` of an edge speaks of all that the walk may find below it."""
+        return bool(self.edge_types) and BOUNDED_EDGE_TYPES.issuperset(self.edge_types)
 
 
 class WalkPage(NamedTuple):
@@ -223,6 +227,7 @@ class Traversal:
         hits = [_hit(row, depth=0, edge_id=None, near_id=None) for row in starts if row[3] and walk.include_start]
         visited = {row[0] for row in starts}
         frontier = list(visited)
+        known = walk.direction is Direction.OUT and walk.bounded  # where an edge says that nothing is below it
         for depth in range(1, walk.depth_max + 1):
             if len(visited) > walk.node_budget:
                 raise _too_many(walk, len(visited))
@@ -232,9 +237,8 @@ class Traversal:
             frontier = []
             async for some in _in_turns(rows):
                 new = [row for row in some if row[0] not in visited]
-                new_ids = [row[0] for row in new]
-                visited.update(new_ids)
-                frontier += new_ids
+                visited.update([row[0] for row in new])
+                frontier += [row[0] for row in new if not (known and row[8])]
                 hits += [_hit(row, depth=depth, edge_id=row[6], near_id=row[7]) for row in new if row[3]]
         if len(visited) > walk.node_budget:
             raise _too_many(walk, len(visited))

@@ -198,10 +198,11 @@ FROM page p
 WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
 ORDER BY p.scanned
 """
-# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it. Ends and types are
-# compared as ranges, which only the index of that end serves. For equalities the planner reads all edges of a type that
-# the tenant has, once for each node, while it knows nothing of a new table; and all of the table once it has seen that
-# most edges have one end.
+
+# The nodes one edge away from some nodes, each once, with the edge that is said to have reached it, and whether that
+# edge says that nothing is below. Ends and types are compared as ranges, or as rows, which only the index of that end
+# serves. For equalities the planner reads all edges of a type that the tenant has, once for each node, while it knows
+# nothing of a new table; and all of the table once it has seen that most edges have one end.
 LEVEL = """
 SELECT
     n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
@@ -211,40 +212,38 @@ SELECT
         OR n.specific_type_name = ANY (%(node_types)s::text[])
     ),
     jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
-    reached.edge_id::text, reached.near_id::text
+    reached.edge_id::text, reached.near_id::text, reached.is_last
 FROM (
-    SELECT DISTINCT ON (e.far_id) e.far_id, e.edge_id, near.id AS near_id
+    SELECT DISTINCT ON (e.far_id) e.far_id, e.edge_id, e.is_last, near.id AS near_id
     FROM unnest(%(near_ids)s::uuid[]) AS near (id)
     CROSS JOIN LATERAL (
-        SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at
+        SELECT e.to_node_id AS far_id, e.id AS edge_id, e.created_at, false AS is_last
         FROM entity.edge e
         WHERE %(outward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
             AND e.from_node_id >= near.id AND e.from_node_id <= near.id
         UNION ALL
-        SELECT e.to_node_id, e.id, e.created_at
+        SELECT e.to_node_id, e.id, e.created_at, (e.newest_below = '-infinity') IS TRUE
         FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
         CROSS JOIN LATERAL (
-            SELECT e.to_node_id, e.id, e.created_at
+            SELECT e.to_node_id, e.id, e.created_at, e.newest_below
             FROM entity.edge e
             WHERE %(outward)s AND e.tenant_id = %(tenant_id)s
-                AND e.from_node_id >= near.id AND e.from_node_id <= near.id
                 AND (e.from_node_id, e.edge_type) >= (near.id, w.edge_type)
                 AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
             OFFSET 0
         ) e
         UNION ALL
-        SELECT e.from_node_id, e.id, e.created_at
+        SELECT e.from_node_id, e.id, e.created_at, false
         FROM entity.edge e
         WHERE %(inward)s AND %(all_edge_types)s AND e.tenant_id = %(tenant_id)s
             AND e.to_node_id >= near.id AND e.to_node_id <= near.id
         UNION ALL
-        SELECT e.from_node_id, e.id, e.created_at
+        SELECT e.from_node_id, e.id, e.created_at, false
         FROM unnest(%(edge_types)s::text[]) AS w (edge_type)
         CROSS JOIN LATERAL (
             SELECT e.from_node_id, e.id, e.created_at
             FROM entity.edge e
             WHERE %(inward)s AND e.tenant_id = %(tenant_id)s
-                AND e.to_node_id >= near.id AND e.to_node_id <= near.id
                 AND (e.to_node_id, e.edge_type) >= (near.id, w.edge_type)
                 AND (e.to_node_id, e.edge_type) <= (near.id, w.edge_type)
             OFFSET 0

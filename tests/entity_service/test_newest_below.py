@@ -70,10 +70,14 @@ def forget(urls: Urls, ids: list[str]) -> None:
 
 
 async def agree(graph: Graph, start: str, *, limits: tuple[int, ...] = (1, 5), **asked: Any) -> None:
-    """Hold every newest-first page of a walk to the full one, which a second start node that is hidden makes it."""
+    """Hold every newest-first page of a walk to the full one, which a second start node that is hidden makes it.
+
+    And that to one that asks no bound whether anything is below, because it has one edge type more.
+    """
     hidden = (await graph.write(node("Hidden", created_at={"seconds": 1}))).nodes[0].id
     asked = {"edge_types": CHAT, "node_types": ["Message", "Turn", "Session"], "descending": True, **asked}
     full = await graph.reached(start, hidden, **asked)
+    assert full == await graph.reached(start, hidden, **{**asked, "edge_types": [*asked["edge_types"], "none"]})
     for limit in limits:
         token, rows = "", []
         while True:
