@@ -5,6 +5,7 @@ A message over 4 MiB is refused by the caller's own gRPC, after the server has m
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.hostile.things import RPCS
 MIB = 1024 * 1024
 NODES, RECORDS = 640, 1000  # as messages 7 and 40 KB each
 WIDE = "💩"  # four bytes
+COLUMNS = graph.TraverseColumn.values()[1:]  # the id is the first
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +68,24 @@ def session(client: Client, key: uuid.UUID) -> str:
     return session
 
 
+def walked(messages: list[Any]) -> set[str]:
+    """Return the ids of what a walk answered, as nodes or as rows."""
+    rows = {row[0] for message in messages if message.rows_json for row in json.loads(message.rows_json)}
+    return rows | {reached.node.id for message in messages for reached in message.nodes}
+
+
 def texts() -> dict[str, Any]:
     kind = {"general_type_name": WIDE * 128, "specific_type_name": f"x{WIDE * 127}", "graph_name": WIDE * 128}
     return {**kind, "name": WIDE * 512, "agent_bundle_id": WIDE * 512, "status": WIDE * 128}
 
 
 @pytest.mark.parametrize("depth_max", [1, 2])
-def test_a_walk_over_nodes_with_long_names(client: Client, key: uuid.UUID, session: str, depth_max: int):
-    request = graph.TraverseRequest(start_node_ids=[session], depth_max=depth_max)
-    reached = [node for answer in answers(client, key, "Traverse", request) for node in answer.nodes]
-    assert len({node.node.id for node in reached}) == NODES
+@pytest.mark.parametrize("columns", [[], COLUMNS], ids=["nodes", "columns"])
+def test_a_walk_over_nodes_with_long_names(
+    client: Client, key: uuid.UUID, session: str, depth_max: int, columns: list[int]
+):
+    request = graph.TraverseRequest(start_node_ids=[session], depth_max=depth_max, columns=columns)
+    assert len(walked(answers(client, key, "Traverse", request))) == NODES
 
 
 def test_a_list_of_edges_with_long_types(client: Client, key: uuid.UUID, session: str):
@@ -113,11 +123,12 @@ def heavy(client: Client, key: uuid.UUID) -> str:
 
 
 @pytest.mark.parametrize("depth_max", [1, 2])
-@pytest.mark.parametrize("include_io", [False, True])
-def test_a_walk_over_nodes_with_much_data(client: Client, key: uuid.UUID, heavy: str, depth_max: int, include_io: bool):
-    request = graph.TraverseRequest(start_node_ids=[heavy], depth_max=depth_max, include_io=include_io)
-    reached = [node for answer in answers(client, key, "Traverse", request) for node in answer.nodes]
-    assert len(reached) == 8
+@pytest.mark.parametrize("asked", [{}, {"include_io": True}, {"columns": COLUMNS}], ids=["", "io", "columns"])
+def test_a_walk_over_nodes_with_much_data(
+    client: Client, key: uuid.UUID, heavy: str, depth_max: int, asked: dict[str, Any]
+):
+    request = graph.TraverseRequest(start_node_ids=[heavy], depth_max=depth_max, **asked)
+    assert len(walked(answers(client, key, "Traverse", request))) == 8
 
 
 def test_a_timeline_of_large_values(client: Client, key: uuid.UUID, heavy: str):
@@ -143,9 +154,10 @@ def test_input_and_output_that_postgres_spells_longer(client: Client, key: uuid.
     (read,) = answers(client, key, "GetNodeIO", graph.GetNodeIORequest(node_id=node_id))
     assert len(read.input_json) > 1.4 * MIB
 
-    walk = graph.TraverseRequest(start_node_ids=[node_id], include_start=True, include_io=True)
-    outcome = client.call(RPCS["Traverse"], walk, key=key)
-    assert (faults(outcome), outcome.reason) == ([], "ANSWER_TOO_LARGE")
+    for asked in ({"include_io": True}, {"columns": COLUMNS}):
+        walk = graph.TraverseRequest(start_node_ids=[node_id], include_start=True, **asked)
+        outcome = client.call(RPCS["Traverse"], walk, key=key)
+        assert (faults(outcome), outcome.reason) == ([], "ANSWER_TOO_LARGE")
 
 
 def test_a_list_of_records_with_long_texts(client: Client, key: uuid.UUID, shared_urls: Urls):

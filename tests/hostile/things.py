@@ -396,6 +396,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         graph.TraverseRequest(start_node_ids=[t.node_id], include_start=True, include_io=True, limit=100),
         graph.TraverseRequest(start_node_ids=[t.node_id], order_path="turn.index", descending=True),
         graph.TraverseRequest(start_node_ids=[t.child_id, t.other_id], direction=graph.DIRECTION_BOTH),
+        graph.TraverseRequest(
+            start_node_ids=[t.node_id], include_start=True, columns=graph.TraverseColumn.values()[1:]
+        ),
     ],
     "InsertWMRecord": lambda t: [
         memory.InsertWMRecordRequest(record=_record(entity_node_id=t.node_id, app_id=t.app_id, content_json="[1]")),
