@@ -73,6 +73,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         """Stream a history; the last message carries the counts."""
         skipped = Skipped()
         response = pb.StreamChatHistoryResponse()
+        add = response.messages.add
         rows = response_bytes = 0
         async for page in self._assembly.stream(calls.principal(), _question(request), skipped):
             for message in page:
@@ -80,8 +81,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                 if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
                     yield response
                     response = pb.StreamChatHistoryResponse()
+                    add = response.messages.add
                     rows = response_bytes = 0
-                added = response.messages.add()
+                added = add()
                 messages.fill(added, message)
                 if message_bytes > ANSWER_BYTES_MAX:
                     _check_fits(added)
