@@ -249,12 +249,16 @@ export function mappingOf(message: pb.Mapping): Mapping {
 }
 
 export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
-  const { createdAt, metadataJson, parts, ...fields } = fieldsOf(message);
+  // Named one by one, which takes a fifth of what `fieldsOf` takes: histories have thousands of them.
+  const { role, content, nodeId, name, parts } = message;
   return {
-    ...fields,
-    createdAt: timeText(createdAt),
+    role,
+    content,
+    nodeId,
+    name,
+    createdAt: timeText(message.createdAt),
     parts: parts.map(partOf),
-    metadata: parseObject(metadataJson),
+    metadata: parseObject(message.metadataJson),
   };
 }
 
