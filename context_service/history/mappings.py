@@ -80,11 +80,15 @@ class Mapping:
     messages: tuple[CompiledMessageRule, ...]
     order_by: Rule | None  # None: created_at, which the walk itself gives
     descending: bool
-    paths: frozenset[tuple[str, ...]]  # what the expressions read
+    read: frozenset[tuple[str, ...]]  # by the expressions: variables, or fields of them
 
-    def reads(self, *path: str) -> bool:
-        """Say whether an expression may read the variable or field at `path`."""
-        return any(read[: len(path)] == path[: len(read)] for read in self.paths)
+    def reads(self, variable: str, field: str) -> bool:
+        """Say whether an expression may read a field of a variable."""
+        return (variable, field) in self.read or (variable,) in self.read
+
+    def reads_any(self, variable: str) -> bool:
+        """Say whether an expression reads a variable, or something of it."""
+        return any(path[0] == variable for path in self.read)
 
 
 def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
@@ -110,7 +114,7 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
         messages=messages,
         order_by=order_by,
         descending=walk.order == "descending",
-        paths=frozenset(path for rule in compiled if rule is not None for path in rule.expression.paths),
+        read=frozenset(path[:2] for rule in compiled if rule is not None for path in rule.expression.paths),
     )
 
 

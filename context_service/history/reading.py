@@ -52,7 +52,7 @@ async def begin(
         NodeNotFound: a rule reads the root, and it is not there; else the walk says so.
     """
     root = {}
-    if mapping.reads("root"):
+    if mapping.reads_any("root"):
         root = await graph.node(node_id, with_io=mapping.reads("root", "io"))
     mapper = mapper_class(mapping, root, skipped or Skipped(), limits.call_budget(), strict=strict)
     walk = _walk(mapping, node_id)
@@ -87,5 +87,5 @@ def _walk(mapping: Mapping, node_id: str) -> Walk:
         include_start=walk.include_start,
         include_archived=walk.include_archived,
         fields=frozenset(name for name in ENTITY_FIELDS if mapping.reads("entity", name)),
-        with_edges=mapping.reads("edge"),
+        with_edges=mapping.reads_any("edge"),
     )
