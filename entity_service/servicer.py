@@ -8,7 +8,7 @@ from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
-from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, wire, write_wire
+from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, traversal_wire, wire, write_wire
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
@@ -267,8 +267,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def Traverse(self, request: pb.TraverseRequest, context: Context) -> AsyncIterator[pb.TraverseResponse]:
         """Walk the graph."""
-        walk = wire.walk(request, self._limits)
-        messages_of = wire.row_messages if walk.columns else wire.walk_messages
+        walk = traversal_wire.walk(request, self._limits)
+        messages_of = traversal_wire.row_messages if walk.columns else traversal_wire.walk_messages
         first = True
         async with aclosing(self._traversal.walk(principal(), walk)) as pages:
             async for page in pages:

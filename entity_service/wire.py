@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
+from contextgraph.errors import InvalidArgument, LimitExceeded
 from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import Direction, Edge, Limits, Node
 from entity_service.node_io import NodeIO, NodeIOChange
 from entity_service.removal import EdgeEnds
 from entity_service.store import ANSWER_BYTES_MAX, BATCH_MAX, EdgePage, EdgeQuery, too_large
-from entity_service.traversal import Walk, WalkPage
-from entity_service.walk_queries import IO, NODE, ROW_BYTES, Column
 from service_runtime.calls import principal
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.ids import parse_id
@@ -28,12 +26,7 @@ _SECONDS_MIN = -62_135_596_800  # 0001-01-01, where google.protobuf.Timestamp be
 _SECONDS_MAX = 253_402_300_799  # 9999-12-31
 _NANOS = 1_000_000_000
 
-_COLUMNS = {
-    number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number
-}
-
 DEPTH_DEFAULT = 3
-MESSAGE_BYTES_MAX = 1024 * 1024
 
 
 def id_of(field: str, text: str) -> str:
@@ -68,55 +61,6 @@ def check_count(field: str, count: int, *, count_max: int) -> None:
         raise LimitExceeded(
             f"{field} has {count} entries; the limit is {count_max}", limit=field, limit_max=count_max, value=count
         )
-
-
-def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
-    """Return the walk that a caller wants.
-
-    Raises:
-        InvalidArgument: a field is malformed.
-        LimitExceeded: it wants more than a walk may.
-    """
-    for name in ("depth_max", "limit", "node_budget"):
-        if getattr(message, name) < 0:
-            raise InvalidArgument(f"{name} is negative", field=name)
-    if message.HasField("after") and message.order_path:
-        raise InvalidArgument("after is a place in the order of created_at, not of order_path", field="after")
-    check_at_most("depth_max", message.depth_max, limits.depth_max)
-    check_at_most("node_budget", message.node_budget, limits.walk_nodes_max)
-    return Walk(
-        start_ids=ids_of("start_node_ids", message.start_node_ids, count_max=limits.list_max),
-        edge_types=type_names("edge_types", message.edge_types, limits),
-        direction=direction(message.direction),
-        depth_max=message.depth_max or DEPTH_DEFAULT,
-        node_types=type_names("node_types", message.node_types, limits),
-        include_archived=message.include_archived,
-        include_start=message.include_start,
-        include_io=message.include_io,
-        columns=_columns(message.columns),
-        order_path=_path("order_path", message.order_path, limits),
-        descending=message.descending,
-        limit=message.limit,
-        after=(micros_of("after.created_at", message.after.created_at), message.after.seq)
-        if message.HasField("after")
-        else None,
-        page_token=message.page_token,
-        node_budget=message.node_budget or limits.walk_nodes_max,
-    )
-
-
-def _columns(values: Sequence[int]) -> tuple[Column, ...]:
-    """Return the columns that a caller wants.
-
-    Raises:
-        InvalidArgument: one is unknown, or there twice.
-    """
-    for position, value in enumerate(values):
-        if value not in _COLUMNS:
-            raise InvalidArgument(f"column {value} is unknown", field=f"columns[{position}]")
-    if len(set(values)) < len(values):
-        raise InvalidArgument("a column is there twice", field="columns")
-    return tuple(_COLUMNS[value] for value in values)
 
 
 def node_data_change(message: pb.UpdateNodeDataRequest, limits: Limits) -> DataChange:
@@ -332,91 +276,6 @@ def direction(value: int, *, field: str = "direction") -> Direction:
     raise InvalidArgument(f"{field} {value} is unknown", field=field)
 
 
-def walk_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
-    """Yield a page of a walk as messages of up to 1 MiB, one at least; one that is larger holds one node.
-
-    Raises:
-        AnswerTooLarge: a node does not fit one message with its edge, its input and its output.
-    """
-    response = pb.TraverseResponse(indexed=first and page.indexed)
-    with_io = bool(page.rows) and len(page.rows[0]) > IO
-    size_bytes = 0
-    add = response.nodes.add
-    for row in page.rows:
-        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
-        row_bytes = _row_bytes(row)
-        if with_io:
-            input_json, output_json = row[IO:]
-            row_bytes += utf8_bytes(input_json or "") + utf8_bytes(output_json or "")
-        if size_bytes and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
-            yield response
-            response = pb.TraverseResponse()
-            add = response.nodes.add
-            size_bytes = 0
-        size_bytes += row_bytes
-        reached = add()
-        if depth:
-            reached.depth = depth
-        if edge_id:
-            reached_by = reached.reached_by
-            reached_by.edge_id = edge_id
-            reached_by.edge_type = edge_type or ""
-            reached_by.node_id = near_id
-            reached_by.data_json = edge_data_json or ""
-        fill_node(reached.node, row[NODE:IO])
-        if not with_io:
-            continue
-        if input_json:
-            reached.io.input_json = input_json
-        if output_json:
-            reached.io.output_json = output_json
-        if size_bytes > MESSAGE_BYTES_MAX and response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge(
-                "a node does not fit one message with its input and output",
-                node_id=reached.node.id,
-                use="Traverse without include_io, and GetNodeIO",
-            )
-    response.next_page_token = page.next_page_token
-    yield response
-
-
-def row_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
-    """Yield a page of a walk with columns as messages of up to 1 MiB, one at least; one that is larger holds one row.
-
-    Raises:
-        AnswerTooLarge: a row does not fit one message.
-    """
-    response = pb.TraverseResponse(indexed=first and page.indexed)
-    rows: list[bytes] = []
-    size_bytes = 0
-    for *_, row in page.rows:
-        if len(row) > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a row does not fit one message", use="fewer columns, and GetNodeIO")
-        if size_bytes and size_bytes + len(row) > MESSAGE_BYTES_MAX:
-            response.rows_json = _json_array(rows)
-            yield response
-            response = pb.TraverseResponse()
-            rows, size_bytes = [], 0
-        size_bytes += len(row)
-        rows.append(row)
-    response.rows_json = _json_array(rows)
-    response.next_page_token = page.next_page_token
-    yield response
-
-
-def _json_array(items: Sequence[bytes]) -> bytes:
-    return b"[" + b",".join(items) + b"]"
-
-
-def _row_bytes(row: Sequence[Any]) -> int:
-    """Return about how large a row of a walk is as a message, and never less; without input and output."""
-    edge_type, edge_data_json = row[3], row[5]
-    external_id, graph_name, agent_bundle_id, general, specific, name, status, data_json = row[NODE + 1 : NODE + 9]
-    chars = len(external_id or "") + len(graph_name) + len(agent_bundle_id) + len(general) + len(specific)
-    chars += len(name) + len(status) + len(edge_type or "")
-    return ROW_BYTES + 4 * chars + utf8_bytes(data_json) + utf8_bytes(edge_data_json or "")
-
-
 def utf8_bytes(text: str) -> int:
     """Return the size of a text on the wire; most are ASCII, which Python knows without a look."""
     return len(text) if text.isascii() else len(text.encode())
@@ -517,15 +376,6 @@ def type_names(field: str, texts: Sequence[str], limits: Limits) -> list[str]:
     for position, text in enumerate(texts):
         check_text(f"{field}[{position}]", text, chars_max=limits.type_chars_max, required=True)
     return list(dict.fromkeys(texts))
-
-
-def _path(field: str, text: str, limits: Limits) -> list[str]:
-    """Return the members of a path such as "turn.index"; a number also counts into a list."""
-    check_text(field, text, chars_max=limits.name_chars_max)
-    members = text.split(".") if text else []
-    if "" in members:
-        raise InvalidArgument(f"{field} has an empty member", field=field)
-    return members
 
 
 def micros_of(field: str, message: Timestamp) -> int:
