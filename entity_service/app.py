@@ -12,6 +12,7 @@ from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
 from entity_service.embeddings import EmbeddingStore
+from entity_service.first_statistics import FirstStatistics
 from entity_service.graph_export import GraphExport
 from entity_service.graph_import import GraphImport
 from entity_service.model import Limits
@@ -138,6 +139,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         )
         await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))
         await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
+        await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
         services = [
             server.Service(
                 full_name="contextgraph.entity.v1.EntityGraph",

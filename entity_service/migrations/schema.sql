@@ -4,6 +4,26 @@ CREATE SCHEMA entity;
 
 ALTER SCHEMA entity OWNER TO contextgraph_owner;
 
+CREATE FUNCTION entity.analyze_new_tables() RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    few CONSTANT integer := 1000;
+BEGIN
+    IF (SELECT c.reltuples FROM pg_class c WHERE c.oid = 'entity.node'::regclass) >= few THEN
+        RETURN true;
+    END IF;
+    IF (SELECT count(*) FROM (SELECT FROM entity.node LIMIT few) n) < few THEN
+        RETURN false;
+    END IF;
+    ANALYZE entity.node, entity.edge;
+    RETURN true;
+END
+$$;
+
+ALTER FUNCTION entity.analyze_new_tables() OWNER TO contextgraph_owner;
+
 CREATE FUNCTION entity.bound_edges() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -615,6 +635,9 @@ CREATE POLICY tenant ON entity.progress USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON entity.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 GRANT USAGE ON SCHEMA entity TO contextgraph_service;
+
+REVOKE ALL ON FUNCTION entity.analyze_new_tables() FROM PUBLIC;
+GRANT ALL ON FUNCTION entity.analyze_new_tables() TO contextgraph_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
 

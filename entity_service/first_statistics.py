@@ -1,0 +1,38 @@
+"""Statistics of the tables of a new database, as soon as they have some rows: migration 0009 says why."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from contextgraph.errors import ContextGraphError
+from service_runtime.postgres import Database
+
+_log = logging.getLogger("first_statistics")
+
+INTERVAL_S = 1.0  # a call that writes thousands of rows into an empty database is over by then, and the next is not
+
+_ANALYZE = "SELECT entity.analyze_new_tables() AS known"
+
+
+class FirstStatistics:
+    """Lets Postgres know tables that it knows nothing of. Replicas may all do it: the first leaves nothing to do."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def once(self) -> bool:
+        """Return whether the tables are known now."""
+        try:
+            (row,) = await self._database.untenanted(_ANALYZE)
+        except ContextGraphError as error:  # not migrated yet, or Postgres is away
+            _log.warning("new tables were not analyzed", extra={"error": str(error)})
+            return False
+        return bool(row.known)
+
+    async def keep_looking(self) -> None:
+        """Look until they are known, or until cancelled."""
+        while True:
+            if await self.once():
+                return
+            await asyncio.sleep(INTERVAL_S)
