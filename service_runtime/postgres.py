@@ -76,17 +76,19 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s|%%")
 _TRACED_AS = {"db.system.name": "postgresql"}
 
 # Generic plans: our statements are written for their indexes whatever the values are, and the larger ones take longer
-# to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not).
+# to plan than to run (a page of twenty nodes: 0.8 ms planned anew, 0.2 ms not). And never compiled: the planner does
+# not know how little a look-up finds, takes walks for a thousand times their work, and would compile them first, each
+# time, where Postgres has LLVM.
 _SET_LOCAL = """
 SELECT
     set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
-    set_config('plan_cache_mode', 'force_generic_plan', true) AS plans
+    set_config('plan_cache_mode', 'force_generic_plan', true) AS plans, set_config('jit', 'off', true) AS jit
 """
 # A statement that was made up for one call is planned for its values, and can only read.
 _SET_LOCAL_AD_HOC = """
 SELECT
     set_config('app.tenant', %s, true) AS tenant, set_config('statement_timeout', %s, true) AS timeout,
-    set_config('plan_cache_mode', 'force_custom_plan', true) AS plans,
+    set_config('plan_cache_mode', 'force_custom_plan', true) AS plans, set_config('jit', 'off', true) AS jit,
     set_config('transaction_read_only', 'on', true) AS read_only
 """
 # What the principal is bound to, where it is: policies read it, beside the tenant.

@@ -42,6 +42,16 @@ async def test_the_statement_timeout_is_what_is_left_of_the_call(database: Datab
         calls.current_call.reset(token)
 
 
+@pytest.mark.parametrize("ad_hoc", [False, True])
+async def test_no_statement_is_compiled(urls: Urls, ad_hoc: bool):
+    async with Database.open(f"{urls.service}?options=-cjit%3Don", connections_max=1, name="compiling") as database:
+        sql = "SELECT current_setting('jit') AS jit"
+        (row,) = await database.tenant(DEFAULT_TENANT_ID).query(sql, ad_hoc=ad_hoc)
+        assert row.jit == "off"
+        (row,) = await database.untenanted(sql)
+        assert row.jit == "on"  # as the database has it
+
+
 async def test_a_statement_without_rows_returns_none_of_them(database: Database):
     assert await database.tenant(DEFAULT_TENANT_ID).query("DELETE FROM entity.node") == []
 
