@@ -38,7 +38,8 @@ class SkipReason(Enum):
     FAILED = "failed"  # on this node
 
 
-_ROLE_UNKNOWN = SkipReason.ROLE_UNKNOWN  # Python 3.11 takes 0.1 us to find a member
+# Python 3.11 takes 0.1 us to find a member.
+_UNMATCHED, _EMPTY, _ROLE_UNKNOWN = SkipReason.UNMATCHED, SkipReason.EMPTY, SkipReason.ROLE_UNKNOWN
 
 
 class Skip(NamedTuple):
@@ -51,6 +52,7 @@ class Skip(NamedTuple):
 
 
 Result = ChatMessage | Skip
+_Elements = Callable[[Variables], Iterator[Variables]]
 _new_message: Callable[..., ChatMessage] = tuple.__new__  # what `ChatMessage` does, in half the time
 
 
@@ -76,11 +78,24 @@ class Skipped:
     roles_unknown: int = 0
 
 
+@dataclass(slots=True)
+class _Progress:
+    """What the readers of a call tell its mapper, which they do not know: so the mapper goes when the call does."""
+
+    place: str = ""  # of the expression that failed last
+    look_below: int = _AT_ONCE  # when the budget has fewer steps left, it is time to look at the clock
+
+    def rendered(self, render: Callable[[Any], _T], value: object) -> _T:
+        """Return a value as it goes into a message; no steps are paid for that."""
+        self.look_below = _AT_ONCE
+        return render(value)
+
+
 class _Reader(NamedTuple):
     """A message rule, ready to read nodes in one call."""
 
     rule: CompiledMessageRule
-    elements: Callable[[Variables], Iterator[Variables]] | None  # of a `for_each`: what its expressions see of each
+    elements: _Elements | None  # of a `for_each`: what its expressions see of each
     result: Callable[[Variables, GraphNode], Result]
 
 
@@ -97,9 +112,8 @@ class NodeMapper:
         self._budget = budget
         self._filter = self._optional(mapping.filter)
         self._order_by = self._optional(mapping.order_by)
-        self._readers = [self._reader(rule) for rule in mapping.messages]
-        self._place = ""  # of the expression that failed last
-        self._look_below = _AT_ONCE  # when the budget has fewer steps left, it is time to look at the clock
+        self._progress = progress = _Progress()
+        self._readers = [_reader(rule, self._optional, progress) for rule in mapping.messages]
         self._pause_at = time.perf_counter() + SLICE_S
 
     async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
@@ -112,7 +126,7 @@ class NodeMapper:
             CallBudgetExceeded: the call has spent what it may.
         """
         messages: list[ChatMessage] = []
-        budget = self._budget
+        budget, progress = self._budget, self._progress
         for node in nodes:
             count_before = len(messages)
             variables: Variables = {"entity": node.entity, "edge": node.edge, "root": self._root}
@@ -125,16 +139,17 @@ class NodeMapper:
                             messages.append(result)
                         elif result.reason is _ROLE_UNKNOWN:
                             self._skipped.roles_unknown += 1
-                        if budget.call_steps_left < self._look_below:
+                        if budget.call_steps_left < progress.look_below:
                             await self._look()
             except EvaluationError as error:
                 if self._strict:
+                    place = progress.place
                     raise MappingFailed(
-                        f"{self._place} failed on node {node.node_id}: {error}", node_id=node.node_id, rule=self._place
+                        f"{place} failed on node {node.node_id}: {error}", node_id=node.node_id, rule=place
                     ) from error
                 del messages[count_before:]
                 self._skipped.nodes_failed += 1
-            if budget.call_steps_left < self._look_below:  # a filter or a failure gives no result
+            if budget.call_steps_left < progress.look_below:  # a filter or a failure gives no result
                 await self._look()
         return messages
 
@@ -155,7 +170,7 @@ class NodeMapper:
                     skips[result.reason, result.rule] = first._replace(elements=first.elements + 1) if first else result
                 await self._look()
         except EvaluationError as error:
-            return Outcome([], [*skips.values(), Skip(SkipReason.FAILED, self._place, str(error))])
+            return Outcome([], [*skips.values(), Skip(SkipReason.FAILED, self._progress.place, str(error))])
         return Outcome(given, list(skips.values()))
 
     async def ordered(self, nodes: Sequence[GraphNode]) -> list[GraphNode]:
@@ -187,7 +202,7 @@ class NodeMapper:
         if time.perf_counter() > self._pause_at:
             await asyncio.sleep(0)
             self._pause_at = time.perf_counter() + SLICE_S
-        self._look_below = self._budget.call_steps_left - _LOOK_STEPS
+        self._progress.look_below = self._budget.call_steps_left - _LOOK_STEPS
 
     def _results(self, node: GraphNode) -> Iterator[tuple[str, Result]]:
         """Yield the place of each rule and what it, or an element of its `for_each`, gives: a message, or why none."""
@@ -208,63 +223,8 @@ class NodeMapper:
 
     def _keeps(self, variables: Variables) -> bool:
         """Say whether the filter lets a node pass."""
-        self._place = _place(self._mapping.filter)
+        self._progress.place = _place(self._mapping.filter)
         return self._filter is None or self._filter(variables)
-
-    def _reader(self, rule: CompiledMessageRule) -> _Reader:
-        """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
-        when_of, content_of, parts_of = map(self._optional, (rule.when, rule.content, rule.parts))
-        name_of, metadata_of, role_of = map(self._optional, (rule.name, rule.metadata, rule.role))
-        unmatched = Skip(SkipReason.UNMATCHED, _place(rule.when))
-        empty = Skip(SkipReason.EMPTY, _place(rule.parts or rule.content))
-
-        def result(variables: Variables, node: GraphNode) -> Result:
-            running = rule.when
-            try:
-                if when_of is not None and not when_of(variables):
-                    return unmatched
-                running = rule.content
-                content = "" if content_of is None else content_of(variables)
-                if type(content) is not str:
-                    content = self._rendered(content_text, content)
-                running = rule.parts
-                message_parts = () if parts_of is None else self._rendered(parts, parts_of(variables))
-                if not content and not message_parts:
-                    return empty
-                running = rule.role
-                role = role_of(variables)
-                if role not in ROLES:
-                    fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
-                    return Skip(SkipReason.ROLE_UNKNOWN, running.place, fault)
-                running = rule.name
-                name = "" if name_of is None else name_of(variables)
-                running = rule.metadata
-                metadata = "" if metadata_of is None else self._rendered(metadata_json, metadata_of(variables))
-            except EvaluationError:
-                self._place = _place(running)
-                raise
-            fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
-            return _new_message(ChatMessage, fields)
-
-        return _Reader(rule, self._elements(rule.for_each), result)
-
-    def _rendered(self, render: Callable[[Any], _T], value: object) -> _T:
-        self._look_below = _AT_ONCE  # no step is paid for it
-        return render(value)
-
-    def _elements(self, for_each: Rule | None) -> Callable[[Variables], Iterator[Variables]] | None:
-        if for_each is None:
-            return None
-        place, list_of = for_each.place, self._evaluator(for_each)
-
-        def elements(variables: Variables) -> Iterator[Variables]:
-            self._place = place
-            for index, item in enumerate(list_of(variables)):
-                if index % _LOOK_ELEMENTS == 0:
-                    self._look_below = _AT_ONCE
-                yield {**variables, "item": item, "index": index}
-
-        return elements
 
     def _optional(self, rule: Rule | None) -> Any:
         return None if rule is None else self._evaluator(rule)
@@ -272,6 +232,58 @@ class NodeMapper:
     def _evaluator(self, rule: Rule) -> Callable[[Variables], Any]:
         """Return what gives the rule's value, of the type that it was compiled for."""
         return rule.expression.evaluator(self._budget)
+
+
+def _reader(rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], progress: _Progress) -> _Reader:
+    """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
+    when_of, content_of, parts_of = map(evaluator, (rule.when, rule.content, rule.parts))
+    name_of, metadata_of, role_of = map(evaluator, (rule.name, rule.metadata, rule.role))
+    unmatched = Skip(_UNMATCHED, _place(rule.when))
+    empty = Skip(_EMPTY, _place(rule.parts or rule.content))
+
+    def result(variables: Variables, node: GraphNode) -> Result:
+        running = rule.when
+        try:
+            if when_of is not None and not when_of(variables):
+                return unmatched
+            running = rule.content
+            content = "" if content_of is None else content_of(variables)
+            if type(content) is not str:
+                content = progress.rendered(content_text, content)
+            running = rule.parts
+            message_parts = () if parts_of is None else progress.rendered(parts, parts_of(variables))
+            if not content and not message_parts:
+                return empty
+            running = rule.role
+            role = role_of(variables)
+            if role not in ROLES:
+                fault = f"{role[:_ROLE_CHARS_SHOWN]!r} is no role"
+                return Skip(_ROLE_UNKNOWN, running.place, fault)
+            running = rule.name
+            name = "" if name_of is None else name_of(variables)
+            running = rule.metadata
+            metadata = "" if metadata_of is None else progress.rendered(metadata_json, metadata_of(variables))
+        except EvaluationError:
+            progress.place = _place(running)
+            raise
+        fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
+        return _new_message(ChatMessage, fields)
+
+    elements = None if rule.for_each is None else _elements(rule.for_each.place, evaluator(rule.for_each), progress)
+    return _Reader(rule, elements, result)
+
+
+def _elements(place: str, list_of: Callable[[Variables], Any], progress: _Progress) -> _Elements:
+    """Return what gives the variables of each element of a list."""
+
+    def elements(variables: Variables) -> Iterator[Variables]:
+        progress.place = place
+        for index, item in enumerate(list_of(variables)):
+            if index % _LOOK_ELEMENTS == 0:
+                progress.look_below = _AT_ONCE
+            yield {**variables, "item": item, "index": index}
+
+    return elements
 
 
 def _place(rule: Rule | None) -> str:

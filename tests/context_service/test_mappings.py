@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+import weakref
 from collections.abc import AsyncIterator
 
 import grpc
@@ -11,7 +12,9 @@ import psycopg
 import pytest
 
 import context_service.app
+from context_service.history.cel import CallBudget
 from context_service.history.mappings import DEFAULT_NAME, built_in, built_in_names
+from context_service.history.node_mapper import NodeMapper, Skipped
 from context_service.settings import Settings
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -421,3 +424,15 @@ def test_input_and_output_are_fetched_only_for_rules_that_read_them():
     """They cost a join in each page of the walk."""
     asking = {name for name in built_in_names() if built_in(name).reads("entity", "io")}
     assert asking == {"io_chat"}
+
+
+def test_what_reads_a_history_goes_with_its_call():
+    """Reference counting frees it: the garbage collector of a server seldom looks."""
+    mapping = built_in("simple_chat")
+    assert mapping is not None
+    mapper = NodeMapper(mapping, {}, Skipped(), CallBudget(), strict=False)
+    gone = weakref.ref(mapper)
+
+    del mapper
+
+    assert gone() is None
