@@ -20,8 +20,8 @@ def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
     created_at.nanos = microseconds * 1000
     if name:
         target.name = name
-    if parts:
-        target.parts.extend(map(_part, parts))
+    for part in parts:
+        _fill_part(target.parts.add(), part)
     if metadata_json:
         target.metadata_json = metadata_json
 
@@ -42,24 +42,25 @@ def message_format(value: int) -> Format | None:
     raise InvalidArgument(f"format {value} is unknown", field="format")
 
 
-def _part(part: Part) -> message_pb2.Part:
-    message = message_pb2.Part(
-        text=part.text,
-        data_json=part.data_json,
-        working_memory_id=part.working_memory_id,
-        url=part.url,
-        media_type=part.media_type,
-        file_name=part.file_name,
-        metadata_json=part.metadata_json,
-    )
-    if part.tool_call:
-        call = part.tool_call
-        message.tool_call.CopyFrom(message_pb2.ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json))
-    if part.tool_result:
-        result = part.tool_result
-        message.tool_result.CopyFrom(
-            message_pb2.ToolResult(
-                tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
-            )
-        )
-    return message
+def _fill_part(target: message_pb2.Part, part: Part) -> None:
+    if part.text is not None:
+        target.text = part.text
+    elif part.data_json is not None:
+        target.data_json = part.data_json
+    elif part.working_memory_id is not None:
+        target.working_memory_id = part.working_memory_id
+    elif part.url is not None:
+        target.url = part.url
+    elif part.tool_call:
+        call = target.tool_call
+        call.id = part.tool_call.id
+        call.name = part.tool_call.name
+        call.arguments_json = part.tool_call.arguments_json
+    elif part.tool_result:
+        result = target.tool_result
+        result.tool_call_id = part.tool_result.tool_call_id
+        result.content_json = part.tool_result.content_json
+        result.is_error = part.tool_result.is_error
+    target.media_type = part.media_type
+    target.file_name = part.file_name
+    target.metadata_json = part.metadata_json

@@ -44,13 +44,13 @@ def nodes(count: int) -> list[dict[str, Any]]:
 def evaluated(entities: list[dict[str, Any]]) -> list[tuple[object, ...]]:
     """Return the four values of each node, by the expressions."""
     variables = frozenset({"entity", "edge", "root"})
-    expressions = [compile_expression(text, variables=variables) for text in EXPRESSIONS]
     budget = CallBudget()
+    evaluators = [compile_expression(text, variables=variables).evaluator(budget) for text in EXPRESSIONS]
     edge: dict[str, Any] = {"type": "Contains", "depth": 1, "data": {}}
     rows = []
     for entity in entities:
         values = {"entity": entity, "edge": edge, "root": entities[0]}
-        rows.append(tuple([expression.evaluate(values, budget) for expression in expressions]))
+        rows.append(tuple([evaluate(values) for evaluate in evaluators]))
     return rows
 
 

@@ -27,6 +27,11 @@ class ToolCall(Value):
         """Return the arguments, parsed; None where there are none."""
         return parsed(self.arguments_json)
 
+    @classmethod
+    def from_proto(cls, call: message_pb.ToolCall) -> ToolCall:
+        """Return the value of a message."""
+        return cls(id=call.id, name=call.name, arguments_json=call.arguments_json)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolResult(Value):
@@ -40,6 +45,11 @@ class ToolResult(Value):
     def content(self) -> Any:
         """Return the answer, parsed; None where there is none."""
         return parsed(self.content_json)
+
+    @classmethod
+    def from_proto(cls, result: message_pb.ToolResult) -> ToolResult:
+        """Return the value of a message."""
+        return cls(tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -70,21 +80,15 @@ class Part(Value):
     @classmethod
     def from_proto(cls, part: message_pb.Part) -> Part:
         """Return the value of a message. A kind that this version does not know is empty."""
-        call, result = part.tool_call, part.tool_result
+        kind: PartKind = part.WhichOneof("content") or ""
         return cls(
-            kind=part.WhichOneof("content") or "",
+            kind=kind,
             text=part.text,
             data_json=part.data_json,
             working_memory_id=part.working_memory_id,
             url=part.url,
-            tool_call=ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json)
-            if part.HasField("tool_call")
-            else None,
-            tool_result=ToolResult(
-                tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
-            )
-            if part.HasField("tool_result")
-            else None,
+            tool_call=ToolCall.from_proto(part.tool_call) if kind == "tool_call" else None,
+            tool_result=ToolResult.from_proto(part.tool_result) if kind == "tool_result" else None,
             media_type=part.media_type,
             file_name=part.file_name,
             metadata_json=part.metadata_json,
