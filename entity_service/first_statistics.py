@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 
 from contextgraph.errors import ContextGraphError
 from service_runtime.postgres import Database
-
-_log = logging.getLogger("first_statistics")
 
 INTERVAL_S = 1.0  # a call that writes thousands of rows into an empty database is over by then, and the next is not
 
@@ -25,8 +22,7 @@ class FirstStatistics:
         """Return whether the tables are known now."""
         try:
             (row,) = await self._database.untenanted(_ANALYZE)
-        except ContextGraphError as error:  # not migrated yet, or Postgres is away
-            _log.warning("new tables were not analyzed", extra={"error": str(error)})
+        except ContextGraphError:  # not migrated yet, or Postgres is away: health says so, and once a second is enough
             return False
         return bool(row.known)
 

@@ -566,6 +566,8 @@ def _ours(error: BaseException) -> Exception | None:
             return PermissionDenied("the key is bound to other graphs, agent bundles or apps")
         case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
             return _behind()
+        case pg.UndefinedFunction() if (error.diag.message_primary or "").startswith("function "):  # not an operator
+            return _behind()
         case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
             return _behind()
         case pg.SerializationFailure() | pg.DeadlockDetected():

@@ -46,3 +46,11 @@ async def test_a_table_of_few_rows_is_not_known_yet(
             "SELECT count(*) FROM pg_statistic WHERE starelid = 'entity.node'::regclass"
         ).fetchone()
         assert bool(count) is known
+
+
+async def test_a_database_that_is_not_migrated_yet_is_waited_for(database: Database, urls: Urls):
+    """Services may start before the migration, and stay up."""
+    with psycopg.connect(urls.admin, autocommit=True) as connection:
+        connection.execute("ALTER FUNCTION entity.analyze_new_tables RENAME TO later")
+
+        assert not await FirstStatistics(database).once()

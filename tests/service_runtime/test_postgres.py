@@ -12,7 +12,7 @@ import pytest
 from contextgraph.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from service_runtime import calls, postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.postgres import Database, TextArray, Transaction, UnsafeRole
+from service_runtime.postgres import Database, SchemaBehind, TextArray, Transaction, UnsafeRole
 from tests.conftest import OTHER_PRINCIPAL, Urls
 
 SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"
@@ -150,6 +150,20 @@ async def test_row_level_security_hides_rows_that_the_query_does_not_filter(data
             "INSERT INTO context.outbox (tenant_id, id, topic, subject_id) VALUES (%s, %s, 't', %s)",
             (DEFAULT_TENANT_ID, uuid.uuid4(), uuid.uuid4()),
         )
+
+
+@pytest.mark.parametrize(
+    "lacked",
+    ["SELECT 1 FROM entity.later", "SELECT later FROM entity.node", "SELECT entity.later()", "SELECT later.x()"],
+)
+async def test_what_only_a_newer_schema_has_is_told_as_such(database: Database, lacked: str):
+    with pytest.raises(SchemaBehind):
+        await database.tenant(DEFAULT_TENANT_ID).query(lacked)
+
+
+async def test_a_mistake_in_a_statement_is_not_taken_for_an_older_schema(database: Database):
+    with pytest.raises(psycopg.errors.UndefinedFunction):
+        await database.tenant(DEFAULT_TENANT_ID).query("SELECT 1::integer = ''::text")
 
 
 @pytest.mark.parametrize("role", ["admin", "superuser"])
