@@ -192,6 +192,8 @@ async def test_the_newest_cost_the_same_however_many_edges_there_are(graph: Grap
     }
     pages = []
     with psycopg.connect(urls.superuser, cursor_factory=psycopg.ClientCursor) as connection:
+        if connection.info.server_version < 180_000:
+            pytest.skip("older ones look through the index of all edges for a type that there is none of: 50 ns each")
         connection.execute("SET session_replication_role = replica")  # neither triggers nor foreign keys
         for count in (1000, 20_000):
             connection.execute(
