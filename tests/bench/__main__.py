@@ -20,6 +20,7 @@ BENCHMARKS = (
     "interceptors",
     "replicas",
     "load",
+    "shapes",
     "storage",
     "bulk",
     "start",

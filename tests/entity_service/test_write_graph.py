@@ -6,7 +6,6 @@ import asyncio
 import json
 
 import pytest
-from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.errors import (
@@ -18,7 +17,6 @@ from contextgraph.errors import (
     NodeNotFound,
     RequestIdReused,
 )
-from entity_service import writes
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from tests.entity_service.graph import Graph, edge, new_id, node
@@ -39,11 +37,6 @@ async def test_rows_come_back_in_the_order_of_the_request(graph: Graph):
     assert [row.seq for row in written.nodes] == sorted({row.seq for row in written.nodes})
     reached = await graph.reached(ids[0], depth_max=1)
     assert [json.loads(row.node.data_json)["n"] for row in reached] == list(range(1, 50))
-
-
-def test_the_statement_of_a_write_is_one_that_psycopg_remembers():
-    """A longer one is searched for its parameters at every call, which costs an append a tenth of a millisecond."""
-    assert len(writes._WRITE) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 async def test_later_calls_have_later_times(graph: Graph):
