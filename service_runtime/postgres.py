@@ -423,12 +423,14 @@ async def _execute(
     connection: Connection, sql: str, parameters: Parameters, *, named: bool, prepare: bool = True
 ) -> Cursor:
     row_factory = namedtuple_row if named else tuple_row
-    cursor: Cursor = connection.cursor(row_factory=row_factory)
-    statement = sql.encode()
+    cursor: Cursor
     if prepare and isinstance(parameters, Mapping):
         statement, names = _numbered(sql)
         parameters = [parameters[name] for name in names]
         cursor = psycopg.AsyncRawCursor(connection, row_factory=row_factory)
+    else:
+        statement = sql.encode()
+        cursor = connection.cursor(row_factory=row_factory)
     # None: once it has come often enough.
     await cursor.execute(statement, parameters, binary=True, prepare=None if prepare else False)
     return cursor
