@@ -18,7 +18,7 @@ from contextgraph.errors import (
     NodeNotFound,
 )
 from entity_service.model import Node
-from entity_service.store import ANSWER_BYTES_MAX, NODE_COLUMNS
+from entity_service.store import ANSWER_BYTES_MAX, NODE_COLUMNS, NODE_IS_WANTED
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Connection, Database, Row, Tenant
@@ -130,18 +130,10 @@ WITH slice AS MATERIALIZED (
         SELECT s.owner_id, s.distance FROM slice s WHERE s.distance <= %(distance_max)s ORDER BY s.distance, s.owner_id
     ) s
     CROSS JOIN LATERAL (
-        SELECT
-            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
-            n.owner_user_id, n.agent_id, n.context_id
+        SELECT n.*
         FROM entity.node n
         WHERE n.tenant_id = %(tenant_id)s AND n.id = s.owner_id
-            AND (%(include_archived)s OR NOT n.is_archived)
-            AND (
-                %(all_node_types)s
-                OR n.general_type_name = ANY (%(node_types)s::text[])
-                OR n.specific_type_name = ANY (%(node_types)s::text[])
-            )
+            AND {NODE_IS_WANTED}
         OFFSET 0
     ) n
     ORDER BY s.distance, s.owner_id

@@ -268,10 +268,9 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
     async def Traverse(self, request: pb.TraverseRequest, context: Context) -> AsyncIterator[pb.TraverseResponse]:
         """Walk the graph."""
         walk = traversal_wire.walk(request, self._limits)
-        messages_of = traversal_wire.row_messages if walk.columns else traversal_wire.walk_messages
         first = True
         async with aclosing(self._traversal.walk(principal(), walk)) as pages:
             async for page in pages:
-                for message in messages_of(page, first=first):
+                for message in traversal_wire.walk_messages(page, columns=bool(walk.columns), first=first):
                     yield message
                 first = False

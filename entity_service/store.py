@@ -24,6 +24,16 @@ NODE_COLUMNS = """
     n.context_id::text
 """
 
+# Whether a caller wants a node of a table named n.
+NODE_IS_WANTED = """(
+    (%(include_archived)s OR NOT n.is_archived)
+    AND (
+        %(all_node_types)s
+        OR n.general_type_name = ANY (%(node_types)s::text[])
+        OR n.specific_type_name = ANY (%(node_types)s::text[])
+    )
+)"""
+
 # The columns of `Edge`, in its order, of a table named e.
 EDGE_COLUMNS = """
     e.id::text, e.graph_name, e.from_node_id::text, e.to_node_id::text, e.edge_type, e.data::text,

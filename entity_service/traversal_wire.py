@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
@@ -88,28 +88,42 @@ def _path(field: str, text: str, limits: Limits) -> list[str]:
     return members
 
 
-def walk_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
+def walk_messages(page: WalkPage, *, columns: bool, first: bool) -> Iterator[pb.TraverseResponse]:
     """Yield a page of a walk as messages of up to 1 MiB, one at least; one that is larger holds one node.
 
     Raises:
         AnswerTooLarge: a node does not fit one message with its edge, its input and its output.
     """
+    fill, size_of = (_fill_rows, _json_bytes) if columns else (_fill_nodes, _row_bytes)
     response = pb.TraverseResponse(indexed=first and page.indexed)
-    with_io = bool(page.rows) and len(page.rows[0]) > IO
-    size_bytes = 0
-    add = response.nodes.add
-    for row in page.rows:
-        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
-        row_bytes = _row_bytes(row)
-        if with_io:
-            input_json, output_json = row[IO:]
-            row_bytes += utf8_bytes(input_json or "") + utf8_bytes(output_json or "")
-        if size_bytes and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
+    for number, rows in enumerate(_split(page.rows, size_of)):
+        if number:
             yield response
             response = pb.TraverseResponse()
-            add = response.nodes.add
-            size_bytes = 0
+        fill(response, rows)
+    response.next_page_token = page.next_page_token
+    yield response
+
+
+def _split(rows: Sequence[Any], size_of: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """Yield rows that fit a message together, or one that is larger. One list at least."""
+    some: list[Any] = []
+    size_bytes = 0
+    for row in rows:
+        row_bytes = size_of(row)
+        if some and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
+            yield some
+            some, size_bytes = [], 0
         size_bytes += row_bytes
+        some.append(row)
+    yield some
+
+
+def _fill_nodes(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
+    with_io = bool(rows) and len(rows[0]) > IO
+    add = response.nodes.add
+    for row in rows:
+        _, depth, edge_id, edge_type, near_id, edge_data_json = row[:NODE]
         reached = add()
         if depth:
             reached.depth = depth
@@ -122,52 +136,35 @@ def walk_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseRespons
         fill_node(reached.node, row[NODE:IO])
         if not with_io:
             continue
+        input_json, output_json = row[IO:]
         if input_json:
             reached.io.input_json = input_json
         if output_json:
             reached.io.output_json = output_json
-        if size_bytes > MESSAGE_BYTES_MAX and response.ByteSize() > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge(
-                "a node does not fit one message with its input and output",
-                node_id=reached.node.id,
-                use="Traverse without include_io, and GetNodeIO",
-            )
-    response.next_page_token = page.next_page_token
-    yield response
+    if with_io and len(rows) == 1 and response.ByteSize() > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge(
+            "a node does not fit one message with its input and output",
+            node_id=response.nodes[0].node.id,
+            use="Traverse without include_io, and GetNodeIO",
+        )
 
 
-def row_messages(page: WalkPage, *, first: bool) -> Iterator[pb.TraverseResponse]:
-    """Yield a page of a walk with columns as messages of up to 1 MiB, one at least; one that is larger holds one row.
-
-    Raises:
-        AnswerTooLarge: a row does not fit one message.
-    """
-    response = pb.TraverseResponse(indexed=first and page.indexed)
-    rows: list[bytes] = []
-    size_bytes = 0
-    for *_, row in page.rows:
-        if len(row) > ANSWER_BYTES_MAX:
-            raise AnswerTooLarge("a row does not fit one message", use="fewer columns, and GetNodeIO")
-        if size_bytes and size_bytes + len(row) > MESSAGE_BYTES_MAX:
-            response.rows_json = _json_array(rows)
-            yield response
-            response = pb.TraverseResponse()
-            rows, size_bytes = [], 0
-        size_bytes += len(row)
-        rows.append(row)
-    response.rows_json = _json_array(rows)
-    response.next_page_token = page.next_page_token
-    yield response
+def _fill_rows(response: pb.TraverseResponse, rows: Sequence[Any]) -> None:
+    if len(rows) == 1 and _json_bytes(rows[0]) > ANSWER_BYTES_MAX:
+        raise AnswerTooLarge("a row does not fit one message", use="fewer columns, and GetNodeIO")
+    response.rows_json = b"[" + b",".join([row[-1] for row in rows]) + b"]"
 
 
-def _json_array(items: Sequence[bytes]) -> bytes:
-    return b"[" + b",".join(items) + b"]"
+def _json_bytes(row: Sequence[Any]) -> int:
+    """Return the size of a row that Postgres wrote as JSON."""
+    return len(row[-1])
 
 
 def _row_bytes(row: Sequence[Any]) -> int:
-    """Return about how large a row of a walk is as a message, and never less; without input and output."""
+    """Return about how large a row of a walk is as a message, and never less."""
     edge_type, edge_data_json = row[3], row[5]
     external_id, graph_name, agent_bundle_id, general, specific, name, status, data_json = row[NODE + 1 : NODE + 9]
     chars = len(external_id or "") + len(graph_name) + len(agent_bundle_id) + len(general) + len(specific)
     chars += len(name) + len(status) + len(edge_type or "")
-    return ROW_BYTES + 4 * chars + utf8_bytes(data_json) + utf8_bytes(edge_data_json or "")
+    documents = (data_json, edge_data_json, *row[IO:])
+    return ROW_BYTES + 4 * chars + sum([utf8_bytes(text) for text in documents if text])

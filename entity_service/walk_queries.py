@@ -15,29 +15,30 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from entity_service.model import Node
+from entity_service.store import NODE_COLUMNS, NODE_IS_WANTED
 
 
 class Column(Enum):
     """A column of a row, by how it is written as JSON: the arguments of `concat`."""
 
-    ID = """'"', p.id, '"'"""
-    EXTERNAL_ID = "to_json(coalesce(p.external_id, ''))"
-    GENERAL_TYPE_NAME = "to_json(p.general_type_name)"
-    SPECIFIC_TYPE_NAME = "to_json(p.specific_type_name)"
-    NAME = "to_json(p.name)"
-    STATUS = "to_json(p.status)"
-    DATA = "p.data"
-    CREATED_AT = "(extract(epoch FROM p.created_at) * 1000000)::bigint"
-    MODIFIED_AT = "(extract(epoch FROM p.modified_at) * 1000000)::bigint"
-    SEQ = "p.seq"
-    IS_ARCHIVED = "to_json(p.is_archived)"
-    DEPTH = "p.depth"
-    EDGE_ID = """'"', p.edge_id, '"'"""
-    EDGE_TYPE = "to_json(coalesce(p.edge_type, ''))"
-    FROM_NODE_ID = """'"', p.near_id, '"'"""
-    EDGE_DATA = "coalesce(p.edge_data, '{}')"
-    IO = """'{', '"input":' || p.input::text, CASE WHEN p.input IS NOT NULL AND p.output IS NOT NULL THEN ',' END,
-        '"output":' || p.output::text, '}'"""
+    ID = """'"', n.id, '"'"""
+    EXTERNAL_ID = "to_json(coalesce(n.external_id, ''))"
+    GENERAL_TYPE_NAME = "to_json(n.general_type_name)"
+    SPECIFIC_TYPE_NAME = "to_json(n.specific_type_name)"
+    NAME = "to_json(n.name)"
+    STATUS = "to_json(n.status)"
+    DATA = "n.data"
+    CREATED_AT = "(extract(epoch FROM n.created_at) * 1000000)::bigint"
+    MODIFIED_AT = "(extract(epoch FROM n.modified_at) * 1000000)::bigint"
+    SEQ = "n.seq"
+    IS_ARCHIVED = "to_json(n.is_archived)"
+    DEPTH = "n.depth"
+    EDGE_ID = """'"', n.edge_id, '"'"""
+    EDGE_TYPE = "to_json(coalesce(n.edge_type, ''))"
+    FROM_NODE_ID = """'"', n.near_id, '"'"""
+    EDGE_DATA = "coalesce(n.edge_data, '{}')"
+    IO = """'{', '"input":' || n.input::text, CASE WHEN n.input IS NOT NULL AND n.output IS NOT NULL THEN ',' END,
+        '"output":' || n.output::text, '}'"""
 
 
 class Reached(NamedTuple):
@@ -71,16 +72,11 @@ NODES = Layout(created_at=NODE + 11, seq=NODE + 10, shown=NODE)
 ROWS = Layout(created_at=1, seq=2, shown=3)  # the last is the row as JSON
 ROW_BYTES = 400  # what a row takes besides its documents, about
 
-_NODE_COLUMNS = """\
-    scanned, p.depth, p.edge_id::text, p.edge_type, p.near_id::text, p.edge_data::text,
-    p.id::text, p.external_id, p.graph_name, p.agent_bundle_id, p.general_type_name, p.specific_type_name, p.name,
-    p.status, p.data::text, p.is_archived, p.seq, (extract(epoch FROM p.created_at) * 1000000)::bigint,
-    (extract(epoch FROM p.modified_at) * 1000000)::bigint, p.version, p.created_by, p.owner_user_id, p.agent_id,
-    p.context_id::text"""
+_REACHED_COLUMNS = "scanned, n.depth, n.edge_id::text, n.edge_type, n.near_id::text, n.edge_data::text"
 _ROW_COLUMNS = """\
-    scanned, (extract(epoch FROM p.created_at) * 1000000)::bigint, p.seq,
-    CASE WHEN p.id IS NOT NULL THEN convert_to(concat('[', {columns}, ']'), 'UTF8') END"""
-_IO_COLUMNS = ", p.input::text, p.output::text"
+    scanned, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
+    CASE WHEN n.id IS NOT NULL THEN convert_to(concat('[', {columns}, ']'), 'UTF8') END"""
+_IO_COLUMNS = ", n.input::text, n.output::text"
 _JOIN_IO = """
     LEFT JOIN LATERAL (
         SELECT
@@ -135,9 +131,7 @@ WITH RECURSIVE start AS MATERIALIZED (
     SELECT
         (SELECT count(*) FROM child) AS scanned, 1 AS depth, c.id AS edge_id, c.edge_type,
         %(start_id)s::uuid AS near_id, c.data AS edge_data, c.child_created_at AS created_at, c.child_seq AS seq,
-        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
-        n.context_id{io},
+        n.*{io},
         sum({bytes}) OVER (
             ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
@@ -149,39 +143,29 @@ WITH RECURSIVE start AS MATERIALIZED (
             n.context_id
         FROM entity.node n
         WHERE n.tenant_id = %(tenant_id)s AND n.id = c.to_node_id
-            AND (%(include_archived)s OR NOT n.is_archived)
-            AND (
-                %(all_node_types)s
-                OR n.general_type_name = ANY (%(node_types)s::text[])
-                OR n.specific_type_name = ANY (%(node_types)s::text[])
-            )
+            AND {wanted}
             AND coalesce((SELECT s.context_id FROM start s) = n.context_id, (SELECT s.context_id IS NULL FROM start s))
         OFFSET 0
     ) n ON true{join_io}
 )
 SELECT
 {columns}
-FROM page p
-WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
-ORDER BY p.created_at ASC, p.seq ASC
+FROM page n
+WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
+ORDER BY n.created_at ASC, n.seq ASC
 """
 
 # The documents of nodes that were visited, in the order given.
 _DOCUMENTS = """
 WITH page AS (
     SELECT
-        v.position AS scanned, v.depth, v.edge_id, e.edge_type, v.near_id, e.data AS edge_data, n.created_at, n.seq,
-        n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-        n.status, n.data, n.is_archived, n.modified_at, n.version, n.created_by, n.owner_user_id, n.agent_id,
-        n.context_id{io},
+        v.position AS scanned, v.depth, v.edge_id, e.edge_type, v.near_id, e.data AS edge_data,
+        n.*{io},
         sum({bytes}) OVER (ORDER BY v.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
     FROM unnest(%(ids)s::uuid[], %(depths)s::integer[], %(edge_ids)s::uuid[], %(near_ids)s::uuid[])
         WITH ORDINALITY AS v (id, depth, edge_id, near_id, position)
     CROSS JOIN LATERAL (
-        SELECT
-            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
-            n.owner_user_id, n.agent_id, n.context_id
+        SELECT n.*
         FROM entity.node n
         WHERE n.tenant_id = %(tenant_id)s AND n.id = v.id
         OFFSET 0
@@ -194,23 +178,19 @@ WITH page AS (
 )
 SELECT
 {columns}
-FROM page p
-WHERE coalesce(p.bytes_before, 0) < %(bytes_max)s
-ORDER BY p.scanned
+FROM page n
+WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
+ORDER BY n.scanned
 """
 
 # The nodes one edge away from some nodes, each once, with the edge that is said to have reached it, and whether that
 # edge says that nothing is below. Ends and types are compared as ranges, or as rows, which only the index of that end
 # serves. For equalities the planner reads all edges of a type that the tenant has, once for each node, while it knows
 # nothing of a new table; and all of the table once it has seen that most edges have one end.
-LEVEL = """
+LEVEL = f"""
 SELECT
     n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
-    (%(include_archived)s OR NOT n.is_archived) AND (
-        %(all_node_types)s
-        OR n.general_type_name = ANY (%(node_types)s::text[])
-        OR n.specific_type_name = ANY (%(node_types)s::text[])
-    ),
+    {NODE_IS_WANTED},
     jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
     reached.edge_id::text, reached.near_id::text, reached.is_last
 FROM (
@@ -260,22 +240,18 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) n
 WHERE %(context_id)s::uuid IS NULL OR n.context_id = %(context_id)s::uuid
-"""
+"""  # noqa: S608
 
 # The nodes that a walk starts from: the columns of `LEVEL`, without an edge.
-STARTS = """
+STARTS = f"""
 SELECT
     n.id::text, (extract(epoch FROM n.created_at) * 1000000)::bigint, n.seq,
-    (%(include_archived)s OR NOT n.is_archived) AND (
-        %(all_node_types)s
-        OR n.general_type_name = ANY (%(node_types)s::text[])
-        OR n.specific_type_name = ANY (%(node_types)s::text[])
-    ),
+    {NODE_IS_WANTED},
     jsonb_typeof(n.data #> %(order_path)s::text[]), left(n.data #>> %(order_path)s::text[], 400),
     n.graph_name, n.context_id::text
 FROM entity.node n
 WHERE n.tenant_id = %(tenant_id)s AND n.id = ANY (%(start_ids)s::uuid[])
-"""
+"""  # noqa: S608
 
 # The newest of what lies up to three steps below a node, from one place in the order on: the first page of their
 # documents. Of each node that is looked at, and each edge type, the newest `rows` children are read, if they are as new
@@ -428,18 +404,10 @@ WITH start AS MATERIALIZED (
         ORDER BY child_created_at DESC, child_seq DESC
     ) r
     CROSS JOIN LATERAL (
-        SELECT
-            n.id, n.external_id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name, n.name,
-            n.status, n.data, n.is_archived, n.seq, n.created_at, n.modified_at, n.version, n.created_by,
-            n.owner_user_id, n.agent_id, n.context_id
+        SELECT n.*
         FROM entity.node n
         WHERE n.tenant_id = %(tenant_id)s AND n.id = r.to_node_id
-            AND (%(include_archived)s OR NOT n.is_archived)
-            AND (
-                %(all_node_types)s
-                OR n.general_type_name = ANY (%(node_types)s::text[])
-                OR n.specific_type_name = ANY (%(node_types)s::text[])
-            )
+            AND {wanted}
         OFFSET 0
     ) n
     ORDER BY r.child_created_at DESC, r.child_seq DESC
@@ -465,8 +433,8 @@ SELECT
 {columns}
 FROM start
 LEFT JOIN found f ON true
-LEFT JOIN page p ON f.scanned > 0 AND coalesce(p.bytes_before, 0) < %(bytes_max)s
-ORDER BY p.created_at DESC, p.seq DESC
+LEFT JOIN page n ON f.scanned > 0 AND coalesce(n.bytes_before, 0) < %(bytes_max)s
+ORDER BY n.created_at DESC, n.seq DESC
 """
 
 
@@ -500,7 +468,7 @@ def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_i
         selected = _ROW_COLUMNS.format(columns=", ',', ".join(column.value for column in columns))
         with_io = Column.IO in columns
     else:
-        selected = _NODE_COLUMNS + (_IO_COLUMNS if with_io else "")
+        selected = f"{_REACHED_COLUMNS}, {NODE_COLUMNS}{_IO_COLUMNS if with_io else ''}"
     sizes = ["%(row_bytes)s"]
     if not columns or Column.DATA in columns:
         sizes.append("entity.document_bytes(n.data)")
@@ -510,6 +478,7 @@ def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_i
         sizes.append("coalesce(io.bytes, 0)")
     return statement.format(
         columns=selected,
+        wanted=NODE_IS_WANTED,
         bytes=" + ".join(sizes),
         io=", io.input, io.output" if with_io else "",
         join_io=_JOIN_IO if with_io else "",

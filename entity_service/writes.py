@@ -28,34 +28,46 @@ _NO_EDGE = (None,) * len(NewEdge._fields)
 
 # The input is a parameter for each column: to read one JSON text of all rows costs a sixth of the statement. A column
 # that has one value throughout, as most have, is null, and the value a parameter of its own.
+_INSERT_NODES = """\
+INSERT INTO entity.node (
+    tenant_id, id, created_at, modified_at, external_id, graph_name, general_type_name, specific_type_name,
+    agent_bundle_id, name, status, created_by, owner_user_id, agent_id, data
+)
+SELECT
+    %(tenant_id)s, n.id, t.created_at, t.created_at, n.external_id, coalesce(n.graph_name, %(node_graph_name)s),
+    coalesce(n.general_type_name, %(node_type)s),
+    coalesce(n.specific_type_name, n.general_type_name, %(node_type)s), coalesce(n.agent_bundle_id, ''),
+    coalesce(n.name, ''), coalesce(n.status, %(node_status)s), %(created_by)s, %(owner_user_id)s, %(agent_id)s,
+    n.data::jsonb
+FROM unnest(
+    %(node_ids)s::uuid[], %(external_ids)s::text[], %(node_graph_names)s::text[], %(agent_bundle_ids)s::text[],
+    %(general_type_names)s::text[], %(specific_type_names)s::text[], %(names)s::text[], %(statuses)s::text[],
+    %(node_data)s::text[], %(node_times)s::timestamptz[]
+) WITH ORDINALITY AS n (
+    id, external_id, graph_name, agent_bundle_id, general_type_name, specific_type_name, name, status,
+    data, created_at, position
+)
+CROSS JOIN LATERAL (
+    SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
+) t (created_at)
+ORDER BY n.position"""
+_EDGE_INPUT = """\
+SELECT
+    e.id, coalesce(e.graph_name, %(edge_graph_name)s) AS graph_name,
+    coalesce(e.from_node_id, %(from_node_id)s) AS from_node_id, e.to_node_id,
+    coalesce(e.edge_type, %(edge_type)s) AS edge_type, e.data::jsonb AS data, e.created_at, e.position
+FROM unnest(
+    %(edge_ids)s::uuid[], %(edge_graph_names)s::text[], %(from_node_ids)s::uuid[], %(to_node_ids)s::uuid[],
+    %(edge_types)s::text[], %(edge_data)s::text[], %(edge_times)s::timestamptz[]
+) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)"""
+
 # Times are a microsecond apart in the order of the request, first nodes, then edges; `seq` follows the same order,
 # because identity values are drawn after the sort. An end that is missing, in another graph or in another context
 # leaves `child_seq` null, which the table refuses, and so the whole statement. Below a node that is written here lies
 # nothing yet, says `newest_below`; the edges that are written with it raise that, in the table's trigger.
-_WRITE = """
+_WRITE = f"""
 WITH new_node AS (
-    INSERT INTO entity.node (
-        tenant_id, id, created_at, modified_at, external_id, graph_name, general_type_name, specific_type_name,
-        agent_bundle_id, name, status, created_by, owner_user_id, agent_id, data
-    )
-    SELECT
-        %(tenant_id)s, n.id, t.created_at, t.created_at, n.external_id, coalesce(n.graph_name, %(node_graph_name)s),
-        coalesce(n.general_type_name, %(node_type)s),
-        coalesce(n.specific_type_name, n.general_type_name, %(node_type)s), coalesce(n.agent_bundle_id, ''),
-        coalesce(n.name, ''), coalesce(n.status, %(node_status)s), %(created_by)s, %(owner_user_id)s, %(agent_id)s,
-        n.data::jsonb
-    FROM unnest(
-        %(node_ids)s::uuid[], %(external_ids)s::text[], %(node_graph_names)s::text[], %(agent_bundle_ids)s::text[],
-        %(general_type_names)s::text[], %(specific_type_names)s::text[], %(names)s::text[], %(statuses)s::text[],
-        %(node_data)s::text[], %(node_times)s::timestamptz[]
-    ) WITH ORDINALITY AS n (
-        id, external_id, graph_name, agent_bundle_id, general_type_name, specific_type_name, name, status,
-        data, created_at, position
-    )
-    CROSS JOIN LATERAL (
-        SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
-    ) t (created_at)
-    ORDER BY n.position
+{_INSERT_NODES}
     RETURNING id, created_at, seq, graph_name, context_id
 ), endpoint AS (
     SELECT id, created_at, seq, graph_name, context_id, '-infinity'::timestamptz AS newest_below FROM new_node
@@ -69,14 +81,7 @@ WITH new_node AS (
         OFFSET 0
     ) n
 ), edge_input AS (
-    SELECT
-        e.id, coalesce(e.graph_name, %(edge_graph_name)s) AS graph_name,
-        coalesce(e.from_node_id, %(from_node_id)s) AS from_node_id, e.to_node_id,
-        coalesce(e.edge_type, %(edge_type)s) AS edge_type, e.data::jsonb AS data, e.created_at, e.position
-    FROM unnest(
-        %(edge_ids)s::uuid[], %(edge_graph_names)s::text[], %(from_node_ids)s::uuid[], %(to_node_ids)s::uuid[],
-        %(edge_types)s::text[], %(edge_data)s::text[], %(edge_times)s::timestamptz[]
-    ) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)
+{_EDGE_INPUT}
 ), new_edge AS (
     INSERT INTO entity.edge (
         tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq, context_id, graph_name,
@@ -91,13 +96,13 @@ WITH new_node AS (
                 AND coalesce(parent.context_id = child.context_id, true)
             THEN child.seq
         END,
-        coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type, coalesce(e.data, '{}'),
+        coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type, coalesce(e.data, '{{}}'),
         child.newest_below
     FROM edge_input e
     LEFT JOIN endpoint parent ON parent.id = e.from_node_id
     LEFT JOIN endpoint child ON child.id = e.to_node_id
 ), seqs AS (
-    SELECT coalesce(array_agg(seq ORDER BY seq), '{}') AS seqs FROM new_node
+    SELECT coalesce(array_agg(seq ORDER BY seq), '{{}}') AS seqs FROM new_node
 ), answered AS (
     INSERT INTO entity.request (tenant_id, request_id, rpc, fingerprint, answer)
     SELECT
@@ -109,7 +114,7 @@ WITH new_node AS (
     WHERE %(request_id)s::uuid IS NOT NULL
 )
 SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at, seqs FROM seqs
-"""
+"""  # noqa: S608
 
 # The rows that stand in the way of a write, or that it repeats. Each is looked up by its key: `OFFSET 0` keeps the
 # planner from turning that into a hash of all that a tenant has; for `id = ANY` it takes an index of all that a tenant
@@ -168,29 +173,8 @@ CROSS JOIN LATERAL (
 
 
 # Nodes that are not there yet; a concurrent writer of the same row is waited for. The columns are those of `_WRITE`.
-_WRITE_NEW_NODES = """
-INSERT INTO entity.node (
-    tenant_id, id, created_at, modified_at, external_id, graph_name, general_type_name, specific_type_name,
-    agent_bundle_id, name, status, created_by, owner_user_id, agent_id, data
-)
-SELECT
-    %(tenant_id)s, n.id, t.created_at, t.created_at, n.external_id, coalesce(n.graph_name, %(node_graph_name)s),
-    coalesce(n.general_type_name, %(node_type)s),
-    coalesce(n.specific_type_name, n.general_type_name, %(node_type)s), coalesce(n.agent_bundle_id, ''),
-    coalesce(n.name, ''), coalesce(n.status, %(node_status)s), %(created_by)s, %(owner_user_id)s, %(agent_id)s,
-    n.data::jsonb
-FROM unnest(
-    %(node_ids)s::uuid[], %(external_ids)s::text[], %(node_graph_names)s::text[], %(agent_bundle_ids)s::text[],
-    %(general_type_names)s::text[], %(specific_type_names)s::text[], %(names)s::text[], %(statuses)s::text[],
-    %(node_data)s::text[], %(node_times)s::timestamptz[]
-) WITH ORDINALITY AS n (
-    id, external_id, graph_name, agent_bundle_id, general_type_name, specific_type_name, name, status,
-    data, created_at, position
-)
-CROSS JOIN LATERAL (
-    SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
-) t (created_at)
-ORDER BY n.position
+_WRITE_NEW_NODES = f"""
+{_INSERT_NODES}
 ON CONFLICT DO NOTHING
 RETURNING id::text, seq
 """
@@ -198,7 +182,7 @@ RETURNING id::text, seq
 # Edges that are not there yet, between nodes that are. In the order of their unique index, so that two writers of
 # the same edges wait for each other only one way round. Of nodes that this transaction wrote, in `new_ids`, it has
 # written no other edges: below them there is nothing yet.
-_WRITE_NEW_EDGES = """
+_WRITE_NEW_EDGES = f"""
 INSERT INTO entity.edge (
     tenant_id, id, from_node_id, to_node_id, created_at, child_created_at, child_seq, context_id, graph_name,
     edge_type, data, newest_below
@@ -207,16 +191,9 @@ SELECT
     %(tenant_id)s, e.id, e.from_node_id, e.to_node_id,
     coalesce(e.created_at, now() + (%(nodes_count)s + e.position - 1) * interval '1 microsecond'),
     child.created_at, child.seq, coalesce(parent.context_id, child.context_id), e.graph_name, e.edge_type,
-    coalesce(e.data, '{}'), new.newest_below
+    coalesce(e.data, '{{}}'), new.newest_below
 FROM (
-    SELECT
-        e.id, coalesce(e.graph_name, %(edge_graph_name)s) AS graph_name,
-        coalesce(e.from_node_id, %(from_node_id)s) AS from_node_id, e.to_node_id,
-        coalesce(e.edge_type, %(edge_type)s) AS edge_type, e.data::jsonb AS data, e.created_at, e.position
-    FROM unnest(
-        %(edge_ids)s::uuid[], %(edge_graph_names)s::text[], %(from_node_ids)s::uuid[], %(to_node_ids)s::uuid[],
-        %(edge_types)s::text[], %(edge_data)s::text[], %(edge_times)s::timestamptz[]
-    ) WITH ORDINALITY AS e (id, graph_name, from_node_id, to_node_id, edge_type, data, created_at, position)
+{_EDGE_INPUT}
 ) e
 CROSS JOIN LATERAL (
     SELECT n.context_id FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = e.from_node_id OFFSET 0
@@ -231,7 +208,7 @@ LEFT JOIN (SELECT unnest(%(new_ids)s::uuid[]), '-infinity'::timestamptz) AS new 
 ORDER BY e.to_node_id, e.edge_type, e.from_node_id, e.position
 ON CONFLICT DO NOTHING
 RETURNING id::text
-"""
+"""  # noqa: S608
 
 _TRANSACTION_TIME = "SELECT (extract(epoch FROM now()) * 1000000)::bigint AS at"
 

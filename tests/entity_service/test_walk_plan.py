@@ -40,6 +40,28 @@ def generic_plan(connection: psycopg.Connection, sql: str, parameters: dict[str,
     return "\n".join(row[0] for row in connection.execute(f"EXPLAIN (COSTS OFF) EXECUTE asked ({given})", parameters))
 
 
+def twenty_newest(start_id: str, *, parents: int) -> dict[str, Any]:
+    """Return the parameters of the first look for the newest 20 below a node."""
+    return {
+        "tenant_id": DEFAULT_TENANT_ID,
+        "start_id": start_id,
+        "edge_types": ["Contains", "InResponseTo"],
+        "depth_max": 3,
+        "after_at": "infinity",
+        "after_seq": 0,
+        "parents": parents,
+        "rows": 21,
+        "node_types": [],
+        "all_node_types": True,
+        "include_archived": False,
+        "include_start": False,
+        "limit": 20,
+        "node_budget": 100_000,
+        "bytes_max": 1_000_000,
+        "row_bytes": 400,
+    }
+
+
 @pytest.mark.parametrize("edge_types", [["Contains", "InResponseTo"], ["Contains"], []], ids=str)
 @pytest.mark.parametrize(("outward", "index"), [(True, "edge_children"), (False, "edge_ends")], ids=["out", "in"])
 @pytest.mark.parametrize("analyzed", [False, True], ids=["no statistics", "statistics of one session"])
@@ -138,24 +160,7 @@ async def test_the_newest_are_read_from_the_ends_of_two_indexes(graph: Graph, ur
     )
     await graph.write(*[edge(session, i) for i in turns])
     await graph.write(*[edge(turn, i) for turn, i in zip(turns, messages, strict=True)])
-    parameters = {
-        "tenant_id": DEFAULT_TENANT_ID,
-        "start_id": session,
-        "edge_types": ["Contains", "InResponseTo"],
-        "depth_max": 3,
-        "after_at": "infinity",
-        "after_seq": 0,
-        "parents": 40,
-        "rows": 21,
-        "node_types": [],
-        "all_node_types": True,
-        "include_archived": False,
-        "include_start": False,
-        "limit": 20,
-        "node_budget": 100_000,
-        "bytes_max": 1_000_000,
-        "row_bytes": 400,
-    }
+    parameters = twenty_newest(session, parents=40)
     with psycopg.connect(urls.superuser, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
         know(connection, analyzed=analyzed)
         plan = generic_plan(connection, newest(columns=(), with_io=False), parameters)
@@ -172,24 +177,7 @@ async def test_the_newest_cost_the_same_however_many_edges_there_are(graph: Grap
     session, turn = new_id(), new_id()
     await graph.write(node("Session", id=session), node("Turn", id=turn))
     await graph.write(edge(session, turn))
-    parameters = {
-        "tenant_id": DEFAULT_TENANT_ID,
-        "start_id": session,
-        "edge_types": ["Contains", "InResponseTo"],
-        "depth_max": 3,
-        "after_at": "infinity",
-        "after_seq": 0,
-        "parents": 328,
-        "rows": 21,
-        "node_types": [],
-        "all_node_types": True,
-        "include_archived": False,
-        "include_start": False,
-        "limit": 20,
-        "node_budget": 100_000,
-        "bytes_max": 1_000_000,
-        "row_bytes": 400,
-    }
+    parameters = twenty_newest(session, parents=328)
     pages = []
     with psycopg.connect(urls.superuser, cursor_factory=psycopg.ClientCursor) as connection:
         if connection.info.server_version < 180_000:
