@@ -2538,7 +2538,7 @@ export type TraverseRequest = Message<"contextgraph.entity.v1.TraverseRequest"> 
 
   /**
    * Not empty: read these columns only, each once, and answer `rows_json` instead of `nodes`: for readers of whole
-   * conversations, whom a message for each node costs several times as much.
+   * conversations, whom a message for each node costs more than twice as much.
    *
    * @generated from field: repeated contextgraph.entity.v1.TraverseColumn columns = 15;
    */
