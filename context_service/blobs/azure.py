@@ -271,14 +271,19 @@ class _Signer:
 
 async def _fetch(blob: BlobClient, start_bytes: int, length_bytes: int) -> bytes:
     """Return a part of a blob, less at its end, and nothing behind it."""
+    answers: list[Any] = []
     with _our_errors():
         try:
-            download = await blob.download_blob(start_bytes, length_bytes)
+            download = await blob.download_blob(start_bytes, length_bytes, raw_response_hook=answers.append)
+            return await download.readall()
         except HttpResponseError as error:
             if error.status_code == _PAST_THE_END:
                 return b""
             raise
-        return await download.readall()
+        finally:
+            # The SDK hangs up where an answer ends or breaks off, not where it falls silent or we stop reading.
+            for answer in answers:
+                await answer.http_response.close()
 
 
 async def _is_by(blob: BlobClient, writer: str) -> bool:

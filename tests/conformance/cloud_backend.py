@@ -7,6 +7,7 @@ itself is never harmed.
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -138,6 +139,28 @@ class CloudBackendConformance(LargeBlobConformance):
         storage = storage_of(through[0])
         async with aclosing(storage.read(stored(key, digest), start_bytes=3, end_bytes=len(CONTENT))) as chunks:
             assert b"".join([chunk async for chunk in chunks]) == CONTENT[3:]
+
+    async def test_a_read_that_is_given_up_hangs_up(
+        self, through: tuple[BlobBackend, Proxy], backend: BlobBackend, key: str
+    ):
+        """Left to the collector of garbage, the connection would stay: ours, and the place's."""
+        await backend.write(key, blocks_of(CONTENT))
+        through[1].fault = lambda request: Stall(answer_bytes=MIB // 2) if request.method == "GET" else None
+        gc.disable()
+        try:
+            async with aclosing(through[0].read(key, 0, len(CONTENT))) as chunks:
+                reading = asyncio.create_task(anext(chunks))
+                async with asyncio.timeout(60):
+                    while not through[1].stalled:
+                        await asyncio.sleep(0.01)
+                reading.cancel()
+                await asyncio.wait([reading])
+                del reading  # which holds what it was stopped in
+            async with asyncio.timeout(10):
+                while through[1].stalled:
+                    await asyncio.sleep(0.01)
+        finally:
+            gc.enable()
 
     async def test_a_place_that_only_throttles_is_asked_a_few_times(self, through: tuple[BlobBackend, Proxy], key: str):
         backend, proxy = through

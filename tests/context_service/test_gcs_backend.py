@@ -73,6 +73,14 @@ class TestGcs(CloudBackendConformance):
     def completes(self, request: Request) -> bool:
         return "content-range" in request.headers and not request.headers["content-range"].endswith("/*")
 
+    async def test_a_read_that_is_given_up_hangs_up(
+        self, through: tuple[GcsBackend, Proxy], backend: GcsBackend, key: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        """A thread cannot be stopped: it hangs up when the place has been silent for its time, here one second."""
+        monkeypatch.setattr(gcs, "TIMEOUT_S", (10.0, 1.0))
+
+        await super().test_a_read_that_is_given_up_hangs_up(through, backend, key)
+
 
 class TestGcsUnderAPrefix(BlobBackendConformance):
     prefix = "some/pre-fix/"

@@ -44,7 +44,9 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stall:
-    """Take the request and say nothing, until the client goes."""
+    """Take the request and say nothing, or say only the beginning of the answer's body, until the client goes."""
+
+    answer_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,7 @@ class Proxy:
         self._connections: set[asyncio.Task[None]] = set()
         self.port = 0
         self.requests: list[Request] = []
+        self.stalled = 0  # requests whose clients still wait
         self.fault: Callable[[Request], Fault | None] = lambda request: None
 
     @property
@@ -120,10 +123,10 @@ class Proxy:
                 writer.write(fault.body)
                 await writer.drain()
                 return True
-            case Stall():
+            case Stall(answer_bytes=None):
                 async for _ in _body(reader, headers, has_body=True):
                     pass
-                await reader.read()
+                await self._until_gone(reader)
                 return False
         server_reader, server = await upstream.opened()
         server.write(head)
@@ -142,7 +145,17 @@ class Proxy:
             await server.drain()
         if isinstance(fault, Cut) and fault.request_bytes is not None:
             return False
-        return await self._answer(request, fault, writer, server_reader)
+        going_on = await self._answer(request, fault, writer, server_reader)
+        if isinstance(fault, Stall):
+            await self._until_gone(reader)
+        return going_on
+
+    async def _until_gone(self, reader: asyncio.StreamReader) -> None:
+        self.stalled += 1
+        try:
+            await reader.read()
+        finally:
+            self.stalled -= 1
 
     async def _answer(
         self,
@@ -163,8 +176,8 @@ class Proxy:
         async for piece in _body(
             server_reader, headers, has_body=request.method != "HEAD" and status not in (204, 304)
         ):
-            if isinstance(fault, Cut) and sent_bytes + len(piece) > fault.answer_bytes:
-                writer.write(piece[: fault.answer_bytes - sent_bytes])
+            if isinstance(fault, Cut | Stall) and sent_bytes + len(piece) > (fault.answer_bytes or 0):
+                writer.write(piece[: (fault.answer_bytes or 0) - sent_bytes])
                 await writer.drain()
                 return False
             writer.write(piece)
