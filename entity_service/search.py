@@ -1,7 +1,8 @@
 """Searching nodes: what a caller asks of them, as one statement made up for the call.
 
-The statements read the tenant's view, where Postgres may use indexes for jsonb. What the caller says is a parameter;
-the text around it is made of the constants here and of `service_runtime.conditions`.
+The statements read the tenant's view, where Postgres may use indexes for jsonb; what the caller says runs behind the
+view's wall (`service_runtime.walls`). It is a parameter; the text around it is made of the constants here and of
+`service_runtime.conditions`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any, NamedTuple
 
 from psycopg import errors as pg
 
-from contextgraph.errors import InvalidArgument, InvalidPageToken
+from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded
+from entity_service import json_paths
 from entity_service.model import Direction, Node, iso
 from entity_service.store import NODE_COLUMNS, id_array
 from entity_service.traversal import Traversal, Walk
@@ -22,9 +24,11 @@ from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path, condition_sql
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
+from service_runtime.walls import behind
 
 CREATED_AT = "created_at"
 JSON_PATH_CHARS_MAX = 4096
+JSON_PATH_WRITTEN_CHARS_MAX = 64 * 1024  # as Postgres writes it: 1e1000 has a thousand digits there
 
 FIELDS = Fields(
     columns={
@@ -48,6 +52,7 @@ FIELDS = Fields(
         "context_id": Field(FieldType.ID, "n.context_id"),
     },
     documents={"data": "n.data"},
+    wall="n.is_visible",
 )
 
 _ORDERED = (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME)
@@ -69,7 +74,7 @@ FROM (
         FROM entity.node_of_tenant n
         WHERE n.tenant_id = %(tenant_id)s AND {{filter}}
     ) n
-    WHERE {{behind}}
+    WHERE {{after}}
     ORDER BY {{order}}
     LIMIT %(rows)s
 ) n
@@ -83,13 +88,14 @@ SELECT count(*) FROM entity.node_of_tenant n WHERE n.tenant_id = %(tenant_id)s A
 
 # A predicate gives one item for any document: true, false, or null for unknown. A path gives none for an empty one, or
 # items of other types. The text is a parameter, so that only what is valid is ever read as a JSONPath.
-_IS_PREDICATE = """
+_JSON_PATH = """
 SELECT
     pg_input_is_valid(p.text, 'jsonpath') AS is_valid,
     CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN (
         SELECT count(*) = 1 AND coalesce(bool_and(jsonb_typeof(item) IN ('boolean', 'null')), false)
         FROM jsonb_path_query('{}'::jsonb, p.text::jsonpath, '{}', true) AS item
-    ) END AS is_predicate
+    ) END AS is_predicate,
+    CASE WHEN pg_input_is_valid(p.text, 'jsonpath') THEN left(p.text::jsonpath::text, %(chars_max)s + 1) END AS written
 FROM (SELECT %(json_path)s::text AS text OFFSET 0) p
 """
 
@@ -165,7 +171,7 @@ class Search:
         parts = {
             **order._asdict(),
             "order": _order_by(search),
-            "behind": _behind(tenant, search, bindings),
+            "after": _after(tenant, search, bindings),
             "filter": await self._filter(principal, search.filter, bindings),
         }
         parameters = {
@@ -216,26 +222,43 @@ class Search:
         if wanted.contains_json:
             parts.append(f"n.data @> {bindings.add(wanted.contains_json, 'jsonb')}")
         if wanted.json_path:
-            operator = "@@" if await self._is_predicate(principal, wanted.json_path) else "@?"
-            parts.append(f"n.data {operator} {bindings.add(wanted.json_path, 'jsonpath')}")
+            parts.append(await self._json_path(principal, wanted.json_path, bindings))
         if wanted.connected_to is not None:
             ids = await self._connected(principal, wanted.connected_to, include_archived=wanted.include_archived)
             parts.append(f"n.id = ANY ({bindings.add(id_array(ids), 'uuid[]')})")
         return " AND ".join(parts) or "TRUE"
 
-    async def _is_predicate(self, principal: Principal, json_path: str) -> bool:
-        """Return whether a JSONPath is a predicate, which must be true, or a path, which must select something.
+    async def _json_path(self, principal: Principal, json_path: str, bindings: Bindings) -> str:
+        """Return what a JSONPath wants of a node, as SQL.
 
         Raises:
-            InvalidArgument: it is neither.
+            InvalidArgument: it is none, or has a variable.
+            LimitExceeded: its numbers have too many digits.
         """
         tenant = self._database.of(principal)
+        parameters = {"json_path": json_path, "chars_max": JSON_PATH_WRITTEN_CHARS_MAX}
         with _refusing_json_path():
-            (row,) = await tenant.query(_IS_PREDICATE, {"json_path": json_path})
+            (row,) = await tenant.query(_JSON_PATH, parameters)
         if not row.is_valid:
             raise InvalidArgument("filter.json_path is no JSONPath", field="filter.json_path")
-        is_predicate: bool = row.is_predicate
-        return is_predicate
+        if len(row.written) > JSON_PATH_WRITTEN_CHARS_MAX:
+            raise LimitExceeded(
+                f"filter.json_path has more than {JSON_PATH_WRITTEN_CHARS_MAX} characters, its numbers written out",
+                limit="filter.json_path",
+                limit_max=JSON_PATH_WRITTEN_CHARS_MAX,
+                value=len(row.written),
+            )
+        known = json_paths.read(row.written)
+        if known.has_variable:
+            raise InvalidArgument(
+                "filter.json_path has a variable, which nothing gives a value", field="filter.json_path"
+            )
+        operator = "@@" if row.is_predicate else "@?"
+        return behind(
+            FIELDS.wall,
+            f"n.data {operator} {bindings.add(json_path, 'jsonpath')}",
+            index=f"n.data @@ {bindings.add(known.index, 'jsonpath')}" if known.index else "",
+        )
 
     async def _connected(self, principal: Principal, wanted: ConnectedTo, *, include_archived: bool) -> list[str]:
         """Return the ids of what can be reached."""
@@ -264,7 +287,7 @@ def _refusing_json_path() -> Iterator[None]:
     """Say of what only running it tells that it is the caller's fault.
 
     Raises:
-        InvalidArgument: the JSONPath has a variable, or compares times with and without a zone.
+        InvalidArgument: the JSONPath compares times with and without a zone, say.
     """
     try:
         yield
@@ -311,7 +334,7 @@ def _order_by(search: NodeSearch) -> str:
     return f'n.kind, n.number {way}, n.text COLLATE "C" {way}, {by_time}'
 
 
-def _behind(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
+def _after(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
     """Return what holds of the nodes behind the token's.
 
     Raises:
@@ -335,10 +358,10 @@ def _behind(tenant: Tenant, search: NodeSearch, bindings: Bindings) -> str:
         raise InvalidPageToken("page_token is malformed", field="page_token") from None
     if search.order_by == CREATED_AT:
         return f"(n.created_at, n.seq) {way} ({at})"
-    behind = f"{bindings.add(value, 'numeric')}, {bindings.add(text, 'text')}, {at}"
+    place = f"{bindings.add(value, 'numeric')}, {bindings.add(text, 'text')}, {at}"
     same_kind = bindings.add(kind, "int")
-    of_kind = f'(n.number, n.text COLLATE "C", n.created_at, n.seq) {way} ({behind})'
-    return f"(n.kind > {same_kind} OR n.kind = {same_kind} AND {of_kind})"
+    of_kind = f'(n.number, n.text COLLATE "C", n.created_at, n.seq) {way} ({place})'
+    return behind(FIELDS.wall, f"(n.kind > {same_kind} OR n.kind = {same_kind} AND {of_kind})")
 
 
 def _binding(tenant: Tenant, search: NodeSearch) -> Sequence[object]:

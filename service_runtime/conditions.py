@@ -15,6 +15,8 @@ The rules, which hold for every field:
 - Texts compare by their code points, numbers by value (1 is 1.0), times as moments. `null` is JSON's null in a
   document, and of a column "not there", as an empty text and an empty list of a column are.
 - A list of texts, such as tags, matches if one of its texts does.
+
+The SQL is true of no row that the caller may not see, and runs on none: see `service_runtime.walls`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ import orjson
 from contextgraph.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import parse_object
 from service_runtime.ids import parse_id
+from service_runtime.walls import behind
 
 CONDITION_BYTES_MAX = 64 * 1024
 DEPTH_MAX = 16  # of $and, $or and $not in each other
@@ -91,6 +94,7 @@ class Fields:
 
     columns: Mapping[str, Field]
     documents: Mapping[str, str]  # the column of each
+    wall: str  # true of the rows that the caller may see
 
     def find(self, name: str, *, at: str) -> Field | Path:
         """Return what `name` means.
@@ -143,7 +147,16 @@ def condition_sql(field: str, text: str, fields: Fields, bindings: Bindings) -> 
         LimitExceeded: it is too large or too deep.
     """
     tree = parse_object(field, text, size_bytes_max=CONDITION_BYTES_MAX, nesting_max=_NESTING_MAX)
-    return _Compiler(fields, bindings).condition(tree, field, 1)
+    compiled = _Compiler(fields, bindings).condition(tree, field, 1)
+    return behind(fields.wall, compiled.exact, index=compiled.index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition, and what of it may run on any row."""
+
+    exact: str
+    index: str  # implied by `exact`, of exempt operators only; empty: nothing is
 
 
 class _Compiler:
@@ -157,13 +170,13 @@ class _Compiler:
         self._bindings = bindings
         self._comparisons = 0
 
-    def condition(self, tree: object, at: str, depth: int) -> str:
+    def condition(self, tree: object, at: str, depth: int) -> _Condition:
         if not isinstance(tree, dict):
             raise InvalidArgument(f"{at} is not a JSON object", field=at)
         _check_depth(at, depth)
         return _all([self._entry(name, value, f"{at}.{_cut(name)}", depth) for name, value in tree.items()])
 
-    def _entry(self, name: str, value: object, at: str, depth: int) -> str:
+    def _entry(self, name: str, value: object, at: str, depth: int) -> _Condition:
         if name == "$not":
             return _not(self.condition(value, at, depth + 1))
         if name in ("$and", "$or"):
@@ -176,13 +189,13 @@ class _Compiler:
             raise InvalidArgument(f"{at} is no operator; beside fields there are $and, $or and $not", field=at)
         return self._of_field(self._fields.find(name, at=at), value, at, depth)
 
-    def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> str:
+    def _of_field(self, field: Field | Path, value: object, at: str, depth: int) -> _Condition:
         _check_depth(at, depth)
         if not isinstance(value, dict) or not any(name.startswith("$") for name in value):
             return self._comparison(field, "$eq", value, at)
         return _all([self._operator(field, name, one, f"{at}.{_cut(name)}", depth) for name, one in value.items()])
 
-    def _operator(self, field: Field | Path, operator: str, value: object, at: str, depth: int) -> str:
+    def _operator(self, field: Field | Path, operator: str, value: object, at: str, depth: int) -> _Condition:
         if operator == "$not":
             return _not(self._of_field(field, value, at, depth + 1))
         if operator in _NEGATED:
@@ -194,7 +207,7 @@ class _Compiler:
             return _not(self._comparison(field, "$exists", True, at))
         return self._comparison(field, operator, value, at)
 
-    def _comparison(self, field: Field | Path, operator: str, value: object, at: str) -> str:
+    def _comparison(self, field: Field | Path, operator: str, value: object, at: str) -> _Condition:
         self._comparisons += 1
         _check_count("comparisons", self._comparisons, COMPARISONS_MAX)
         if operator == "$in":
@@ -211,9 +224,13 @@ class _Compiler:
         return _any([_of_column(field.type, sql, operator, value, at, self._bindings) for sql in expressions])
 
 
-def _of_column(field_type: FieldType, sql: str, operator: str, value: object, at: str, bindings: Bindings) -> str:
+def _of_column(
+    field_type: FieldType, sql: str, operator: str, value: object, at: str, bindings: Bindings
+) -> _Condition:
     is_list = field_type is FieldType.TEXTS
-    exists = f"{sql} <> ''" if field_type is FieldType.TEXT else f"{sql} <> '{{}}'" if is_list else f"{sql} IS NOT NULL"
+    exists = _exempt(
+        f"{sql} <> ''" if field_type is FieldType.TEXT else f"{sql} <> '{{}}'" if is_list else f"{sql} IS NOT NULL"
+    )
     if operator == "$exists":
         return exists
     if operator in ("$eq", "$in"):
@@ -229,38 +246,39 @@ def _of_column(field_type: FieldType, sql: str, operator: str, value: object, at
             found = f"{sql} = {bindings.add(values[0], field_type.value)}"
         else:
             found = f"{sql} = ANY ({bindings.add(values, f'{field_type.value}[]')})"
-        return _any([found, _not(exists)]) if None in said else found
+        return _any([_exempt(found), _not(exists)]) if None in said else _exempt(found)
     if operator in _LIKES and field_type is FieldType.TEXT:
-        return _all([exists, f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}"])
+        return _all([exists, _walled(f"{sql} {_LIKES[operator]} {bindings.add(value, 'text')}")])
     if operator in _ORDERS and field_type in (FieldType.TEXT, FieldType.NUMBER, FieldType.TIME):
         collation = ' COLLATE "C"' if field_type is FieldType.TEXT else ""
         converted = bindings.add(_CONVERSIONS[field_type](value, at), field_type.value)
-        return _all([exists, f"{sql}{collation} {_ORDERS[operator]} {converted}"])
+        compared = f"{sql}{collation} {_ORDERS[operator]} {converted}"
+        return _all([exists, _exempt(compared) if field_type is FieldType.TIME else _walled(compared)])
     raise InvalidArgument(f"{at}: a field that holds a {field_type.name.lower()} has no {operator}", field=at)
 
 
-def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> str:
+def _of_path(path: Path, operator: str, value: object, at: str, bindings: Bindings) -> _Condition:
     found = path.sql(bindings)
     if operator == "$exists":
-        return f"{found} IS NOT NULL"
+        return _walled(f"{found} IS NOT NULL")
     if operator == "$in":
         assert isinstance(value, list)
-        return f"{found} = ANY ({bindings.add([_json(one) for one in value], 'text[]')}::jsonb[])"
+        return _walled(f"{found} = ANY ({bindings.add([_json(one) for one in value], 'text[]')}::jsonb[])")
     if operator == "$eq":
         equal = f"{found} = {bindings.add(_json(value), 'jsonb')}"
         if any(_PLACE.fullmatch(step) for step in path.steps):
-            return equal
+            return _walled(equal)
         for step in reversed(path.steps):
             value = {step: value}
         # What is equal is contained, and an index knows what contains it.
-        return f"({path.document_sql} @> {bindings.add(_json(value), 'jsonb')} AND {equal})"
+        return _Condition(equal, f"{path.document_sql} @> {bindings.add(_json(value), 'jsonb')}")
     if isinstance(value, str):
         operator_sql = _LIKES.get(operator) or f'COLLATE "C" {_ORDERS[operator]}'
         compared = f"({found} #>> '{{}}') {operator_sql} {bindings.add(value, 'text')}"
-        return f"(jsonb_typeof({found}) = 'string' AND {compared})"
+        return _walled(f"(jsonb_typeof({found}) = 'string' AND {compared})")
     if isinstance(value, int | float) and not isinstance(value, bool):
         compared = f"{found} {_ORDERS[operator]} {bindings.add(_json(value), 'jsonb')}"
-        return f"(jsonb_typeof({found}) = 'number' AND {compared})"
+        return _walled(f"(jsonb_typeof({found}) = 'number' AND {compared})")
     raise InvalidArgument(f"{at} is neither a number nor a text", field=at)
 
 
@@ -310,16 +328,38 @@ def _json(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def _not(condition: str) -> str:
-    return f"(({condition}) IS NOT TRUE)"
+def _exempt(sql: str) -> _Condition:
+    return _Condition(sql, sql)
 
 
-def _all(conditions: Sequence[str]) -> str:
-    return f"({' AND '.join(conditions)})" if conditions else "TRUE"
+def _walled(sql: str) -> _Condition:
+    return _Condition(sql, "")
 
 
-def _any(conditions: Sequence[str]) -> str:
-    return conditions[0] if len(conditions) == 1 else f"({' OR '.join(conditions)})"
+def _not(condition: _Condition) -> _Condition:
+    negated = f"(({condition.exact}) IS NOT TRUE)"
+    # Of what is only implied, the negation is not.
+    return _Condition(negated, negated if condition.index == condition.exact else "")
+
+
+def _all(conditions: Sequence[_Condition]) -> _Condition:
+    if not conditions:
+        return _exempt("TRUE")
+    indexes = [condition.index for condition in conditions if condition.index]
+    return _Condition(
+        f"({' AND '.join(condition.exact for condition in conditions)})",
+        f"({' AND '.join(indexes)})" if indexes else "",
+    )
+
+
+def _any(conditions: Sequence[_Condition]) -> _Condition:
+    if len(conditions) == 1:
+        return conditions[0]
+    indexes = [condition.index for condition in conditions]
+    return _Condition(
+        f"({' OR '.join(condition.exact for condition in conditions)})",
+        f"({' OR '.join(indexes)})" if all(indexes) else "",
+    )
 
 
 def _check_pattern(value: object, at: str) -> None:

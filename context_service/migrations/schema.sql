@@ -379,9 +379,46 @@ CREATE VIEW context.wm_record_of_tenant AS
     metadata,
     content,
     search,
-    name_search
-   FROM context.wm_record
-  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+    name_search,
+    is_visible
+   FROM ( SELECT wm_record.tenant_id,
+            wm_record.id,
+            wm_record.entity_node_id,
+            wm_record.blob_id,
+            wm_record.context_id,
+            wm_record.created_at,
+            wm_record.updated_at,
+            wm_record.expires_at,
+            wm_record.archived_at,
+            wm_record.seq,
+            wm_record.size_bytes,
+            wm_record.version,
+            wm_record.blob_key,
+            wm_record.provider,
+            wm_record.sha256,
+            wm_record.memory_type,
+            wm_record.subtype,
+            wm_record.semantic_purpose,
+            wm_record.name,
+            wm_record.description,
+            wm_record.reasoning,
+            wm_record.content_type,
+            wm_record.graph_name,
+            wm_record.agent_bundle_id,
+            wm_record.app_id,
+            wm_record.created_by,
+            wm_record.owner_user_id,
+            wm_record.agent_id,
+            wm_record.index_state,
+            wm_record.index_error,
+            wm_record.tags,
+            wm_record.metadata,
+            wm_record.content,
+            wm_record.search,
+            wm_record.name_search,
+            ((wm_record.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(wm_record.graph_name, wm_record.agent_bundle_id, wm_record.app_id)), false) IS NOT NULL)) AS is_visible
+           FROM context.wm_record) r
+  WHERE is_visible;
 
 ALTER VIEW context.wm_record_of_tenant OWNER TO contextgraph_owner;
 

@@ -1,6 +1,6 @@
 """What callers may ask of records: filters, and fields by name for conditions and questions.
 
-The SQL is of a row `r` of `wm_record`, or of its view `wm_record_of_tenant`.
+The SQL is of a row `r`: filters of one of `wm_record`, fields of one of its view `wm_record_of_tenant`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ RECORD_FIELDS = Fields(
         "index_state": Field(FieldType.TEXT, "lower(r.index_state)"),
     },
     documents={"metadata": "r.metadata"},
+    wall="r.is_visible",
 )
 
 

@@ -473,9 +473,30 @@ CREATE VIEW entity.node_of_tenant AS
     created_by,
     owner_user_id,
     agent_id,
-    data
-   FROM entity.node
-  WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, agent_bundle_id)), false) IS NOT NULL));
+    data,
+    is_visible
+   FROM ( SELECT node.tenant_id,
+            node.id,
+            node.created_at,
+            node.modified_at,
+            node.seq,
+            node.version,
+            node.is_archived,
+            node.context_id,
+            node.external_id,
+            node.graph_name,
+            node.general_type_name,
+            node.specific_type_name,
+            node.agent_bundle_id,
+            node.name,
+            node.status,
+            node.created_by,
+            node.owner_user_id,
+            node.agent_id,
+            node.data,
+            ((node.tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(node.graph_name, node.agent_bundle_id)), false) IS NOT NULL)) AS is_visible
+           FROM entity.node) n
+  WHERE is_visible;
 
 ALTER VIEW entity.node_of_tenant OWNER TO contextgraph_owner;
 

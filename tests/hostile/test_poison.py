@@ -6,6 +6,7 @@ is looked at; whatever it made of them must not be seen.
 
 from __future__ import annotations
 
+import itertools
 import json
 import uuid
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from contextgraph.context.v1 import working_memory_pb2 as memory
 from contextgraph.entity.v1 import entity_graph_pb2 as graph
-from tests.hostile.calling import Client
+from tests.hostile.calling import Client, Key
 from tests.hostile.things import RPCS
 
 POISON: list[Any] = [
@@ -90,6 +91,29 @@ def test_searches_of_nodes_are_answered_as_if_nobody_else_were_there(
         count = client.call(RPCS["CountNodes"], graph.CountNodesRequest(filter=wanted), key=own)
         assert count.ok
         assert count.answers[0].count <= 3
+
+
+def test_a_secret_of_another_tenant_changes_no_answer_letter_by_letter(client: Client):
+    """Of a JSONPath that raises an error only where what stands before it is true: the error would tell of the row."""
+    own, bound = uuid.uuid4(), uuid.uuid4()
+    hidden = {"kind": "x", "secret": "s3cr3t", "at": "2026-01-01 00:00:00"}
+    for tenant_id, graph_name in ((uuid.uuid4(), ""), (bound, "theirs")):
+        node = graph.NodeInput(general_type_name="T", graph_name=graph_name, data_json=json.dumps(hidden))
+        assert client.call(RPCS["CreateNode"], graph.CreateNodeRequest(node=node), key=tenant_id).ok
+    answers = set()
+    for key, letter, raising in itertools.product(
+        (own, Key(tenant_id=bound, graph_names=("mine",))),
+        "sxy",
+        ("$y == 1", '$.at.datetime() < "2026-01-01T00:00:00+00:00".datetime()'),
+    ):
+        wanted = graph.NodeFilter(json_path=f'$.kind == "x" && $.secret starts with "{letter}" && {raising}')
+        for rpc, request in (
+            ("CountNodes", graph.CountNodesRequest(filter=wanted)),
+            ("SearchNodes", graph.SearchNodesRequest(filter=wanted)),
+        ):
+            outcome = client.call(RPCS[rpc], request, key=key)
+            answers.add((rpc, raising, outcome.ok, "" if outcome.ok else outcome.error.details()))
+    assert len(answers) == 4, answers
 
 
 def test_questions_about_records_are_answered_as_if_nobody_else_were_there(

@@ -43,6 +43,7 @@ FIELDS = Fields(
         "tags": Field(FieldType.TEXTS, "t.tags"),
     },
     documents={"data": "t.data"},
+    wall="t.is_visible",
 )
 TYPES = {name: field.type for name, field in FIELDS.columns.items()}
 
@@ -88,7 +89,7 @@ def connection(postgres: EmbeddedPostgres) -> Iterator[psycopg.Connection]:
     with psycopg.connect(postgres.url(role="postgres", database="postgres"), autocommit=True) as opened:
         opened.execute(
             "CREATE TEMPORARY TABLE t (id int, name text NOT NULL, kind text NOT NULL, size numeric, at timestamptz,"
-            " done boolean, owner uuid, tags text[] NOT NULL, data jsonb NOT NULL)"
+            " done boolean, owner uuid, tags text[] NOT NULL, data jsonb NOT NULL, is_visible boolean DEFAULT true)"
         )
         with opened.cursor() as cursor:
             cursor.executemany(
@@ -402,6 +403,8 @@ def test_an_index_serves_what_a_path_equals(connection: psycopg.Connection):
     connection.execute("CREATE INDEX u_data ON u USING gin (data jsonb_path_ops)")
     connection.execute("ANALYZE u")
     bindings = Bindings()
-    where = condition_sql("where_json", '{"data.a": 7}', Fields(columns={}, documents={"data": "u.data"}), bindings)
+    where = condition_sql(
+        "where_json", '{"data.a": 7}', Fields(columns={}, documents={"data": "u.data"}, wall="TRUE"), bindings
+    )
     plan = connection.execute(f"EXPLAIN SELECT id FROM u WHERE {where}".encode(), bindings.values).fetchall()
     assert "u_data" in str(plan)

@@ -1648,7 +1648,7 @@ export type NodeFilter = Message<"contextgraph.entity.v1.NodeFilter"> & {
 
   /**
    * An SQL/JSON path over the node's data, as Postgres takes it, up to 4,096 characters. A predicate (`$.a > 1`) must be
-   * true; a path (`$.tags[*] ? (@ == "new")`) must select something.
+   * true; a path (`$.tags[*] ? (@ == "new")`) must select something. Variables (`$x`) have no value and are refused.
    *
    * @generated from field: string json_path = 4;
    */
