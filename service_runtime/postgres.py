@@ -47,6 +47,7 @@ from service_runtime import tracing
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.metrics import Metrics
+from service_runtime.postgres_connection import CancelledOnce
 
 Parameters = Mapping[str, Any] | Sequence[Any]
 Row = Any  # a named tuple of the statement's columns
@@ -213,9 +214,9 @@ class Database:
                     await configure(connection)
             database._refusals = database._refusals_now()
 
-        pool = AsyncConnectionPool(
+        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             url,
-            connection_class=psycopg.AsyncConnection[Row],
+            connection_class=CancelledOnce,
             min_size=1,
             max_size=connections_max,
             max_waiting=connections_max * 100,

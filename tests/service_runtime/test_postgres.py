@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 import uuid
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from contextgraph.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from service_runtime import calls, postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
-from service_runtime.postgres import Database, SchemaBehind, TextArray, Transaction, UnsafeRole
+from service_runtime.postgres import Database, SchemaBehind, Tenant, TextArray, Transaction, UnsafeRole
 from tests.conftest import OTHER_PRINCIPAL, Urls
 
 SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"
@@ -171,3 +174,41 @@ async def test_a_role_that_passes_the_policies_is_refused(urls: Urls, role: str)
     with pytest.raises(UnsafeRole):
         async with Database.open(getattr(urls, role), connections_max=1, name="unsafe"):
             pass
+
+
+async def backend(database: Database) -> int:
+    (row,) = await database.untenanted("SELECT pg_backend_pid() AS pid")
+    pid: int = row.pid
+    return pid
+
+
+async def one_statement(tenant: Tenant) -> None:
+    await tenant.query("SELECT pg_sleep(5)")
+
+
+async def a_transaction(tenant: Tenant) -> None:
+    async def work(transaction: Transaction) -> None:
+        await transaction.query("SELECT pg_sleep(5)")
+
+    await tenant.transaction(work)
+
+
+@pytest.mark.parametrize("running", [one_statement, a_transaction])
+async def test_whoever_is_cancelled_twice_leaves_a_connection_that_lives(
+    urls: Urls, running: Callable[[Tenant], Coroutine[Any, Any, None]], caplog: pytest.LogCaptureFixture
+):
+    """Its client and its deadline cancel a call together. psycopg hung up, and printed what nobody could act on."""
+    async with Database.open(urls.service, connections_max=1, name="one") as database:
+        before = await backend(database)
+        for gap_s in (0.0, 0.0005, 0.001, 0.002, 0.005) * 4:
+            task = asyncio.create_task(running(database.tenant(DEFAULT_TENANT_ID)))
+            await asyncio.sleep(0.03)
+            task.cancel()
+            await asyncio.sleep(gap_s)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        gc.collect()  # a generator that was left half-way would say so now, and fail the test
+
+        assert await backend(database) == before
+    assert not [record.getMessage() for record in caplog.records if record.name.startswith("psycopg")]

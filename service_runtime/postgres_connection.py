@@ -1,0 +1,55 @@
+"""A connection to Postgres whose caller may be cancelled more than once.
+
+A call is cancelled by its client, by its deadline and by the end of the process, often by two of them at nearly the
+same time. psycopg takes the first cancellation to Postgres and waits for the answer; a second one, while it does, makes
+it hang up, forget the statement half-way, and print an "Exception ignored" that nobody can act on. Here the work of the
+first is done beside the task that was cancelled: however often that happens, Postgres is asked once, and the connection
+lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg import waiting
+from psycopg.abc import RV, PQGen
+from psycopg.pq import TransactionStatus
+
+CANCEL_S_MAX = 2.0  # that Postgres may take to end a statement whose caller is gone
+_WAIT_INTERVAL_S = 0.1  # psycopg's own
+
+
+class CancelledOnce(psycopg.AsyncConnection[Any]):
+    """psycopg's, but for what happens when who waits for it is cancelled."""
+
+    async def wait(self, gen: PQGen[RV], interval: float = _WAIT_INTERVAL_S, timeout: float | None = None) -> RV:
+        """Return what a generator of psycopg's comes to; all that is sent or read on the connection comes through here.
+
+        Raises:
+            asyncio.CancelledError: the task was cancelled. What ran in Postgres has ended, or the connection is closed.
+        """
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except asyncio.CancelledError:
+            ending = asyncio.create_task(self._end(gen))
+            while not ending.done():
+                with suppress(asyncio.CancelledError):  # cancelled again: the first is raised below
+                    await asyncio.wait([ending])
+            raise
+
+    async def _end(self, gen: PQGen[Any]) -> None:
+        """End the statement that a generator waits for; hang up if Postgres does not end it in time."""
+        if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+            try:
+                async with asyncio.timeout(CANCEL_S_MAX):
+                    await self.cancel_safe(timeout=CANCEL_S_MAX)
+                    await waiting.wait_async(gen, self.pgconn.socket, interval=_WAIT_INTERVAL_S)
+            except psycopg.errors.QueryCanceled:
+                return
+            except (psycopg.Error, OSError, TimeoutError):
+                self.pgconn.finish()
+        with suppress(psycopg.Error, RuntimeError):  # its `finally` may read on, from what is closed
+            gen.close()
