@@ -5,6 +5,9 @@ which row-level security checks, and a statement timeout of what is left of the 
 are local to the transaction: nothing of a session survives, so that PgBouncer may hand the connection on.
 Tables without a tenant are read by `Database.untenanted`.
 
+Health has a connection of its own, so that it tells of Postgres and not of how busy we are. What nobody waits for does
+not wait at locks for long, so that the connections are there for callers.
+
 A Postgres that is gone says so: its connections close, and are replaced when they are asked for. One that is frozen,
 or whose machine has vanished, says nothing at all. Then the caller is told while there is time, and the connection
 and all that idle beside it are hung up on: it is not the caller's part to find out which of ten are dead.
@@ -59,6 +62,7 @@ _T = TypeVar("_T")
 ANSWER_TIMEOUT_MAX_S = 60.0  # outside of calls, and of calls without a deadline
 _ROWS_AT_ONCE = 5000  # are made of an answer before other calls have their turn: some ten milliseconds
 READY_TIMEOUT_S = 1.5
+LOCK_TIMEOUT_S = 5.0  # of a statement that is no caller's; a caller's waits at a lock for as long as he does
 CHECKOUT_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 5
 RETRY_AFTER_S = 0.5
@@ -92,6 +96,7 @@ SELECT
     set_config('plan_cache_mode', 'force_custom_plan', true) AS plans, set_config('jit', 'off', true) AS jit,
     set_config('transaction_read_only', 'on', true) AS read_only
 """
+_GIVING_WAY = f"set_config('lock_timeout', '{round(LOCK_TIMEOUT_S * 1000)}', true) AS lock_timeout"
 # What the principal is bound to, where it is: policies read it, beside the tenant.
 _BOUNDS = ", set_config('app.bounds', %s, true) AS bounds"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
@@ -168,10 +173,11 @@ class _TextArrayDumper(Dumper):
 
 
 class Database:
-    """A pool of connections to one database; made by `Database.open`."""
+    """A pool of connections to one database, and one for health; made by `Database.open`."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], for_health: AsyncConnectionPool[Connection]) -> None:
         self._pool = pool
+        self._for_health = for_health
         self._refusals = 0  # connections that could not be made, when one last could
         self._renewing: asyncio.Task[None] | None = None
 
@@ -193,8 +199,8 @@ class Database:
 
         Args:
             url: `postgresql://` URL of the service's role.
-            connections_max: Connections at most.
-            name: Shown in `pg_stat_activity`.
+            connections_max: Connections at most, besides the one for health.
+            name: Shown in `pg_stat_activity`; with `-health` the one for health.
             configure: Prepares each new connection, such as its adapters; nothing that lives in the session.
             prepared_statements: Prepare statements that come again. They live in the session, after all: a pooler
                 that hands connections on must know of them.
@@ -214,33 +220,33 @@ class Database:
                     await configure(connection)
             database._refusals = database._refusals_now()
 
-        pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            url,
-            connection_class=CancelledOnce,
-            min_size=1,
-            max_size=connections_max,
-            max_waiting=connections_max * 100,
-            reconnect_timeout=2.0,
-            configure=prepare,
-            open=False,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": 5 if prepared_statements else None,
-                "row_factory": namedtuple_row,
-                "connect_timeout": CONNECT_TIMEOUT_S,
-                "application_name": name,
-                # Of a machine that vanished the kernel knows in three quarters of a minute, also while we are idle.
-                "keepalives_idle": 30,
-                "keepalives_interval": 5,
-                "keepalives_count": 3,
-            },
-        )
-        database = cls(pool)
-        await pool.open()
-        try:
+        def pool(shown_as: str, *, size_min: int, size_max: int) -> AsyncConnectionPool[Connection]:
+            return AsyncConnectionPool(
+                url,
+                connection_class=CancelledOnce,
+                min_size=size_min,
+                max_size=size_max,
+                max_waiting=size_max * 100,
+                reconnect_timeout=2.0,
+                configure=prepare,
+                open=False,
+                kwargs={
+                    "autocommit": True,
+                    "prepare_threshold": 5 if prepared_statements else None,
+                    "row_factory": namedtuple_row,
+                    "connect_timeout": CONNECT_TIMEOUT_S,
+                    "application_name": shown_as,
+                    # Of a machine that vanished the kernel knows in three quarters of a minute, also while we are idle.
+                    "keepalives_idle": 30,
+                    "keepalives_interval": 5,
+                    "keepalives_count": 3,
+                },
+            )
+
+        # The one for health is made when it is asked for: commands have none.
+        database = cls(pool(name, size_min=1, size_max=connections_max), pool(f"{name}-health", size_min=0, size_max=1))
+        async with database._pool, database._for_health:
             yield database
-        finally:
-            await pool.close()
 
     def show(self, metrics: Metrics) -> None:
         """Let metrics read the pool."""
@@ -259,66 +265,80 @@ class Database:
         return Tenant(self, principal.tenant_id, bounds=principal.bounds)
 
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to all rows of one tenant: for background work, which nobody called for."""
-        return Tenant(self, tenant_id)
+        """Return the door to all rows of one tenant: for background work, which nobody called for.
+
+        What it waits for at a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
+        """
+        return Tenant(self, tenant_id, gives_way=True)
 
     async def untenanted(
         self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S
     ) -> list[Row]:
-        """Run one statement on tables that have no tenant, in a transaction of its own."""
-        async with self.connection(timeout_s=timeout_s) as connection:
-            return await _rows(await _execute(connection, sql, parameters, named=True))
-
-    async def ready(self) -> None:
-        """Ask Postgres for an answer: a health check.
+        """Run one statement on tables that have no tenant, in a transaction of its own.
 
         Raises:
-            Unavailable: there is none.
+            Unavailable: Postgres does not answer, or what the statement needs is locked.
         """
-        await self.untenanted("SELECT 1", timeout_s=READY_TIMEOUT_S)
+        async with self.connection(timeout_s=timeout_s) as connection:
+            async with connection.pipeline():
+                await connection.execute(f"SELECT {_GIVING_WAY}".encode())
+                cursor = await _execute(connection, sql, parameters, named=True)
+            return await _rows(cursor)
+
+    async def healthy(self, sql: str) -> list[Row]:
+        """Run the statement of a health check, which does not wait for the connections of calls.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        async with self.connection(timeout_s=READY_TIMEOUT_S, of=self._for_health) as connection:
+            return await _rows(await _execute(connection, sql, (), named=True))
 
     @asynccontextmanager
-    async def connection(self, *, timeout_s: float = ANSWER_TIMEOUT_MAX_S) -> AsyncIterator[Connection]:
+    async def connection(
+        self, *, timeout_s: float = ANSWER_TIMEOUT_MAX_S, of: AsyncConnectionPool[Connection] | None = None
+    ) -> AsyncIterator[Connection]:
         """Lend a connection, inside the error border: for this module and for tests.
 
         What runs on it is cancelled shortly before the time of the call is up, or `timeout_s`; if Postgres does not
         even answer that, the connection is cut.
         """
+        pool = of or self._pool
         give_up_at = time.monotonic() + min(remaining_s(), timeout_s)
         try:
-            connection = await self._checkout(give_up_at)
+            connection = await self._checkout(pool, give_up_at)
             watch = _Watch(connection, give_up_at - time.monotonic(), silent=self._renew)
             try:
                 yield connection
             finally:
                 if watch.stop() or connection.pgconn.transaction_status != TransactionStatus.IDLE:
                     await connection.close()  # given up in the middle; the pool makes another
-                await self._pool.putconn(connection)
+                await pool.putconn(connection)
         except (psycopg.Error, OSError) as error:
             ours = _ours(error)
             if ours is None:
                 raise
             raise ours from error
 
-    async def _checkout(self, give_up_at: float) -> Connection:
+    async def _checkout(self, pool: AsyncConnectionPool[Connection], give_up_at: float) -> Connection:
         """Take a connection that lives."""
         # Some of the caller's time is kept for the statement, and for telling that there was no connection.
         wait_until = time.monotonic() + min(CHECKOUT_TIMEOUT_S, (give_up_at - time.monotonic()) * 0.8)
         while True:
             try:
-                connection = await self._pool.getconn(timeout=max(wait_until - time.monotonic(), 0.001))
+                connection = await pool.getconn(timeout=max(wait_until - time.monotonic(), 0.001))
             except PoolTimeout as error:
-                if self._refusals_now() != self._refusals:
+                if pool is self._for_health or self._refusals_now() != self._refusals:
                     raise _unavailable() from error
                 raise
             try:
                 if await _is_alive(connection):
                     return connection
             except BaseException:
-                await self._pool.putconn(connection)
+                await pool.putconn(connection)
                 raise
             await connection.close()
-            await self._pool.putconn(connection)  # it makes another in its place
+            await pool.putconn(connection)  # it makes another in its place
 
     def _refusals_now(self) -> int:
         return self._pool.get_stats().get("connections_errors", 0)
@@ -326,7 +346,11 @@ class Database:
     def _renew(self) -> None:
         """Hang up on all idle connections, and make new ones: one of them was found dead, and had not said so."""
         if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.create_task(self._pool.drain())
+            self._renewing = asyncio.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        await self._for_health.drain()
+        await self._pool.drain()
 
 
 class Tenant:
@@ -336,12 +360,14 @@ class Tenant:
         database: Where they are.
         tenant_id: Whose.
         bounds: `Principal.bounds`: which of them. Empty: all.
+        gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
     """
 
-    def __init__(self, database: Database, tenant_id: UUID, *, bounds: str = "") -> None:
+    def __init__(self, database: Database, tenant_id: UUID, *, bounds: str = "", gives_way: bool = False) -> None:
         self._database = database
         self.tenant_id = tenant_id
         self.bounds = bounds
+        self._more_settings = (_BOUNDS if bounds else "") + (f", {_GIVING_WAY}" if gives_way else "")
 
     async def query(
         self, sql: str, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
@@ -365,9 +391,7 @@ class Tenant:
             PermissionDenied: what it writes is outside of the bounds.
             psycopg.IntegrityError: a constraint; only the store knows what it means.
         """
-        settings = _SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL
-        if self.bounds:
-            settings += _BOUNDS
+        settings = (_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL) + self._more_settings
 
         async def run() -> list[Row]:
             async with self._database.connection() as connection:
@@ -392,7 +416,7 @@ class Tenant:
         async def run() -> _T:
             async with self._database.connection() as connection, connection.transaction():
                 tenant_id, timeout_ms = self._settings()
-                settings = _SET_LOCAL_OF_SEVERAL + _BOUNDS if self.bounds else _SET_LOCAL_OF_SEVERAL
+                settings = _SET_LOCAL_OF_SEVERAL + self._more_settings
                 await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *self._bounds()))
                 return await work(Transaction(connection, self.tenant_id, bounds=self.bounds))
 
@@ -580,6 +604,8 @@ def _ours(error: BaseException) -> Exception | None:
         case pg.DataError() if error.sqlstate:
             # A number that jsonb cannot hold, a time out of range: what no check in front of it knows.
             return InvalidArgument(f"a value cannot be stored: {error.diag.message_primary}")
+        case pg.LockNotAvailable():
+            return Unavailable("what this needs is locked", dependency="postgres", retry_after_s=RETRY_AFTER_S)
         case psycopg.OperationalError() | pg.ReadOnlySqlTransaction() | OSError():  # read-only: it is failing over
             return _unavailable()
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from service_runtime.migrate import Migration
-from service_runtime.postgres import READY_TIMEOUT_S, Database, SchemaBehind
+from service_runtime.postgres import Database, SchemaBehind
 
 
 class SchemaCheck:
@@ -31,7 +31,7 @@ class SchemaCheck:
             Unavailable: there is no answer.
             SchemaBehind: `migrate` is to be run.
         """
-        for row in await self._database.untenanted(self._sql, timeout_s=READY_TIMEOUT_S):
+        for row in await self._database.healthy(self._sql):
             newest = self._newest[row.schema]
             if row.version < newest.version:
                 raise SchemaBehind(f"{newest.name} of {newest.schema} is not applied: run `migrate`")

@@ -40,7 +40,9 @@ class ServiceSettings(BaseSettings):
     database_admin_url: SecretStr | None = Field(
         None, description="postgresql:// URL of the tables' owner; read by `migrate` only"
     )
-    database_pool_max: int = Field(10, ge=1, le=1000, description="Postgres connections of this process")
+    database_pool_max: int = Field(
+        10, ge=1, le=1000, description="Postgres connections of this process, besides one for health"
+    )
     database_prepared_statements: bool = Field(
         True,
         description="prepare statements in Postgres; false behind a PgBouncer before 1.21 "

@@ -1,0 +1,132 @@
+"""A table is locked, by `ALTER TABLE` or `VACUUM FULL` say: who needs it waits, and nobody else does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import grpc
+import psycopg
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from psycopg import sql
+
+import context_service.app
+import context_service.settings
+import entity_service.app
+import entity_service.settings
+from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextgraph.context.v1 import chat_history_pb2 as history_pb
+from contextgraph.errors import Overloaded, Unavailable
+from entity_service.first_statistics import FirstStatistics
+from service_runtime import postgres, server
+from service_runtime.postgres import Database
+from tests.conftest import PRINCIPAL, Urls
+
+CONNECTIONS = 3
+WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
+MAPPINGS = history_pb.ListMappingsRequest()
+
+
+@asynccontextmanager
+async def locked(urls: Urls, table: str) -> AsyncIterator[None]:
+    schema, name = table.split(".")
+    async with await psycopg.AsyncConnection.connect(urls.superuser) as connection:
+        await connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(schema, name)))
+        yield
+        await connection.rollback()
+
+
+async def until_waiting(urls: Urls, count: int) -> None:
+    """Wait until so many statements wait at a lock."""
+    async with await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as connection:
+        async with asyncio.timeout(WAIT_MAX_S):
+            while (
+                await (
+                    await connection.execute(
+                        "SELECT count(*) FROM pg_stat_activity"
+                        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                    )
+                ).fetchone()
+            ) != (count,):
+                await asyncio.sleep(0.01)
+
+
+async def test_health_tells_of_postgres_while_every_connection_waits_at_a_lock(
+    urls: Urls, entity_settings: entity_service.settings.Settings
+):
+    """It would take all replicas away from all callers, for the sake of one table."""
+    settings = entity_settings.model_copy(update={"database_pool_max": CONNECTIONS})
+    async with entity_service.app.running(settings) as port, AsyncEntityClient(f"127.0.0.1:{port}") as entity:
+        node_id = (await entity.create_node("Turn")).id
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+            told: list[int] = []
+
+            async def watch() -> None:
+                async for answer in watching:
+                    told.append(answer.status)
+
+            health = asyncio.create_task(watch())
+            async with asyncio.timeout(WAIT_MAX_S):
+                while told[-1:] != [health_pb2.HealthCheckResponse.SERVING]:
+                    await asyncio.sleep(0.01)
+            del told[:]
+            async with locked(urls, "entity.node"):
+                calls = [asyncio.create_task(entity.get_node(node_id)) for _ in range(2 * CONNECTIONS)]
+                await until_waiting(urls, CONNECTIONS)
+                await asyncio.sleep(2 * (server.CHECK_INTERVAL_S + postgres.READY_TIMEOUT_S))
+                assert not any(call.done() for call in calls)
+            assert {node.id for node in await asyncio.gather(*calls)} == {node_id}
+            watching.cancel()
+            await asyncio.gather(health, return_exceptions=True)
+            assert told == []
+
+
+async def test_calls_that_need_no_locked_table_are_served_or_told_in_time_that_no_connection_is_free(
+    urls: Urls, context_settings: context_service.settings.Settings
+):
+    settings = context_settings.model_copy(update={"database_pool_max": CONNECTIONS})
+    async with (
+        context_service.app.running(settings) as port,
+        AsyncContextClient(f"127.0.0.1:{port}", retries=0) as context,
+    ):
+
+        def write() -> asyncio.Task[object]:
+            return asyncio.create_task(context.insert_wm_record("data/json", "a", content={}, timeout_s=WAIT_MAX_S))
+
+        async def other() -> None:
+            await context.call("ListMappings", MAPPINGS, timeout_s=2)
+
+        async with locked(urls, "context.wm_record"):
+            writes = [write() for _ in range(CONNECTIONS - 1)]
+            await until_waiting(urls, len(writes))
+            await other()
+            writes.append(write())
+            await until_waiting(urls, len(writes))
+            with pytest.raises(Overloaded) as error:
+                await other()
+            assert error.value.retry_after_s
+        await other()
+        await asyncio.gather(*writes)
+
+
+async def test_what_no_caller_waits_for_does_not_wait_at_a_lock_with_a_connection(
+    urls: Urls, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(postgres, "_GIVING_WAY", postgres._GIVING_WAY.replace("5000", "200"))
+    read = "SELECT count(*) FROM entity.node"
+    async with locked(urls, "entity.node"):
+        calling = asyncio.create_task(database.of(PRINCIPAL).query(read))
+        async with asyncio.timeout(WAIT_MAX_S):
+            for background in (
+                database.untenanted(read),
+                database.tenant(PRINCIPAL.tenant_id).query(read),
+                database.tenant(PRINCIPAL.tenant_id).transaction(lambda transaction: transaction.query(read)),
+            ):
+                with pytest.raises(Unavailable, match="locked"):
+                    await background
+            assert not await FirstStatistics(database).once()
+        assert not calling.done()
+    assert (await calling)[0].count == 0
