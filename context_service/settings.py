@@ -126,7 +126,9 @@ class Settings(ServiceSettings):
     app_mappings_max: int = Field(200, ge=1, description="mappings of an app")
     expression_chars_max: int = Field(4096, ge=1, description="one expression of a mapping")
     expression_nesting_max: int = Field(50, ge=1, le=50, description="nesting of an expression")
-    evaluation_steps_max: int = Field(10_000, ge=1, description="steps of one evaluation; one takes 0.3 us at most")
+    evaluation_steps_max: int = Field(
+        10_000, ge=1, description="steps of one evaluation and of writing its value; one takes 0.3 us at most"
+    )
     evaluation_bytes_max: int = Field(1 * MIB, ge=1, description="what one evaluation may build")
     call_steps_max: int = Field(50_000_000, ge=1, description="steps of all evaluations of a call")
 

@@ -109,5 +109,5 @@ class ContextAssembly:
                 for node in page.nodes:
                     if messages := await reading.mapper.messages([node]):
                         of_nodes.append((reading.mapper.order_key(node), messages))
-        ordered = sorted_by_key(of_nodes, descending=reading.mapping.descending)
+        ordered = await sorted_by_key(of_nodes, descending=reading.mapping.descending)
         return [message for messages in ordered for message in messages][-count_max:]  # -0 is 0: all of them

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import orjson
-
-from context_service.history.cel import EvaluationError, to_json
+from context_service.history.cel import CallBudget, EvaluationError, JsonWriter
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
-VALUE_BYTES_MAX = 1024 * 1024  # of one rendered value: lists may hold one large element many times
+_PART_STEPS = 16  # of making a part and filling an answer with it, besides the JSON in it
 _MESSAGE_BYTES = 150  # role, id, time, and what marks the fields
 
 
@@ -95,89 +93,84 @@ def size_bytes(message: ChatMessage) -> int:
     return size
 
 
-def content_text(value: object) -> str:
+def content_text(value: object, budget: CallBudget) -> str:
     """Return the text of a `content` value: a text as it is, null as none, an object or a list as JSON.
 
     Raises:
         EvaluationError: it is of another type, or too large.
+        CallBudgetExceeded: the call has spent what it may.
     """
     if isinstance(value, str):
         return value
     if value is None:
         return ""
     if isinstance(value, dict | list):
-        return json_text(value)
+        return JsonWriter(budget).text(value)
     raise EvaluationError(f"content is {_type_name(value)}, not a text, an object or a list")
 
 
-def metadata_json(value: object) -> str:
+def metadata_json(value: object, writer: JsonWriter) -> str:
     """Return the JSON of an object; null is none.
 
     Raises:
         EvaluationError: it is of another type, or too large.
+        CallBudgetExceeded: the call has spent what it may.
     """
     if value is None:
         return ""
     if not isinstance(value, dict):
         raise EvaluationError(f"metadata is {_type_name(value)}, not an object")
-    return json_text(value)
+    return writer.text(value)
 
 
-def parts(value: list[object]) -> tuple[Part, ...]:
+def parts(value: list[object], budget: CallBudget) -> tuple[Part, ...]:
     """Return the parts of a `parts` value: texts, and objects with a `type` and its `PART_FIELDS`.
 
     Other fields are passed over: nodes keep parts as some model's API gave them, with more in them than is asked for.
 
     Raises:
-        EvaluationError: an element is neither, lacks a field, or is too large.
+        EvaluationError: an element is neither, lacks a field, or they are too large.
+        CallBudgetExceeded: the call has spent what it may.
     """
-    to_json(value, bytes_max=VALUE_BYTES_MAX)  # all of them together: one large element may be there a thousand times
-    return tuple(map(_part, value))
+    writer = JsonWriter(budget)  # of all of them: one large element may be there a thousand times
+    made = []
+    for item in value:
+        budget.charge(_PART_STEPS)
+        made.append(_part(item, writer))
+    return tuple(made)
 
 
-def json_text(value: object, *, bytes_max: int = VALUE_BYTES_MAX) -> str:
-    """Return the JSON of a value, of about `bytes_max` at most.
-
-    Raises:
-        EvaluationError: it is larger, or no JSON stands for it.
-    """
-    try:
-        return orjson.dumps(to_json(value, bytes_max=bytes_max)).decode()
-    except orjson.JSONEncodeError as error:
-        raise EvaluationError(f"the value cannot be written as JSON: {error}") from None
-
-
-def _part(value: object) -> Part:
+def _part(value: object, writer: JsonWriter) -> Part:
     if isinstance(value, str):
-        return Part(text=value)
+        return Part(text=_text("a part", value, writer))
     if not isinstance(value, dict):
         raise EvaluationError(f"a part is {_type_name(value)}, not a text or an object")
     common: dict[str, Any] = {
-        "media_type": _text("media_type", value.get("media_type")),
-        "file_name": _text("file_name", value.get("file_name")),
-        "metadata_json": metadata_json(value.get("metadata")),
+        "media_type": _text("media_type", value.get("media_type"), writer),
+        "file_name": _text("file_name", value.get("file_name"), writer),
+        "metadata_json": metadata_json(value.get("metadata"), writer),
     }
     match value.get("type", "text"):
         case "text":
-            return Part(text=_text("text", _field(value, "text")), **common)
+            return Part(text=_text("text", _field(value, "text"), writer), **common)
         case "data":
-            return Part(data_json=json_text(_field(value, "data")), **common)
+            return Part(data_json=writer.text(_field(value, "data")), **common)
         case "record":
-            working_memory_id = _text("working_memory_id", _field(value, "working_memory_id"))
+            working_memory_id = _text("working_memory_id", _field(value, "working_memory_id"), writer)
             return Part(working_memory_id=working_memory_id, **common)
         case "url":
-            return Part(url=_text("url", _field(value, "url")), **common)
+            return Part(url=_text("url", _field(value, "url"), writer), **common)
         case "tool_call":
             call = ToolCall(
-                id=_text("id", _field(value, "id")),
-                name=_text("name", _field(value, "name")),
-                arguments_json=json_text(value.get("arguments", {})),
+                id=_text("id", _field(value, "id"), writer),
+                name=_text("name", _field(value, "name"), writer),
+                arguments_json=writer.text(value.get("arguments", {})),
             )
             return Part(tool_call=call, **common)
         case "tool_result":
             result = ToolResult(
-                tool_call_id=_text("tool_call_id", _field(value, "tool_call_id")),
-                content_json=json_text(value.get("content")),
+                tool_call_id=_text("tool_call_id", _field(value, "tool_call_id"), writer),
+                content_json=writer.text(value.get("content")),
                 is_error=value.get("is_error") is True,
             )
             return Part(tool_result=result, **common)
@@ -191,11 +184,12 @@ def _field(value: Mapping[str, object], name: str) -> object:
     return value[name]
 
 
-def _text(what: str, value: object) -> str:
+def _text(what: str, value: object, writer: JsonWriter) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
         raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
+    writer.charge_bytes(len(value))
     return value
 
 

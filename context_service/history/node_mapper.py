@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from context_service.history.cel import CallBudget, EvaluationError, Timestamp
+from context_service.history.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
 from context_service.history.entity_graph import GraphNode
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
-from context_service.history.messages import ROLES, ChatMessage, content_text, metadata_json, parts
+from context_service.history.messages import ROLES, ChatMessage, Part, content_text, metadata_json, parts
 from contextgraph.errors import MappingFailed
 
 _T = TypeVar("_T")
@@ -23,8 +25,10 @@ Variables = dict[str, object]
 
 _ROLE_CHARS_SHOWN = 100
 _LOOK_STEPS = 250  # are paid between two looks at the clock; a step is worth a third of a microsecond at most
-_LOOK_ELEMENTS = 64  # of a list: they may cost no steps
-_AT_ONCE = 2**63  # more steps than there ever are
+_ELEMENT_STEPS = 4  # of an element of a list, besides what its expressions take
+_ELEMENTS_AT_ONCE = 64  # are paid before they are seen
+_ORDER_CHARS_MAX = 512  # of a text that nodes are ordered by: all of them are kept until they are ordered
+_SORTED_AT_ONCE = 2048  # rows, between two turns of the loop: some ms
 SLICE_S = 0.003  # the loop is given back after this; one evaluation takes few ms at most
 
 
@@ -83,12 +87,6 @@ class _Progress:
     """What the readers of a call tell its mapper, which they do not know: so the mapper goes when the call does."""
 
     place: str = ""  # of the expression that failed last
-    look_below: int = _AT_ONCE  # when the budget has fewer steps left, it is time to look at the clock
-
-    def rendered(self, render: Callable[[Any], _T], value: object) -> _T:
-        """Return a value as it goes into a message; no steps are paid for that."""
-        self.look_below = _AT_ONCE
-        return render(value)
 
 
 class _Reader(NamedTuple):
@@ -113,8 +111,9 @@ class NodeMapper:
         self._filter = self._optional(mapping.filter)
         self._order_by = self._optional(mapping.order_by)
         self._progress = progress = _Progress()
-        self._readers = [_reader(rule, self._optional, progress) for rule in mapping.messages]
+        self._readers = [_reader(rule, self._optional, budget, progress) for rule in mapping.messages]
         self._pause_at = time.perf_counter() + SLICE_S
+        self._look_below = budget.call_steps_left  # when fewer steps are left, it is time to look at the clock
 
     async def messages(self, nodes: Sequence[GraphNode]) -> list[ChatMessage]:
         """Return the messages of some nodes, each in the order of the rules; none of a node on which a rule fails.
@@ -139,7 +138,7 @@ class NodeMapper:
                             messages.append(result)
                         elif result.reason is _ROLE_UNKNOWN:
                             self._skipped.roles_unknown += 1
-                        if budget.call_steps_left < progress.look_below:
+                        if budget.call_steps_left < self._look_below:
                             await self._look()
             except EvaluationError as error:
                 if self._strict:
@@ -149,7 +148,7 @@ class NodeMapper:
                     ) from error
                 del messages[count_before:]
                 self._skipped.nodes_failed += 1
-            if budget.call_steps_left < progress.look_below:  # a filter or a failure gives no result
+            if budget.call_steps_left < self._look_below:  # a filter or a failure gives no result
                 await self._look()
         return messages
 
@@ -183,12 +182,28 @@ class NodeMapper:
         for node in nodes:
             rows.append((self.order_key(node), node))
             await self._look()
-        return sorted_by_key(rows, descending=self._mapping.descending)
+        return await sorted_by_key(rows, descending=self._mapping.descending)
+
+    async def object_text(self, values: dict[str, Any]) -> str:
+        """Return an object as JSON. Each value is paid as if an expression had given it.
+
+        Raises:
+            EvaluationError: it is too large.
+            CallBudgetExceeded: the call has spent what it may.
+        """
+        writer = JsonWriter(self._budget)
+        entries = []
+        for name, value in values.items():
+            self._budget.resume(self._budget.call_steps_left)
+            entries.append(f"{writer.text(name)}:{writer.text(value)}")
+            await self._look()
+        return "{" + ",".join(entries) + "}"
 
     def order_key(self, node: GraphNode) -> OrderKey | None:
         """Return what the node is sorted by, or None if its order value is missing or has no order.
 
-        Numbers come before texts before times; ties go by `created_at`, then `seq`.
+        Numbers come before texts before times, and of a text its first 512 characters count; ties go by `created_at`,
+        then `seq`.
         """
         assert self._mapping.order_by is not None
         try:
@@ -202,7 +217,7 @@ class NodeMapper:
         if time.perf_counter() > self._pause_at:
             await asyncio.sleep(0)
             self._pause_at = time.perf_counter() + SLICE_S
-        self._progress.look_below = self._budget.call_steps_left - _LOOK_STEPS
+        self._look_below = self._budget.call_steps_left - _LOOK_STEPS
 
     def _results(self, node: GraphNode) -> Iterator[tuple[str, Result]]:
         """Yield the place of each rule and what it, or an element of its `for_each`, gives: a message, or why none."""
@@ -234,7 +249,9 @@ class NodeMapper:
         return rule.expression.evaluator(self._budget)
 
 
-def _reader(rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], progress: _Progress) -> _Reader:
+def _reader(
+    rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], budget: CallBudget, progress: _Progress
+) -> _Reader:
     """Return a rule that is ready to read: what it lacks is settled here, and not for every node."""
     when_of, content_of, parts_of = map(evaluator, (rule.when, rule.content, rule.parts))
     name_of, metadata_of, role_of = map(evaluator, (rule.name, rule.metadata, rule.role))
@@ -247,11 +264,18 @@ def _reader(rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], 
             if when_of is not None and not when_of(variables):
                 return unmatched
             running = rule.content
+            steps_left = budget.call_steps_left
             content = "" if content_of is None else content_of(variables)
             if type(content) is not str:
-                content = progress.rendered(content_text, content)
+                budget.resume(steps_left)
+                content = content_text(content, budget)
             running = rule.parts
-            message_parts = () if parts_of is None else progress.rendered(parts, parts_of(variables))
+            message_parts: tuple[Part, ...] = ()
+            if parts_of is not None:
+                steps_left = budget.call_steps_left
+                value = parts_of(variables)
+                budget.resume(steps_left)
+                message_parts = parts(value, budget)
             if not content and not message_parts:
                 return empty
             running = rule.role
@@ -262,25 +286,34 @@ def _reader(rule: CompiledMessageRule, evaluator: Callable[[Rule | None], Any], 
             running = rule.name
             name = "" if name_of is None else name_of(variables)
             running = rule.metadata
-            metadata = "" if metadata_of is None else progress.rendered(metadata_json, metadata_of(variables))
+            metadata = ""
+            if metadata_of is not None:
+                steps_left = budget.call_steps_left
+                value = metadata_of(variables)
+                budget.resume(steps_left)
+                metadata = metadata_json(value, JsonWriter(budget))
         except EvaluationError:
             progress.place = _place(running)
             raise
         fields = role, content, node.node_id, node.created_at_us, name, message_parts, metadata
         return _new_message(ChatMessage, fields)
 
-    elements = None if rule.for_each is None else _elements(rule.for_each.place, evaluator(rule.for_each), progress)
+    elements = None
+    if rule.for_each is not None:
+        elements = _elements(rule.for_each.place, evaluator(rule.for_each), budget, progress)
     return _Reader(rule, elements, result)
 
 
-def _elements(place: str, list_of: Callable[[Variables], Any], progress: _Progress) -> _Elements:
-    """Return what gives the variables of each element of a list."""
+def _elements(place: str, list_of: Callable[[Variables], Any], budget: CallBudget, progress: _Progress) -> _Elements:
+    """Return what gives the variables of each element of a list, and pays for each."""
 
     def elements(variables: Variables) -> Iterator[Variables]:
         progress.place = place
-        for index, item in enumerate(list_of(variables)):
-            if index % _LOOK_ELEMENTS == 0:
-                progress.look_below = _AT_ONCE
+        items = list_of(variables)
+        for index, item in enumerate(items):
+            if index % _ELEMENTS_AT_ONCE == 0:
+                budget.resume(budget.call_steps_left)
+                budget.charge(_ELEMENT_STEPS * min(len(items) - index, _ELEMENTS_AT_ONCE))
             yield {**variables, "item": item, "index": index}
 
     return elements
@@ -290,12 +323,25 @@ def _place(rule: Rule | None) -> str:
     return rule.place if rule else ""
 
 
-def sorted_by_key(rows: Iterable[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
-    """Return what comes with keys in their order; behind it what has none, as it came."""
-    rows = list(rows)
-    with_key = [(key, row) for key, row in rows if key is not None]
-    with_key.sort(key=lambda pair: pair[0], reverse=descending)
-    return [row for _, row in with_key] + [row for key, row in rows if key is None]
+async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descending: bool) -> list[_T]:
+    """Return what comes with keys in their order; behind it what has none, as it came.
+
+    Some rows are sorted at a time and then merged, since the event loop waits for each sort.
+    """
+    with_key = [pair for pair in rows if pair[0] is not None]
+    runs = []
+    for start in range(0, len(with_key), _SORTED_AT_ONCE):
+        runs.append(sorted(with_key[start : start + _SORTED_AT_ONCE], key=_key_of_pair, reverse=descending))
+        await asyncio.sleep(0)
+    found: list[_T] = []
+    for _, row in heapq.merge(*runs, key=_key_of_pair, reverse=descending):
+        found.append(row)
+        if len(found) % _SORTED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return found + [row for key, row in rows if key is None]
+
+
+_key_of_pair: Callable[[tuple[Any, Any]], Any] = itemgetter(0)
 
 
 def _ranked(value: object) -> OrderKey | None:
@@ -306,7 +352,7 @@ def _ranked(value: object) -> OrderKey | None:
         case int() | float():
             return None if math.isnan(value) else (0, value)
         case str():
-            return 1, value
+            return 1, value[:_ORDER_CHARS_MAX]
         case datetime() | Timestamp():
             return 2, Timestamp.of(value).ns
         case _:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from context_service.history.cel import EvaluationError
 from context_service.history.entity_graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
-from context_service.history.messages import json_text, size_bytes
+from context_service.history.messages import size_bytes
 from context_service.history.newest import read_back
 from context_service.history.node_mapper import Outcome
 from context_service.history.reading import Reading, begin, within_budget
@@ -200,7 +200,7 @@ class _Page:
                 self.complete = True
                 return False
             given = given[: self.left]
-        row = AssembledNode(node, Outcome(given, outcome.skips), self._values(node))
+        row = AssembledNode(node, Outcome(given, outcome.skips), await self._values(node))
         row_bytes = _NODE_BYTES + len(row.values_json.encode()) + sum(size_bytes(one.message) for one in given)
         row_bytes += sum(len(skip.error.encode()) + len(skip.rule) for skip in outcome.skips)
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:
@@ -219,12 +219,14 @@ class _Page:
         last = self.rows[-1].node
         return _Start(last.created_at_us, last.seq, index, self.left)
 
-    def _values(self, node: GraphNode) -> str:
+    async def _values(self, node: GraphNode) -> str:
         if not self._paths:
             return ""
         found = {path: _at(node.entity, steps) for path, steps in self._paths.items()}
         try:
-            return json_text({path: value for path, value in found.items() if value is not _NOTHING})
+            return await self.reading.mapper.object_text(
+                {path: value for path, value in found.items() if value is not _NOTHING}
+            )
         except EvaluationError as error:
             raise AnswerTooLarge(
                 "the values at data_paths do not fit; ask for fewer, or longer paths", node_id=node.node_id

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from context_service.history.cel import EvaluationError
+from context_service.history.cel import EvaluationError, JsonWriter
 from context_service.history.entity_graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mappings import Mapping, Rule
-from context_service.history.messages import json_text, size_bytes
+from context_service.history.messages import size_bytes
 from context_service.history.node_mapper import NodeMapper, Outcome, Skip, Skipped, SkipReason, Variables
 from context_service.history.reading import begin, within_budget
 from context_service.history.registry import MappingRegistry
@@ -211,6 +211,7 @@ class _WatchedMapper(NodeMapper):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._noting = self._budget.unspent()  # rules have as much to spend as without a watch
         self._evaluations: list[Evaluation] = []
         self._bytes = 0  # of them, about
         self._left_out = 0
@@ -253,7 +254,8 @@ class _WatchedMapper(NodeMapper):
         text, left_out = "", False
         if not error:
             try:
-                text = json_text(value, bytes_max=VALUE_BYTES_MAX)
+                self._noting.resume(self._noting.call_steps_left)
+                text = JsonWriter(self._noting, bytes_max=VALUE_BYTES_MAX).text(value)
             except EvaluationError:
                 left_out = True
         index = element if isinstance(element, int) else None

@@ -51,8 +51,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         )
         if to is None:
             add = response.messages.add
-            for message in history.messages:
+            for index, message in enumerate(history.messages):
                 messages.fill(add(), message)
+                if index % STREAM_ROWS == 0:
+                    await asyncio.sleep(0)
         else:
             # Beside the loop: a long history takes too long for the other calls to wait.
             done = await asyncio.to_thread(formatted, history.messages, to)

@@ -7,12 +7,12 @@ from pathlib import Path
 import grpc
 import pytest
 
-from context_service.history.cel import EvaluationError
+from context_service.history.cel import CallBudget, EvaluationError
 from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS
 from context_service.history.mapping_files import load
 from context_service.history.mappings import built_in, built_in_names, compile_mapping
-from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, parts
+from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, Part, parts
 from context_service.history.rules import MessageRule, Rules
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -22,6 +22,12 @@ from tests.errors import refused
 
 BOT = pb.MappingRules(messages=[pb.MessageRule(role="'bot'", content="entity.data.text")])
 CALL = {"type": "tool_call", "id": "1", "name": "get"}
+
+
+def parts_of(value: list[object]) -> tuple[Part, ...]:
+    budget = CallBudget()
+    budget.resume(budget.call_steps_left)
+    return parts(value, budget)
 
 
 def check(**rule: str) -> None:
@@ -124,18 +130,18 @@ def test_what_is_read_or_computed_of_a_part_may_be_anything(parts_written: str):
 def test_fields_of_parts_are_those_that_messages_read():
     for kind, fields in PART_FIELDS.items():
         whole = {"type": kind, **dict.fromkeys([*fields.required, *fields.optional], "x"), "is_error": True}
-        assert parts([whole]) != parts([{**whole, **dict.fromkeys(fields.required, "y")}])
+        assert parts_of([whole]) != parts_of([{**whole, **dict.fromkeys(fields.required, "y")}])
         for name in fields.required:
             with pytest.raises(EvaluationError, match=name):
-                parts([{key: value for key, value in whole.items() if key != name}])
-    assert parts([{**CALL, "arguments": {}}]) == parts([CALL]) != parts([{**CALL, "arguments": {"a": 1}}])
+                parts_of([{key: value for key, value in whole.items() if key != name}])
+    assert parts_of([{**CALL, "arguments": {}}]) == parts_of([CALL]) != parts_of([{**CALL, "arguments": {"a": 1}}])
     common = dict(zip(PART_FIELDS_COMMON, ["tool_call", "a/b", "c", {"d": 1}], strict=True))
-    assert parts([{**CALL, **common}]) != parts([CALL])
+    assert parts_of([{**CALL, **common}]) != parts_of([CALL])
 
 
 def test_a_part_that_a_node_keeps_may_have_more_than_is_read():
     """As some model's API gave it."""
-    assert parts([{**CALL, "index": 0, "function": {}}]) == parts([CALL])
+    assert parts_of([{**CALL, "index": 0, "function": {}}]) == parts_of([CALL])
 
 
 def test_a_role_mapping_gives_roles():

@@ -15,7 +15,7 @@ from context_service.history.cel.errors import (
 )
 from context_service.history.cel.evaluators import Evaluator
 from context_service.history.cel.expression import Expression, ResultType, compile_expression
-from context_service.history.cel.json_values import to_json
+from context_service.history.cel.json_values import JsonWriter
 from context_service.history.cel.outcomes import elements, outcomes
 from context_service.history.cel.parse import parse
 from context_service.history.cel.syntax import Literal, MapLiteral, Node
@@ -34,6 +34,7 @@ __all__ = [
     "Expression",
     "ExpressionLimits",
     "ExpressionTooLarge",
+    "JsonWriter",
     "Literal",
     "MapLiteral",
     "Node",
@@ -44,5 +45,4 @@ __all__ = [
     "elements",
     "outcomes",
     "parse",
-    "to_json",
 ]

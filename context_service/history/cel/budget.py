@@ -66,10 +66,27 @@ class CallBudget:
         self.steps_floor = steps_max  # below which the evaluation that runs may not come
         self.bytes_left = 0  # of the evaluation that runs
 
+    def unspent(self) -> CallBudget:
+        """Return a budget of the same size, of which nothing is spent."""
+        return CallBudget(
+            steps_max=self.steps_max,
+            evaluation_steps_max=self.evaluation_steps_max,
+            evaluation_bytes_max=self.evaluation_bytes_max,
+        )
+
     @property
     def steps_used(self) -> int:
         """Steps that are spent."""
         return self.steps_max - self.call_steps_left
+
+    def resume(self, steps_left: int) -> None:
+        """Go on with the evaluation that began when the call had `steps_left`: they pay for what is made of its value.
+
+        Bytes are not counted anew.
+        """
+        floor = steps_left - self.evaluation_steps_max
+        self.nearly_spent = floor < 0
+        self.steps_floor = max(floor, 0)
 
     def charge(self, steps: int) -> None:
         """Pay for work that is about to be done.

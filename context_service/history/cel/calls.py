@@ -6,12 +6,14 @@ An error of a function gets the place of the call it happened in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from context_service.history.cel.errors import EvaluationError
 from context_service.history.cel.paths import BUDGET, Env, Run
 from context_service.history.cel.syntax import Position
 from context_service.history.cel.values import NUMBERS, BoolKey, Uint, key_of, no_overload, number, type_name
+
+_SHOWN_CHARS_MAX: Final = 60  # of a key, in a message
 
 
 def caller(function: Callable[..., Any], args: Sequence[Run], at: Position) -> Run:
@@ -77,5 +79,6 @@ def _shown(key: Any) -> str:
     """Return a key as a message may show it: short."""
     if type(key) is BoolKey:
         return "true" if key.value else "false"
-    text = repr(int(key) if type(key) is Uint else key)
-    return text if len(text) <= 64 else f"{text[:60]}..."
+    if type(key) is str:
+        return repr(key) if len(key) <= _SHOWN_CHARS_MAX else f"{key[:_SHOWN_CHARS_MAX]!r}..."
+    return repr(int(key) if type(key) is Uint else key)

@@ -88,6 +88,8 @@ def last_index_of(budget: CallBudget, text: Any, part: Any, last: Any = None) ->
     else:
         _check("lastIndexOf", (text, part, last), (str, str, int))
         _check_index(last, len(text))
+    if len(part) > len(text):
+        return -1
     budget.charge_search(2 * len(text), len(part))
     budget.charge_scan(len(text))
     # Python searches backwards in time up to the product of both lengths; so reverse both.

@@ -497,7 +497,8 @@ export type MappingRules = Message<"contextgraph.context.v1.MappingRules"> & {
   messages: MessageRule[];
 
   /**
-   * CEL or a path. Empty: `created_at`. Numbers come before texts before times; a node without a value comes last.
+   * CEL or a path. Empty: `created_at`. Numbers come before texts before times; of a text, the first 512 characters count;
+   * a node without a value comes last.
    *
    * @generated from field: string order_by = 9;
    */
