@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from contextgraph.client.sync import BlobReader, ContextClient, EntityClient
     from contextgraph.values import (
         AppendedEnvelope,
+        AppendedMessage,
         AssembledNode,
         BlobEntry,
         ChatHistory,
@@ -110,6 +111,7 @@ __all__ = [
     "Address",
     "AlreadyExists",
     "AppendedEnvelope",
+    "AppendedMessage",
     "AssembledNode",
     "AsyncBlobReader",
     "AsyncContextClient",

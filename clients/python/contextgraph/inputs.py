@@ -71,8 +71,9 @@ class SampleNode:
 class ConnectedTo:
     """Nodes that a walk from a node reaches; the node itself is not one of them."""
 
-    node_id: str
+    node_id: str | None = None
     _: KW_ONLY
+    external_id: str = ""  # the caller's own id of the node, in the place of `node_id`; in the graph of the search
     edge_types: Iterable[str] = ()  # empty: all
     direction: Literal["out", "in", "both"] = "out"
     depth_max: int = 0  # 1 to 100; 0: 3

@@ -20,6 +20,7 @@ from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.errors import InvalidArgument
+from contextgraph.ids import new_id
 from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextgraph.slips import meant
 from contextgraph.values import BlobEntry, Node, Record
@@ -28,6 +29,7 @@ Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
 MessageFormat = Literal["openai", "anthropic"]
 OnExisting = Literal["fail", "skip"]
+Role = Literal["user", "assistant", "system", "tool"]
 SearchMode = Literal["", "text", "vector", "fused"]
 
 # Names a blob: by a record, by a record's id, or by the blob's key.
@@ -42,6 +44,7 @@ FORMATS: dict[str, history_pb.MessageFormat] = {
     "openai": history_pb.MESSAGE_FORMAT_OPENAI,
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
 }
+ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {
     "fail": graph_pb.ON_EXISTING_FAIL,
     "skip": graph_pb.ON_EXISTING_SKIP,
@@ -92,6 +95,13 @@ class BlobNameFields(TypedDict, total=False):
 
     working_memory_id: str
     blob_key: str
+
+
+class ByExternalId(TypedDict, total=False):
+    """Names a node by the caller's own id, in the place of its id."""
+
+    external_id: str
+    graph_name: str  # where that is looked up; empty: "default"
 
 
 class RecordFields(TypedDict, total=False):
@@ -201,6 +211,18 @@ def to_id(value: object) -> str:
     raise InvalidArgument(f"an id is a text or a UUID, not {type(value).__name__}{named}")
 
 
+def given_node_id(node_id: object, external_id: str, *, field: str = "node_id") -> str:
+    """Return the id that a node is named by; empty text where it is named by the caller's own id.
+
+    Raises:
+        InvalidArgument: it is named twice, or not at all.
+    """
+    if (node_id is None) == (not external_id):
+        said = "not both" if external_id else "one of them is needed"
+        raise InvalidArgument(f"give {field} or external_id; {said}", field=field)
+    return to_id(node_id)
+
+
 def new_request_id(request_id: Id | None) -> str:
     """Return the caller's request id, or a new one: so every write may be repeated."""
     return str(uuid.uuid4() if request_id is None else request_id)
@@ -242,6 +264,72 @@ def fill_edge(message: graph_pb.EdgeInput, edge: EdgeInput, *, field: str = "edg
         message.data_json = to_object(f"{field}.data_json", edge.data)
     if edge.created_at is not None:
         message.created_at.MergeFrom(given_timestamp(f"{field}.created_at", edge.created_at))
+
+
+def appended_message(
+    session_id: str,
+    role: str,
+    content: str,
+    *,
+    create_as: str,
+    graph_name: str,
+    data: Mapping[str, Any] | None,
+    created_at: datetime | None,
+    request_id: Id | None,
+) -> graph_pb.WriteGraphRequest:
+    """Return the write of a message below its session: the message is the last node, and the only edge leads to it.
+
+    Args:
+        session_id: The session's node; empty with `create_as`.
+        role: One of `ROLES`.
+        content: Not empty.
+        create_as: The external id of a session to write before the message, unless there is one. Empty: none.
+        graph_name: Of both.
+        data: What the message's data have beside role and content.
+        created_at: Of the message.
+        request_id: As of a write. The ids of the rows come from it, so that another process's repeat has them too.
+
+    Raises:
+        InvalidArgument: something in it would give no message of a history, or cannot travel.
+    """
+    if not create_as and not _UUID.fullmatch(session_id):
+        raise InvalidArgument(
+            f"session is {session_id!r}, not a UUID; your own id of it is its external_id", field="session"
+        )
+    choice("role", role, ROLES)
+    if not isinstance(content, str) or not content:
+        raise InvalidArgument("content is no text, or empty: a history would not have it", field="content")
+    request = graph_pb.WriteGraphRequest(request_id=new_request_id(request_id))
+    if create_as:
+        request.on_existing = graph_pb.ON_EXISTING_SKIP
+        session_id = _made_id(request_id, "session")
+        session = NodeInput("Session", id=session_id, external_id=create_as, graph_name=graph_name)
+        fill_node(request.nodes.add(), session, field="nodes[0]")
+    message = NodeInput(
+        "Message",
+        id=_made_id(request_id, "message"),
+        graph_name=graph_name,
+        data={**(data or {}), "role": role, "content": content},
+        created_at=created_at,
+    )
+    fill_node(request.nodes.add(), message, field=f"nodes[{len(request.nodes) - 1}]")
+    edge = EdgeInput(session_id, message.id, "Contains", id=_made_id(request_id, "edge"), graph_name=graph_name)
+    fill_edge(request.edges.add(), edge)
+    return request
+
+
+def _made_id(request_id: Id | None, row: str) -> str:
+    """Return the id of a row that is written with others: new, or always the same one of a given request id.
+
+    Raises:
+        InvalidArgument: the request id is not a UUID.
+    """
+    if request_id is None:
+        return new_id()
+    try:
+        return str(uuid.uuid5(uuid.UUID(str(request_id)), row))
+    except ValueError:
+        raise InvalidArgument(f"request_id is {str(request_id)!r}, not a UUID", field="request_id") from None
 
 
 def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:

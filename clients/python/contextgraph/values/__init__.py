@@ -9,6 +9,7 @@ from contextgraph.values.edges import Edge, EdgeBatch
 from contextgraph.values.embeddings import Embedding, SimilarNode
 from contextgraph.values.events import HistoryEvent
 from contextgraph.values.graphs import (
+    AppendedMessage,
     EdgeTypeCount,
     ExportedGraph,
     GraphCount,
@@ -44,6 +45,7 @@ from contextgraph.values.traversal import ReachedBy, TraversedNode
 
 __all__ = [
     "AppendedEnvelope",
+    "AppendedMessage",
     "AssembledNode",
     "BlobEntry",
     "ChatHistory",

@@ -45,6 +45,22 @@ class WrittenGraph(NamedTuple):
     edges: list[WrittenRow]
 
 
+class AppendedMessage(NamedTuple):
+    """What `append_message` wrote."""
+
+    node_id: str  # of the message
+    session_id: str  # the node that it hangs below
+    created_at: datetime  # of the message
+    session_created: bool  # by this call
+
+    @classmethod
+    def from_proto(cls, session_id: str, written: graph_pb.WriteGraphResponse) -> AppendedMessage:
+        """Return the value of a write of a message, whose node is the last, and of its session where that is not known."""
+        message = written.nodes[-1]
+        created = not session_id and not written.nodes[0].existed
+        return cls(message.id, session_id or written.nodes[0].id, time_of(message.created_at), created)
+
+
 class RowCount(NamedTuple):
     """What became of the rows of a kind."""
 

@@ -7,6 +7,7 @@ from contextgraph.client import _base as base
 from contextgraph.client.aio.entity.edges import EdgeCalls
 from contextgraph.client.aio.entity.embeddings import EmbeddingCalls
 from contextgraph.client.aio.entity.graphs import GraphCalls
+from contextgraph.client.aio.entity.messages import MessageCalls
 from contextgraph.client.aio.entity.nodes import NodeCalls
 from contextgraph.client.aio.entity.progress import ProgressCalls
 from contextgraph.client.aio.entity.search import SearchCalls
@@ -14,7 +15,9 @@ from contextgraph.client.aio.entity.traversal import TraversalCalls
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
-class AsyncEntityClient(NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls):
+class AsyncEntityClient(
+    MessageCalls, NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls
+):
     """The entity graph: nodes and typed edges.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one

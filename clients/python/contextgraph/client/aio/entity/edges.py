@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import Direction, Id
-from contextgraph.client.aio.client import AsyncClient
+from contextgraph.client._messages import ByExternalId, Direction, Id
+from contextgraph.client.aio.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.inputs import EdgeInput
 from contextgraph.values import Edge, EdgeBatch
 
 
-class EdgeCalls(AsyncClient):
+class EdgeCalls(NamedNodes):
     """The RPCs of edges."""
 
     async def create_edge(
         self,
-        from_node_id: Id,
-        to_node_id: Id,
-        edge_type: str,
+        from_node_id: Id | None = None,
+        to_node_id: Id | None = None,
+        edge_type: str = "",
         *,
+        from_external_id: str = "",
+        to_external_id: str = "",
         data: Mapping[str, Any] | None = None,
         graph_name: str = "",
         id: Id | None = None,
@@ -33,9 +35,11 @@ class EdgeCalls(AsyncClient):
         """Write one edge between two nodes of its graph and return it.
 
         Args:
-            from_node_id: Where it starts.
-            to_node_id: Where it ends.
-            edge_type: E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
+            from_node_id: Where it starts; or name that by `from_external_id`.
+            to_node_id: Where it ends; or name that by `to_external_id`.
+            edge_type: Required. E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
+            from_external_id: Your own id of where it starts, looked up in a call of its own.
+            to_external_id: The same of where it ends.
             data: Its JSON object.
             graph_name: The graph of both nodes. Empty: "default".
             id: A UUID. None: the server makes one.
@@ -48,8 +52,8 @@ class EdgeCalls(AsyncClient):
             EdgeExists: there is an edge of that type between the two: `edge_id` in the metadata.
         """
         edge = EdgeInput(
-            messages.to_id(from_node_id),
-            messages.to_id(to_node_id),
+            await self._node_id(from_node_id, external_id=from_external_id, graph_name=graph_name),
+            await self._node_id(to_node_id, external_id=to_external_id, graph_name=graph_name),
             edge_type,
             id=messages.to_id(id),
             graph_name=graph_name,
@@ -116,6 +120,9 @@ class EdgeCalls(AsyncClient):
         from_node_id: Id | None = None,
         to_node_id: Id | None = None,
         edge_type: str = "",
+        from_external_id: str = "",
+        to_external_id: str = "",
+        graph_name: str = "",
         expected_version: int | None = None,
         timeout_s: float | None = None,
     ) -> Edge:
@@ -126,6 +133,9 @@ class EdgeCalls(AsyncClient):
             from_node_id: Where it starts.
             to_node_id: Where it ends.
             edge_type: Its type.
+            from_external_id: Your own id of where it starts, looked up in a call of its own.
+            to_external_id: The same of where it ends.
+            graph_name: Where external ids are looked up. Empty: "default".
             expected_version: Delete only this version.
             timeout_s: Deadline; None: the client's.
 
@@ -134,10 +144,15 @@ class EdgeCalls(AsyncClient):
             VersionConflict: it has another version: `version` in the metadata.
             InvalidArgument: it is named twice, or not at all.
         """
+        from_id, to_id = messages.to_id(from_node_id), messages.to_id(to_node_id)
+        if from_external_id:
+            from_id = await self._node_id(from_node_id, external_id=from_external_id, graph_name=graph_name)
+        if to_external_id:
+            to_id = await self._node_id(to_node_id, external_id=to_external_id, graph_name=graph_name)
         request = graph_pb.DeleteEdgeRequest(
             edge_id=messages.to_id(edge_id),
-            from_node_id=messages.to_id(from_node_id),
-            to_node_id=messages.to_id(to_node_id),
+            from_node_id=from_id,
+            to_node_id=to_id,
             edge_type=edge_type,
             expected_version=expected_version,
         )
@@ -146,29 +161,31 @@ class EdgeCalls(AsyncClient):
 
     async def list_edges(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         direction: Direction = "out",
         edge_types: Iterable[str] = (),
         descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[Edge, None]:
         """Yield the edges of a node, oldest first, following the pages.
 
         Args:
-            node_id: Which.
+            node_id: Which; or name it by `external_id`.
             direction: Seen from the node.
             edge_types: Empty: all.
             descending: The newest first.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
         """
         request = graph_pb.ListEdgesRequest(
-            node_id=messages.to_id(node_id),
+            node_id=await self._node_id(node_id, **named),
             direction=messages.choice("direction", direction, messages.DIRECTIONS),
             edge_types=messages.texts("edge_types", edge_types),
             descending=descending,

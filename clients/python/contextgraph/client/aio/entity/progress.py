@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import NOT_GIVEN, Id, NotGiven
-from contextgraph.client.aio.client import AsyncClient
+from contextgraph.client._messages import NOT_GIVEN, ByExternalId, Id, NotGiven
+from contextgraph.client.aio.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.values import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
 
 
-class ProgressCalls(AsyncClient):
+class ProgressCalls(NamedNodes):
     """The RPCs of timelines."""
 
     async def append_progress(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         type: EnvelopeType = "message",
         *,
         message: str = "",
@@ -27,11 +27,12 @@ class ProgressCalls(AsyncClient):
         error: Any | NotGiven = NOT_GIVEN,
         request_id: Id | None = None,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AppendedEnvelope:
         """Append an envelope to a node's timeline and return its place in it.
 
         Args:
-            node_id: Which.
+            node_id: Which; or name it by `external_id`.
             type: "status", "message", "error", "bot_progress", "value" or "waiting".
             message: A line for people; up to 64 KiB.
             status: "started", "running", "completed", "failed", "cancelled", or nothing. The node's own status stays:
@@ -41,12 +42,13 @@ class ProgressCalls(AsyncClient):
             error: The same.
             request_id: As in `create_node`.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
         """
         request = graph_pb.AppendProgressRequest(
-            node_id=messages.to_id(node_id),
+            node_id=await self._node_id(node_id, **named),
             type=messages.choice("type", type, messages.ENVELOPE_TYPES),
             status=messages.choice("status", status, messages.ENVELOPE_STATUSES),
             sub_type=sub_type,
@@ -60,30 +62,32 @@ class ProgressCalls(AsyncClient):
 
     async def list_progress(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         own_only: bool = False,
         types: Iterable[EnvelopeType] = (),
         descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[Envelope, None]:
         """Yield the envelopes of a node and of what it Calls, to any depth, oldest first, following the pages.
 
         Args:
-            node_id: Which.
+            node_id: Which; or name it by `external_id`.
             own_only: Only the node's own, none of what it Calls.
             types: Empty: all.
             descending: The newest first.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
             NodeBudgetExceeded: it Calls more than 100,000 nodes.
         """
         request = graph_pb.ListProgressRequest(
-            node_id=messages.to_id(node_id),
+            node_id=await self._node_id(node_id, **named),
             own_only=own_only,
             types=[messages.choice("types", one, messages.ENVELOPE_TYPES) for one in messages.texts("types", types)],
             descending=descending,
@@ -97,12 +101,14 @@ class ProgressCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
-    async def clear_progress(self, node_id: Id, *, timeout_s: float | None = None) -> int:
+    async def clear_progress(
+        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
+    ) -> int:
         """Remove all envelopes of a node for good, and return how many; those of what it Calls stay.
 
         Raises:
             NodeNotFound: there is none.
         """
-        request = graph_pb.ClearProgressRequest(node_id=messages.to_id(node_id))
+        request = graph_pb.ClearProgressRequest(node_id=await self._node_id(node_id, **named))
         response: graph_pb.ClearProgressResponse = await self.call("ClearProgress", request, timeout_s=timeout_s)
         return response.envelopes_deleted

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from contextgraph.client import _messages as messages
 from contextgraph.client._messages import Id
-from contextgraph.client.aio.client import AsyncClient
+from contextgraph.client.aio.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.inputs import ConnectedTo
 from contextgraph.values import Node, SimilarNode
 
 
-class SearchCalls(AsyncClient):
+class SearchCalls(NamedNodes):
     """The RPCs that find nodes."""
 
     async def search_nodes(
@@ -58,7 +59,7 @@ class SearchCalls(AsyncClient):
             condition,
             contains=contains,
             json_path=json_path,
-            connected_to=connected_to,
+            connected_to=await self._connected(connected_to, graph_name),
             agent_bundle_id=agent_bundle_id,
             graph_name=graph_name,
             include_archived=include_archived,
@@ -91,7 +92,7 @@ class SearchCalls(AsyncClient):
             condition,
             contains=contains,
             json_path=json_path,
-            connected_to=connected_to,
+            connected_to=await self._connected(connected_to, graph_name),
             agent_bundle_id=agent_bundle_id,
             graph_name=graph_name,
             include_archived=include_archived,
@@ -105,6 +106,7 @@ class SearchCalls(AsyncClient):
         vector: Iterable[float] = (),
         *,
         node_id: Id | None = None,
+        external_id: str = "",
         name: str = "",
         graph_name: str = "",
         similarity_min: float | None = None,
@@ -119,8 +121,10 @@ class SearchCalls(AsyncClient):
         Args:
             vector: To compare with; or name a node.
             node_id: The node whose vector to compare with. It is left out itself.
+            external_id: Your own id of that node instead, looked up in a call of its own.
             name: Of the vectors. Empty: "default".
-            graph_name: Of a search by vector. Empty: "default". A search by a node looks in the node's graph.
+            graph_name: Of a search by vector, or of the external id. Empty: "default". A search by a node looks in the
+                node's graph.
             similarity_min: The least cosine, -1 to 1. None: any.
             metadata_contains: Compare only with vectors whose metadata contain this.
             node_types: Either type name. Empty: all.
@@ -135,6 +139,9 @@ class SearchCalls(AsyncClient):
             LimitExceeded: there are more than 100,000 vectors to compare with.
             AnswerTooLarge: the nodes are over 4 MiB together; ask for fewer.
         """
+        if external_id:
+            node_id = await self._node_id(node_id, external_id=external_id, graph_name=graph_name)
+            graph_name = ""
         request = graph_pb.SearchSimilarRequest(
             vector=messages.vector("vector", vector),
             node_id=messages.to_id(node_id),
@@ -148,3 +155,10 @@ class SearchCalls(AsyncClient):
         )
         response: graph_pb.SearchSimilarResponse = await self.call("SearchSimilar", request, timeout_s=timeout_s)
         return [SimilarNode.from_proto(similar) for similar in response.nodes]
+
+    async def _connected(self, to: ConnectedTo | None, graph_name: str) -> ConnectedTo | None:
+        """Return the same with the node's id."""
+        if to is None or not to.external_id:
+            return to
+        node_id = await self._node_id(to.node_id, external_id=to.external_id, graph_name=graph_name)
+        return replace(to, node_id=node_id, external_id="")

@@ -8,6 +8,7 @@ from contextgraph.client import _sync_io as io
 from contextgraph.client.sync.entity.edges import EdgeCalls
 from contextgraph.client.sync.entity.embeddings import EmbeddingCalls
 from contextgraph.client.sync.entity.graphs import GraphCalls
+from contextgraph.client.sync.entity.messages import MessageCalls
 from contextgraph.client.sync.entity.nodes import NodeCalls
 from contextgraph.client.sync.entity.progress import ProgressCalls
 from contextgraph.client.sync.entity.search import SearchCalls
@@ -15,7 +16,9 @@ from contextgraph.client.sync.entity.traversal import TraversalCalls
 from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
-class EntityClient(NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls):
+class EntityClient(
+    MessageCalls, NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls
+):
     """The entity graph: nodes and typed edges.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one

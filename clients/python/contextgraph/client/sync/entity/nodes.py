@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import NOT_GIVEN, Id, NotGiven
-from contextgraph.client.sync.client import Client
+from contextgraph.client._messages import NOT_GIVEN, ByExternalId, Id, NotGiven
+from contextgraph.client.sync.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextgraph.errors import InvalidArgument
 from contextgraph.inputs import NodeInput
 from contextgraph.values import NamedNode, Node, NodeBatch, NodeIO
 
 
-class NodeCalls(Client):
+class NodeCalls(NamedNodes):
     """The RPCs of nodes."""
 
     def create_node(
@@ -74,13 +75,15 @@ class NodeCalls(Client):
         response: graph_pb.CreateNodeResponse = self.call("CreateNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
-    def get_node(self, node_id: Id, *, timeout_s: float | None = None) -> Node:
+    def get_node(
+        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
+    ) -> Node:
         """Return one node.
 
         Raises:
             NodeNotFound: there is none, or it is another tenant's.
         """
-        request = graph_pb.GetNodeRequest(node_id=messages.to_id(node_id))
+        request = graph_pb.GetNodeRequest(node_id=self._node_id(node_id, **named))
         response: graph_pb.GetNodeResponse = self.call("GetNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
@@ -120,30 +123,35 @@ class NodeCalls(Client):
 
     def update_node_data(
         self,
-        node_id: Id,
-        data: Mapping[str, Any],
+        node_id: Id | None = None,
+        data: Mapping[str, Any] | None = None,
         *,
         replace: bool = False,
         expected_version: int | None = None,
         request_id: Id | None = None,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Node:
         """Change a node's data and return the node.
 
         Args:
-            node_id: Which.
-            data: A JSON merge patch (RFC 7396): its keys are set, those that are None are removed, others stay.
+            node_id: Which; or name it by `external_id`.
+            data: Required. A JSON merge patch (RFC 7396): its keys are set, those that are None are removed, others
+                stay.
             replace: `data` is the new data as it is.
             expected_version: Change only this version.
             request_id: As in `create_node`.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
             VersionConflict: it has another version: `version` in the metadata.
         """
+        if data is None:
+            raise InvalidArgument("data is not given", field="data_json")
         request = graph_pb.UpdateNodeDataRequest(
-            node_id=messages.to_id(node_id),
+            node_id=self._node_id(node_id, **named),
             data_json=messages.to_object("data_json", data),
             update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
             expected_version=expected_version,
@@ -154,25 +162,27 @@ class NodeCalls(Client):
 
     def update_node_status(
         self,
-        node_id: Id,
-        status: str,
+        node_id: Id | None = None,
+        status: str = "",
         *,
         expected_status: str | None = None,
         expected_version: int | None = None,
         message: str = "",
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Node:
         """Change a node's status, note it in the node's timeline, and return the node.
 
         A node that has the status already is returned unchanged, whatever was expected.
 
         Args:
-            node_id: Which.
-            status: "Created", "Running", "Completed", "Failed", "Cancelled", or your own.
+            node_id: Which; or name it by `external_id`.
+            status: Required. "Created", "Running", "Completed", "Failed", "Cancelled", or your own.
             expected_status: Change only a node that has this status.
             expected_version: Change only this version.
             message: Goes into the timeline.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
@@ -180,7 +190,7 @@ class NodeCalls(Client):
             VersionConflict: it has another version: `version` in the metadata.
         """
         request = graph_pb.UpdateNodeStatusRequest(
-            node_id=messages.to_id(node_id),
+            node_id=self._node_id(node_id, **named),
             status=status,
             expected_status=expected_status,
             expected_version=expected_version,
@@ -191,11 +201,12 @@ class NodeCalls(Client):
 
     def archive_node(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         restore: bool = False,
         expected_version: int | None = None,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Node:
         """Archive a node, or bring it back with `restore`, and return it. Archived nodes stay readable by id.
 
@@ -204,7 +215,7 @@ class NodeCalls(Client):
             VersionConflict: it has not `expected_version`.
         """
         request = graph_pb.ArchiveNodeRequest(
-            node_id=messages.to_id(node_id), restore=restore, expected_version=expected_version
+            node_id=self._node_id(node_id, **named), restore=restore, expected_version=expected_version
         )
         # With a version, a repeat of a call that was done but not answered would meet its own change.
         response: graph_pb.ArchiveNodeResponse = self.call(
@@ -212,7 +223,14 @@ class NodeCalls(Client):
         )
         return Node.from_proto(response.node)
 
-    def reset_node(self, node_id: Id, *, expected_version: int | None = None, timeout_s: float | None = None) -> Node:
+    def reset_node(
+        self,
+        node_id: Id | None = None,
+        *,
+        expected_version: int | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Node:
         """Put a node back to before its run, and return it: status "Created", no output, an empty timeline.
 
         Its data, input, edges and embeddings stay.
@@ -221,45 +239,55 @@ class NodeCalls(Client):
             NodeNotFound: there is none.
             VersionConflict: it has not `expected_version`.
         """
-        request = graph_pb.ResetNodeRequest(node_id=messages.to_id(node_id), expected_version=expected_version)
+        request = graph_pb.ResetNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
         # A repeat finds nothing left to put back, and so expects no version any more.
         response: graph_pb.ResetNodeResponse = self.call("ResetNode", request, timeout_s=timeout_s)
         return Node.from_proto(response.node)
 
-    def delete_node(self, node_id: Id, *, expected_version: int | None = None, timeout_s: float | None = None) -> int:
+    def delete_node(
+        self,
+        node_id: Id | None = None,
+        *,
+        expected_version: int | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> int:
         """Delete a node for good with its edges, input, output, timeline and embeddings; return how many edges.
 
         To hide a node instead, use `archive_node`.
 
         Args:
-            node_id: Which.
+            node_id: Which; or name it by `external_id`.
             expected_version: Delete only this version.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
             VersionConflict: it has another version: `version` in the metadata.
             PermissionDenied: the key lacks the scope `admin`.
         """
-        request = graph_pb.DeleteNodeRequest(node_id=messages.to_id(node_id), expected_version=expected_version)
+        request = graph_pb.DeleteNodeRequest(node_id=self._node_id(node_id, **named), expected_version=expected_version)
         response: graph_pb.DeleteNodeResponse = self.call("DeleteNode", request, timeout_s=timeout_s)
         return response.edges_deleted
 
     def set_node_io(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         input: Any | NotGiven = NOT_GIVEN,
         output: Any | NotGiven = NOT_GIVEN,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> datetime:
         """Set what went into a node, what came out of it, or both, and return the time of the change.
 
         Args:
-            node_id: Which.
+            node_id: Which; or name it by `external_id`.
             input: Any JSON value, up to 1 MiB; it replaces the one before, and None is null. Not given: it stays.
             output: The same.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is none.
@@ -267,19 +295,21 @@ class NodeCalls(Client):
             LimitExceeded: a side is too large.
         """
         request = graph_pb.SetNodeIORequest(
-            node_id=messages.to_id(node_id),
+            node_id=self._node_id(node_id, **named),
             input_json=None if input is NOT_GIVEN else messages.to_json("input_json", input),
             output_json=None if output is NOT_GIVEN else messages.to_json("output_json", output),
         )
         response: graph_pb.SetNodeIOResponse = self.call("SetNodeIO", request, timeout_s=timeout_s)
         return response.modified_at.ToDatetime(tzinfo=UTC)
 
-    def get_node_io(self, node_id: Id, *, timeout_s: float | None = None) -> NodeIO:
+    def get_node_io(
+        self, node_id: Id | None = None, *, timeout_s: float | None = None, **named: Unpack[ByExternalId]
+    ) -> NodeIO:
         """Return what went into a node and what came out of it; of a node without any, both sides are empty.
 
         Raises:
             NodeNotFound: there is none, or it is another tenant's.
         """
-        request = graph_pb.GetNodeIORequest(node_id=messages.to_id(node_id))
+        request = graph_pb.GetNodeIORequest(node_id=self._node_id(node_id, **named))
         response: graph_pb.GetNodeIOResponse = self.call("GetNodeIO", request, timeout_s=timeout_s)
         return NodeIO.from_proto(response)

@@ -8,18 +8,20 @@ from contextlib import closing
 
 from contextgraph.client import _messages as messages
 from contextgraph.client._messages import Direction, Id
-from contextgraph.client.sync.client import Client
+from contextgraph.client.sync.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
 from contextgraph.values import Node, TraversedNode
 
 
-class TraversalCalls(Client):
+class TraversalCalls(NamedNodes):
     """The RPC that walks the graph."""
 
     def traverse(
         self,
-        start: Id | Iterable[Id],
+        start: Id | Iterable[Id] | None = None,
         *,
+        external_id: str = "",
+        graph_name: str = "",
         edge_types: Iterable[str] = (),
         direction: Direction = "out",
         depth_max: int = 0,
@@ -37,7 +39,9 @@ class TraversalCalls(Client):
         """Walk the graph from `start` and yield what is reached: each node once, in a total and stable order.
 
         Args:
-            start: One node id, or up to 1,000 of one graph.
+            start: One node id, or up to 1,000 of one graph; or name one node by `external_id`.
+            external_id: Your own id of the node, looked up in a call of its own.
+            graph_name: Where the external id is looked up. Empty: "default".
             edge_types: Empty: all.
             direction: Which way edges are followed.
             depth_max: 1 to 100; 0: 3.
@@ -59,6 +63,8 @@ class TraversalCalls(Client):
         """
         pages = self.traverse_pages(
             start,
+            external_id=external_id,
+            graph_name=graph_name,
             edge_types=edge_types,
             direction=direction,
             depth_max=depth_max,
@@ -80,8 +86,10 @@ class TraversalCalls(Client):
 
     def traverse_pages(
         self,
-        start: Id | Iterable[Id],
+        start: Id | Iterable[Id] | None = None,
         *,
+        external_id: str = "",
+        graph_name: str = "",
         edge_types: Iterable[str] = (),
         direction: Direction = "out",
         depth_max: int = 0,
@@ -106,6 +114,9 @@ class TraversalCalls(Client):
         Raises:
             InvalidPageToken: the token is malformed or of another walk; and as `traverse`.
         """
+        if external_id or start is None:
+            messages.given_node_id(start, external_id)
+            start = self._node_id(None, external_id=external_id, graph_name=graph_name)
         request = messages.traverse_request(
             start,
             edge_types=edge_types,
