@@ -55,7 +55,7 @@ class AppendedMessage(NamedTuple):
 
     @classmethod
     def from_proto(cls, session_id: str, written: graph_pb.WriteGraphResponse) -> AppendedMessage:
-        """Return the value of a write of a message, whose node is the last, and of its session where that is not known."""
+        """Return the value of a write: its last node is the message, its first the session if that has no id yet."""
         message = written.nodes[-1]
         created = not session_id and not written.nodes[0].existed
         return cls(message.id, session_id or written.nodes[0].id, time_of(message.created_at), created)
