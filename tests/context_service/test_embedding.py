@@ -31,6 +31,7 @@ from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.test_copy import environment_of
 from tests.context_service.working_memory import Caller, Start, an_id, until
 from tests.fakes.embedding_server import Answer, EmbeddingServer, embedded, embedding_server, vector_of
+from tests.locks import until_waiting
 
 Started = Callable[..., Awaitable[Caller]]
 
@@ -655,15 +656,9 @@ async def test_a_backfill_makes_the_vectors_of_another_model_again(embedding_sta
     assert [(row.record_id, row.model) for row in await vectors(database)] == [(record_id, "m1")]
 
 
-async def waiting_for_locks(database: Database, count: int) -> bool:
-    (row,) = await database.untenanted(
-        "SELECT count(*) AS waiting FROM pg_stat_activity"
-        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    )
-    return bool(row.waiting == count)
-
-
-async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwhile(start: Start, database: Database):
+async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwhile(
+    start: Start, database: Database, urls: Urls
+):
     caller = await start()
     record_id = (await caller.insert(name="a")).working_memory_id
     held, go = asyncio.Event(), asyncio.Event()
@@ -677,9 +672,9 @@ async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwh
     await held.wait()
     theirs = pb.Embedding(values=vector_of("theirs"), model="theirs")
     given = asyncio.create_task(caller.update(record_id, embedding=theirs))
-    await until(lambda: waiting_for_locks(database, 1))  # for the record
+    await until_waiting(urls.superuser, 1)  # for the record
     backfill = asyncio.create_task(Backfill(database, model="m1").run(dry_run=False, on_progress=nobody))
-    await until(lambda: waiting_for_locks(database, 2))  # it has looked, and waits behind it
+    await until_waiting(urls.superuser, 2)  # it has looked, and waits behind it
     go.set()
     await asyncio.gather(holder, given)
 

@@ -26,6 +26,7 @@ from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, noise, records, until
+from tests.locks import until_waiting
 
 
 async def usage(database: Database, tenant_id: Any = PRINCIPAL.tenant_id) -> tuple[int, int]:
@@ -278,17 +279,11 @@ async def test_who_has_room_waits_for_nobody_and_who_has_little_for_his_turn(
             await caller.insert()
 
         waiting = asyncio.create_task(caller.insert())
-        await until(lambda: waits_for_a_lock(urls), timeout_s=30)
+        await until_waiting(urls.superuser, 1)
         assert not waiting.done()
 
         await another.commit()
         await waiting
-
-
-async def waits_for_a_lock(urls: Urls) -> bool:
-    async with await psycopg.AsyncConnection.connect(urls.superuser) as connection:
-        found = await connection.execute("SELECT FROM pg_locks WHERE NOT granted")
-        return bool(await found.fetchall())
 
 
 OPERATIONS = st.lists(

@@ -23,9 +23,9 @@ from entity_service.first_statistics import FirstStatistics
 from service_runtime import postgres, server
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
+from tests.locks import WAIT_MAX_S, until_waiting
 
 CONNECTIONS = 3
-WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
 MAPPINGS = history_pb.ListMappingsRequest()
 
 
@@ -36,21 +36,6 @@ async def locked(urls: Urls, table: str) -> AsyncIterator[None]:
         await connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(schema, name)))
         yield
         await connection.rollback()
-
-
-async def until_waiting(urls: Urls, count: int) -> None:
-    """Wait until so many statements wait at a lock."""
-    async with await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as connection:
-        async with asyncio.timeout(WAIT_MAX_S):
-            while (
-                await (
-                    await connection.execute(
-                        "SELECT count(*) FROM pg_stat_activity"
-                        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-                    )
-                ).fetchone()
-            ) != (count,):
-                await asyncio.sleep(0.01)
 
 
 async def test_health_tells_of_postgres_while_every_connection_waits_at_a_lock(
@@ -72,7 +57,7 @@ async def test_health_tells_of_postgres_while_every_connection_waits_at_a_lock(
                     await asyncio.sleep(0.01)
             async with locked(urls, "entity.node"):
                 calls = [asyncio.create_task(entity.get_node(node_id)) for _ in range(2 * CONNECTIONS)]
-                await until_waiting(urls, CONNECTIONS)
+                await until_waiting(urls.superuser, CONNECTIONS)
                 await asyncio.sleep(2 * (server.CHECK_INTERVAL_S + postgres.READY_TIMEOUT_S))
                 assert await is_serving()
                 assert not any(call.done() for call in calls)
@@ -96,10 +81,10 @@ async def test_calls_that_need_no_locked_table_are_served_or_told_in_time_that_n
 
         async with locked(urls, "context.wm_record"):
             writes = [write() for _ in range(CONNECTIONS - 1)]
-            await until_waiting(urls, len(writes))
+            await until_waiting(urls.superuser, len(writes))
             await other()
             writes.append(write())
-            await until_waiting(urls, len(writes))
+            await until_waiting(urls.superuser, len(writes))
             with pytest.raises(Overloaded) as error:
                 await other()
             assert error.value.retry_after_s

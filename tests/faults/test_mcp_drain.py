@@ -20,6 +20,7 @@ from contextgraph.errors import Unavailable
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
 from tests.faults.processes import Service
+from tests.locks import until_waiting
 from tests.ports import free_port
 from tests.service_runtime.test_tls import AUTHORITY, issue
 
@@ -98,24 +99,12 @@ async def writes_waiting(urls: Urls) -> AsyncIterator[None]:
         yield
 
 
-async def waits_for_a_lock(urls: Urls) -> None:
-    async with (
-        await psycopg.AsyncConnection.connect(urls.superuser, autocommit=True) as connection,
-        asyncio.timeout(DRAIN_S),
-    ):
-        while True:
-            found = await connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
-            if await found.fetchone() is not None:
-                return
-            await asyncio.sleep(0.02)
-
-
 async def test_a_call_under_way_finishes_and_no_port_takes_a_new_one(running: Running):
     await running.start()
     async with running.http() as http, running.http() as newcomer, running.grpc(retries=0) as grpc:
         async with writes_waiting(running.urls):
             calling = asyncio.create_task(http.post(running.mcp_url, json=upload("a.txt", str(new_id()))))
-            await waits_for_a_lock(running.urls)
+            await until_waiting(running.urls.superuser, 1)
             running.service.send(signal.SIGTERM)
             async with asyncio.timeout(DRAIN_S / 2):
                 with pytest.raises(Unavailable):
@@ -145,7 +134,7 @@ async def test_what_takes_longer_than_the_drain_is_told_so_and_leaves_nothing(ru
                 slow.post(running.mcp_url, content=whole_too_late()),
                 return_exceptions=True,
             )
-            await waits_for_a_lock(running.urls)
+            await until_waiting(running.urls.superuser, 1)
             running.service.send(signal.SIGTERM)
             assert await running.service.ended(timeout_s=DRAIN_S) == 0
         late, sending = await calls

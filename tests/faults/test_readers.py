@@ -29,6 +29,7 @@ from tests.conftest import Urls, cloned
 from tests.context_service.working_memory import MIB, noise
 from tests.faults import proxy
 from tests.faults.processes import Service
+from tests.locks import until_waiting
 from tests.ports import free_port
 
 WAIT_MAX_S = 20.0  # for what takes a moment where nothing else runs; shorter than any deadline here
@@ -125,25 +126,6 @@ async def test_readers_that_stand_still_do_not_fill_the_memory_of_the_servers(sh
                 await one.aclose()
 
 
-# Of calls: what the services do in the background comes by at any time, and waits at the same locks.
-BUSY = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND state = 'active' AND application_name IN ('entity-service', 'context-service')
-    AND wait_event_type = 'Lock' AND query !~ 'analyze_new_tables|settle_edges'
-"""
-
-
-async def busy(connection: psycopg.AsyncConnection[Any]) -> int:
-    (count,) = await (await connection.execute(BUSY)).fetchone()
-    return count
-
-
-async def until_busy(connection: psycopg.AsyncConnection[Any], expected: Callable[[int], bool]) -> None:
-    async with asyncio.timeout(WAIT_MAX_S):
-        while not expected(await busy(connection)):
-            await asyncio.sleep(0.01)
-
-
 async def whole(stream: AsyncGenerator[Any, None]) -> None:
     async with aclosing(stream):
         async for _ in stream:
@@ -176,20 +158,17 @@ async def test_the_query_of_a_caller_who_went_away_is_gone_long_before_its_deadl
         ]
         entity = await opened.enter_async_context(AsyncEntityClient(f"127.0.0.1:{networks[0].port}", retries=0))
         context = await opened.enter_async_context(AsyncContextClient(f"127.0.0.1:{networks[1].port}", retries=0))
-        watching = await opened.enter_async_context(
-            await psycopg.AsyncConnection.connect(shared.superuser_url, autocommit=True)
-        )
         locking = await opened.enter_async_context(await psycopg.AsyncConnection.connect(shared.superuser_url))
         await locking.execute(LOCKED)
 
         calling = asyncio.create_task(call(entity, context, node_id))
-        await until_busy(watching, lambda count: count == 1)
+        await until_waiting(shared.superuser_url, 1)
         if how == "cancelled":
             calling.cancel()
         else:
             for network in networks:
                 network.break_off()
-        await until_busy(watching, lambda count: count == 0)
+        await until_waiting(shared.superuser_url, 0)
 
         await locking.rollback()
         await asyncio.gather(calling, return_exceptions=True)
