@@ -7,31 +7,47 @@ SHELL := /bin/bash
 PYTHON ?= python3
 # Relative, so that a checkout in a path with a space works; `python -m`, because scripts carry absolute paths.
 RUN := .venv/bin/python
-PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
+# Python compiles what is imported when it is imported; most of what is installed never is.
+PIP := $(RUN) -m pip install --no-compile --disable-pip-version-check --constraint constraints.txt
+MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
 PG ?= 18
 PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
-.PHONY: help install demo run test lint types format proto sync-client schema npm buf release constraints \
+.PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
 	cel-vectors bench bench-peers fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: .venv/.installed ## make .venv with everything that development needs
+install: .venv/.development ## make .venv with everything that development needs
 
-.venv/.installed: pyproject.toml clients/python/pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Python 3.11 or newer is needed; set PYTHON=python3.12, for example"; exit 1; }
-	@echo "installing into .venv (about half a minute the first time)"
-	@test -x $(RUN) || $(PYTHON) -m venv .venv
-	@$(PIP) --upgrade 'pip>=25.1'
-	@$(PIP) --constraint constraints.txt --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,mcp,telemetry]'
+runtime: .venv/.runtime
+
+# What `make demo` and `make run` need, and no tool of development.
+.venv/.runtime: $(MANIFESTS) | .venv/bin/pip
+	@echo "installing what the services need into .venv: about 60 packages, 200 MB."
+	@echo "Half a minute to two minutes, the first time; development's tools come with \`make install\`."
+	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[embedded,mcp]'; echo "installed in $$SECONDS s"
 	@touch $@
 
-demo: install ## do the main job on real input and show it
-	@$(RUN) examples/demo.py
+.venv/.development: $(MANIFESTS) | .venv/bin/pip
+	@echo "installing everything that development needs into .venv: about 130 packages, 600 MB."
+	@echo "One minute to four, the first time."
+	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
+		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,mcp,telemetry]'; \
+		echo "installed in $$SECONDS s"
+	@touch .venv/.runtime $@
 
-run: install ## start Postgres and both services, and stay up until Ctrl-C
+.venv/bin/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; set PYTHON=python3.12, for example"; exit 1; }
+	@echo "making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+
+demo: runtime ## do the main job on real input and show it (CHAPTER=mappings: another part of it; CHAPTER=all)
+	@$(RUN) examples/demo.py $(CHAPTER)
+
+run: runtime ## start Postgres and both services, and stay up until Ctrl-C
 	@$(RUN) -m context_service dev
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
@@ -71,7 +87,9 @@ schema: install ## write what the migrations add up to: schema.sql
 npm:
 	@if ! command -v npm > /dev/null; then exit 0; fi; \
 	test node_modules/.installed -nt package.json -a node_modules/.installed -nt clients/typescript/package.json \
-		|| { npm install --silent --no-package-lock --no-fund --no-audit 2> /dev/null && touch node_modules/.installed; } \
+		|| { echo "installing what comes from npm into node_modules: about 600 packages, 600 MB, one minute or two"; SECONDS=0; \
+			npm install --loglevel=error --no-package-lock --no-fund --no-audit && touch node_modules/.installed \
+			&& echo "installed in $$SECONDS s"; } \
 		|| { echo "npm could not install what package.json names"; exit 1; }
 
 buf: npm

@@ -1,11 +1,13 @@
 """The main job on real input, visibly: `make demo`.
 
-Starts a Postgres and both services as processes of their own, keeps files in working memory, finds them through the
-entity graph, writes a conversation, and reads its chat history back through mappings. Everything is removed at the end.
+Starts a Postgres and both services as processes of their own. The first chapter keeps files in working memory, finds
+them through the entity graph, writes a conversation, and reads its chat history back. The others are shown when asked
+for: `make demo CHAPTER=mappings`, or `all`. Everything is removed at the end.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import random
 import tempfile
@@ -24,7 +26,12 @@ BINARY_BYTES = 3 * 1024 * 1024
 
 
 def main() -> None:
-    """Run the demo."""
+    """Run the chapter that is asked for, or the first."""
+    parser = argparse.ArgumentParser(description="The main job on real input.")
+    parser.add_argument("chapter", nargs="?", default=next(iter(CHAPTERS)), choices=[*CHAPTERS, "all"])
+    asked = parser.parse_args().chapter
+    chapters = list(CHAPTERS) if asked == "all" else [asked]
+
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -32,15 +39,24 @@ def main() -> None:
             services = stack.enter_context(dev.stack(folder, keep=False))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
         with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
-            files(graph, context, folder)
-            session_id = conversation(graph)
-            history(context, session_id)
-            own_mapping(graph, context)
+            for chapter in chapters:
+                CHAPTERS[chapter](graph, context, folder)
         title("Done")
         with step("stop all of it"):
             stack.close()
     print(f"  {len(psutil.Process().children(recursive=True))} processes left behind")
     print(f"  {time.perf_counter() - started:.1f} s in all")
+    for chapter in CHAPTERS:
+        if chapter not in chapters:
+            print(f"  more: make demo CHAPTER={chapter}")
+    print("  to try it yourself: make run")
+
+
+def memory(graph: EntityClient, context: ContextClient, folder: Path) -> None:
+    """Keep files and a conversation, and get both back."""
+    files(graph, context, folder)
+    session_id = conversation(graph)
+    history(context, session_id)
 
 
 def files(graph: EntityClient, context: ContextClient, folder: Path) -> None:
@@ -92,7 +108,7 @@ def history(context: ContextClient, session_id: str) -> None:
     show(messages)
 
 
-def own_mapping(graph: EntityClient, context: ContextClient) -> None:
+def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     """Register a mapping of our own: typed messages, answers below questions, placeholders left out."""
     title("A mapping of our own, in CEL")
     with step("write messages joined by Contains and InResponseTo"):
@@ -153,6 +169,8 @@ def step(text: str) -> Iterator[None]:
     yield
     print(f"  {(time.perf_counter() - started) * 1000:7.1f} ms  {text}")
 
+
+CHAPTERS = {"memory": memory, "mappings": mappings}  # the first is shown where none is asked for
 
 if __name__ == "__main__":
     main()
