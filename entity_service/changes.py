@@ -11,7 +11,7 @@ from entity_service.node_io import clear_output
 from entity_service.progress import append_status, clear_timeline
 from entity_service.store import NODE, NODE_COLUMNS
 from service_runtime.auth import Principal
-from service_runtime.documents import check_size
+from service_runtime.documents import beside_the_loop, check_containers, check_size
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import Request, Requests
 
@@ -101,7 +101,7 @@ class NodeChanges:
                 return Node._make(answer)
             node = await _locked(transaction, change.id)
             check_version(node, change.expected_version)
-            data_json = changed_data(node.data_json, change, size_bytes_max=self._document_bytes_max)
+            data_json = await changed_data(node.data_json, change, size_bytes_max=self._document_bytes_max)
             node = await _changed(transaction, _SET_DATA, node, data=data_json)
             if request:
                 # The whole node: nothing else remembers what it was after this change.
@@ -168,14 +168,18 @@ class NodeChanges:
         return await self._database.of(principal).transaction(work)
 
 
-def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:
+async def changed_data(data_json: str, change: DataChange, *, size_bytes_max: int) -> str:
     """Return what a document is after a change.
 
     Raises:
         LimitExceeded: it is too large then.
     """
-    changed = change.data_json if change.replace else merge_patch(data_json, change.data_json)
+    if change.replace:
+        return change.data_json
+    size_bytes = len(data_json) + len(change.data_json)
+    changed = await beside_the_loop(size_bytes, merge_patch, data_json, change.data_json)
     check_size("data_json", changed, size_bytes_max=size_bytes_max)
+    check_containers("data_json", changed)
     return changed
 
 

@@ -95,7 +95,7 @@ class EdgeStore:
                 raise edge_not_found(change.id)
             edge = Edge._make(rows[0])
             check_edge_version(edge, change.expected_version)
-            data_json = changed_data(edge.data_json, change, size_bytes_max=self._document_bytes_max)
+            data_json = await changed_data(edge.data_json, change, size_bytes_max=self._document_bytes_max)
             (row,) = await transaction.query(_SET_DATA, parameters | {"data": data_json}, named=False)
             edge = Edge._make(row)
             if request:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
 
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
 from contextgraph.entity.v1 import entity_graph_pb2_grpc
@@ -24,10 +26,14 @@ from entity_service.store import GraphStore
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime.calls import principal
+from service_runtime.documents import beside_the_loop
 from service_runtime.pages import page_size
 from service_runtime.requests import request_of
 
 Context = Any  # grpc.aio.ServicerContext
+
+_M = TypeVar("_M", bound=Message)
+_T = TypeVar("_T")
 
 
 class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
@@ -68,7 +74,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateNode(self, request: pb.CreateNodeRequest, context: Context) -> pb.CreateNodeResponse:
         """Write a node."""
-        write = write_wire.single_node(request, self._limits)
+        write = await self._parsed(write_wire.single_node, request)
         once = request_of("CreateNode", request)
         if request.get_existing and write.nodes[0].external_id is not None:
             node, existed = await self._writes.create_node_unless_there(principal(), write, once)
@@ -77,13 +83,13 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def CreateEdge(self, request: pb.CreateEdgeRequest, context: Context) -> pb.CreateEdgeResponse:
         """Write an edge."""
-        write = write_wire.single_edge(request, self._limits)
+        write = await self._parsed(write_wire.single_edge, request)
         edge = await self._writes.create_edge(principal(), write, request_of("CreateEdge", request))
         return pb.CreateEdgeResponse(edge=wire.edge(edge))
 
     async def WriteGraph(self, request: pb.WriteGraphRequest, context: Context) -> pb.WriteGraphResponse:
         """Write nodes and edges together."""
-        write = write_wire.graph_write(request, self._limits)
+        write = await self._parsed(write_wire.graph_write, request)
         save = self._writes.write_missing if write_wire.on_existing_skip(request.on_existing) else self._writes.write
         return write_wire.written(await save(principal(), write, request_of("WriteGraph", request)))
 
@@ -119,7 +125,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def UpdateNodeData(self, request: pb.UpdateNodeDataRequest, context: Context) -> pb.UpdateNodeDataResponse:
         """Change a node's data."""
-        change = wire.node_data_change(request, self._limits)
+        change = await self._parsed(wire.node_data_change, request)
         node = await self._changes.update_data(principal(), change, request_of("UpdateNodeData", request))
         return pb.UpdateNodeDataResponse(node=wire.node(node))
 
@@ -148,7 +154,8 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def SetNodeIO(self, request: pb.SetNodeIORequest, context: Context) -> pb.SetNodeIOResponse:
         """Set a node's input or output."""
-        return wire.io_set(await self._node_io.set(principal(), wire.io_change(request, self._limits)))
+        change = await self._parsed(wire.io_change, request)
+        return wire.io_set(await self._node_io.set(principal(), change))
 
     async def GetNodeIO(self, request: pb.GetNodeIORequest, context: Context) -> pb.GetNodeIOResponse:
         """Read a node's input and output."""
@@ -156,7 +163,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def AppendProgress(self, request: pb.AppendProgressRequest, context: Context) -> pb.AppendProgressResponse:
         """Append an envelope."""
-        envelope = progress_wire.new_envelope(request, self._limits)
+        envelope = await self._parsed(progress_wire.new_envelope, request)
         once = request_of("AppendProgress", request)
         return progress_wire.appended(await self._timelines.append(principal(), envelope, once))
 
@@ -193,12 +200,12 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def SearchNodes(self, request: pb.SearchNodesRequest, context: Context) -> pb.SearchNodesResponse:
         """Find nodes."""
-        search = search_wire.node_search(request, self._limits)
+        search = await self._parsed(search_wire.node_search, request)
         return search_wire.node_page(await self._search.page(principal(), search))
 
     async def CountNodes(self, request: pb.CountNodesRequest, context: Context) -> pb.CountNodesResponse:
         """Count nodes."""
-        wanted = search_wire.node_filter(request.filter, self._limits)
+        wanted = await self._parsed(search_wire.node_filter, request.filter)
         return pb.CountNodesResponse(count=await self._search.count(principal(), wanted))
 
     async def ListGraphs(self, request: pb.ListGraphsRequest, context: Context) -> pb.ListGraphsResponse:
@@ -248,7 +255,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
 
     async def UpdateEdgeData(self, request: pb.UpdateEdgeDataRequest, context: Context) -> pb.UpdateEdgeDataResponse:
         """Change an edge's data."""
-        change = wire.edge_data_change(request, self._limits)
+        change = await self._parsed(wire.edge_data_change, request)
         edge = await self._edges.update_data(principal(), change, request_of("UpdateEdgeData", request))
         return pb.UpdateEdgeDataResponse(edge=wire.edge(edge))
 
@@ -274,3 +281,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
                 for message in traversal_wire.walk_messages(page, columns=bool(walk.columns), first=first):
                     yield message
                 first = False
+
+    async def _parsed(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
+        """Return what `parse` makes of a message; of one that holds large documents, beside the loop."""
+        return await beside_the_loop(message.ByteSize(), parse, message, self._limits)

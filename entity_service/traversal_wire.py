@@ -28,6 +28,7 @@ _COLUMNS = {
 }
 
 MESSAGE_BYTES_MAX = 1024 * 1024
+ROWS_BYTES_MAX = 256 * 1024  # of rows that are JSON: a reader parses a message at once, and nothing else meanwhile
 
 
 def walk(message: pb.TraverseRequest, limits: Limits) -> Walk:
@@ -89,14 +90,16 @@ def _path(field: str, text: str, limits: Limits) -> list[str]:
 
 
 def walk_messages(page: WalkPage, *, columns: bool, first: bool) -> Iterator[pb.TraverseResponse]:
-    """Yield a page of a walk as messages of up to 1 MiB, one at least; one that is larger holds one node.
+    """Yield a page of a walk as messages of up to 1 MiB, or 256 KiB of rows, one at least; a larger one holds one node.
 
     Raises:
         AnswerTooLarge: a node does not fit one message with its edge, its input and its output.
     """
-    fill, size_of = (_fill_rows, _json_bytes) if columns else (_fill_nodes, _row_bytes)
+    fill, size_of, bytes_max = (
+        (_fill_rows, _json_bytes, ROWS_BYTES_MAX) if columns else (_fill_nodes, _row_bytes, MESSAGE_BYTES_MAX)
+    )
     response = pb.TraverseResponse(indexed=first and page.indexed)
-    for number, rows in enumerate(_split(page.rows, size_of)):
+    for number, rows in enumerate(_split(page.rows, size_of, bytes_max)):
         if number:
             yield response
             response = pb.TraverseResponse()
@@ -105,13 +108,13 @@ def walk_messages(page: WalkPage, *, columns: bool, first: bool) -> Iterator[pb.
     yield response
 
 
-def _split(rows: Sequence[Any], size_of: Callable[[Any], int]) -> Iterator[list[Any]]:
+def _split(rows: Sequence[Any], size_of: Callable[[Any], int], bytes_max: int) -> Iterator[list[Any]]:
     """Yield rows that fit a message together, or one that is larger. One list at least."""
     some: list[Any] = []
     size_bytes = 0
     for row in rows:
         row_bytes = size_of(row)
-        if some and size_bytes + row_bytes > MESSAGE_BYTES_MAX:
+        if some and size_bytes + row_bytes > bytes_max:
             yield some
             some, size_bytes = [], 0
         size_bytes += row_bytes

@@ -2,18 +2,36 @@
 
 Documents travel as UTF-8 JSON text. What passes here can be stored as jsonb, parsed again by any reader, and walked by
 recursive code: so NaN, lone surrogates, NUL characters and deep nesting are refused, each naming the field.
+
+A parser holds the interpreter until it is done, in whichever thread it runs. What it takes is a matter of the values
+that it makes, and lists and objects are the dear ones: a MiB of them takes 100 ms to make and to free, a MiB of texts
+two. So their number is bounded, which bounds what every reader pays for a document later; and where a message may hold
+many documents, `beside_the_loop` checks them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, ParamSpec, TypeVar
 
 import orjson
 
 from contextgraph.errors import InvalidArgument, LimitExceeded
 
 NESTING_MAX = 100  # what recursive readers, ours and others', can take
+CONTAINERS_MAX = 64 * 1024  # lists and objects of a document: 10 ms for a parser, at most
+BESIDE_BYTES = 64 * 1024  # what takes a millisecond or two is done at once
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+# One: several would hold up each other, and the loop as often. Its thread begins with the first large message.
+_PARSER = ThreadPoolExecutor(1, thread_name_prefix="documents")
+_PARSER_NESTING_MAX = 1024  # of orjson, as it promises
 
 # Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can
 # tell from zero or infinity is refused (infinity by the parser), and the rest counts with the digits it will show.
@@ -27,11 +45,20 @@ _EXPONENT_DIGITS_MAX = 10  # that are looked at: as many are too many for anythi
 
 _TEXT_ONLY = frozenset([str])
 
-# Strings first, so that what is inside one is not counted. Nothing of a string is given back, and one that does not end
-# goes on to the end of the text: so a text is gone through once, whatever is in it.
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
-_EXPONENTS = re.compile(rf"{_STRING}|[eE]([+-]?)0*+(\d*)", re.DOTALL)
-_BRACKETS = re.compile(rf"{_STRING}|[\[{{]|[\]}}]", re.DOTALL)
+_POSITIVE_EXPONENT = re.compile(rf"[eE]\+?0*+(\d{{1,{_EXPONENT_DIGITS_MAX}}})")
+_NEGATIVE_EXPONENT = re.compile(rf"[eE]-0*+(\d{{1,{_EXPONENT_DIGITS_MAX}}})")
+
+
+async def beside_the_loop(size_bytes: int, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Return what `work` returns; if it goes through more than `BESIDE_BYTES`, others have their turn meanwhile.
+
+    Raises:
+        Whatever `work` raises.
+    """
+    if size_bytes <= BESIDE_BYTES:
+        return work(*args, **kwargs)
+    context = copy_context()
+    return await asyncio.get_running_loop().run_in_executor(_PARSER, lambda: context.run(work, *args, **kwargs))
 
 
 def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) -> Any:
@@ -45,21 +72,27 @@ def parse_json(field: str, text: str, *, size_bytes_max: int, nesting_max: int) 
 
     Raises:
         InvalidArgument: it is not JSON, holds a NUL, or nests too deeply.
-        LimitExceeded: it is too long.
+        LimitExceeded: it is too long, or holds more than `CONTAINERS_MAX` lists and objects.
     """
     check_size(field, text, size_bytes_max=size_bytes_max)
-    nesting = _nesting(text, nesting_max)
-    if nesting > nesting_max:
-        raise InvalidArgument(
-            f"{field} nests deeper than {nesting_max}", field=field, limit=field, limit_max=nesting_max, value=nesting
-        )
+    brackets = _brackets(text)
+    if brackets > CONTAINERS_MAX:
+        check_containers(field, text)
     try:
-        value = orjson.loads(text)
+        value = orjson.loads(text) if brackets <= nesting_max else _nested(text, nesting_max)
     except orjson.JSONDecodeError as error:
         raise InvalidArgument(f"{field} is not valid JSON: {error}", field=field) from None
-    # Postgres stores no NUL in a text. The substring is a hint only: it may be an escaped backslash before "u0000".
-    # The character alone is found ten times as fast.
-    if "\\" in text and "\\u0000" in text and _holds_nul(value):
+    except RecursionError:
+        raise InvalidArgument(
+            f"{field} nests deeper than {nesting_max}",
+            field=field,
+            limit=field,
+            limit_max=nesting_max,
+            value=nesting_max + 1,  # as deep as was looked
+        ) from None
+    # Postgres stores no NUL in a text. An escaped backslash may stand before "u0000". The character alone is found ten
+    # times as fast.
+    if "\\" in text and "\\u0000" in text and "\\u0000" in text.replace("\\\\", ""):
         raise InvalidArgument(f"{field} holds a NUL character", field=field)
     if isinstance(value, dict) and _TEXT_ONLY.issuperset(map(type, value.values())):
         return value  # no number: so are most messages
@@ -103,6 +136,25 @@ def check_size(field: str, text: str, *, size_bytes_max: int) -> None:
         )
 
 
+def check_containers(field: str, text: str) -> None:
+    """Refuse a JSON text of more than `CONTAINERS_MAX` lists and objects; what is not JSON may pass.
+
+    Raises:
+        LimitExceeded: it holds more.
+    """
+    if _brackets(text) <= CONTAINERS_MAX:
+        return
+    outside = _outside_strings(text)
+    containers = outside.count("[") + outside.count("{")
+    if containers > CONTAINERS_MAX:
+        raise LimitExceeded(
+            f"{field} holds {containers} lists and objects; the limit is {CONTAINERS_MAX}",
+            limit=field,
+            limit_max=CONTAINERS_MAX,
+            value=containers,
+        )
+
+
 def check_text(field: str, text: str, *, chars_max: int, required: bool = False) -> str:
     """Return a one-field text that Postgres can store.
 
@@ -125,10 +177,12 @@ def check_text(field: str, text: str, *, chars_max: int, required: bool = False)
 
 
 def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
-    exponents = [int(match[1] + match[2][:_EXPONENT_DIGITS_MAX]) for match in _EXPONENTS.finditer(text) if match[2]]
-    if exponents and min(exponents) < _EXPONENT_MIN:
+    outside = _outside_strings(text)
+    is_small = "e-" in outside or "E-" in outside
+    negative = list(map(int, _NEGATIVE_EXPONENT.findall(outside))) if is_small else []
+    if negative and -max(negative) < _EXPONENT_MIN:
         raise InvalidArgument(f"{field} holds a number too small for a double", field=field)
-    size_bytes = len(text) + sum(map(abs, exponents))
+    size_bytes = len(text) + sum(negative) + sum(map(int, _POSITIVE_EXPONENT.findall(outside)))
     if size_bytes > size_bytes_max:
         raise LimitExceeded(
             f"{field} has {size_bytes} bytes with its numbers written out; the limit is {size_bytes_max}",
@@ -138,29 +192,36 @@ def _check_exponents(field: str, text: str, *, size_bytes_max: int) -> None:
         )
 
 
-def _nesting(text: str, nesting_max: int) -> int:
-    """Return how deeply a document nests, or 0 if that is certainly no deeper than `nesting_max`."""
+def _brackets(text: str) -> int:
+    """Return how many brackets a text opens, in strings too; of a small text that opens one or two, about as many."""
     # To find a character that is hardly there costs a tenth of counting it.
     lists = text.count("[") if "[" in text else 0
     objects = text.count("{") if text.rfind("{") > text.find("{") else 1
-    if lists + objects <= nesting_max:
-        return 0
-    depth = deepest = 0
-    for match in _BRACKETS.finditer(text):
-        first = match.group()[0]
-        if first in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif first in "]}":
-            depth -= 1
-    return deepest
+    return lists + objects
 
 
-def _holds_nul(value: object) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict):
-        return any(_holds_nul(key) or _holds_nul(item) for key, item in value.items())
-    if isinstance(value, list):
-        return any(map(_holds_nul, value))
-    return False
+def _outside_strings(text: str) -> str:
+    """Return what of a JSON text is in no string."""
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    return "".join(text.split('"')[::2])
+
+
+def _nested(text: str, nesting_max: int) -> Any:
+    """Return what a document says.
+
+    The parser itself sees how deeply it nests: it stands in so many lists that the parser takes `nesting_max` more.
+
+    Raises:
+        orjson.JSONDecodeError: it is not JSON.
+        RecursionError: it nests deeper.
+    """
+    levels = _PARSER_NESTING_MAX - nesting_max
+    try:
+        value = orjson.loads("[" * levels + text + "]" * levels)
+        for _ in range(levels):
+            (value,) = value  # in a text such as "],[" there are two
+    except ValueError:
+        orjson.loads(text)
+        raise RecursionError from None
+    return value

@@ -26,7 +26,7 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.rules import Rules
 from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text, parse_json, parse_object
+from service_runtime.documents import beside_the_loop, check_text, parse_json, parse_object
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 SAMPLES_MAX = 1000
@@ -55,6 +55,11 @@ class Sample:
     edge_type: str
     depth: int
     edge_data_json: str
+
+    @property
+    def documents_chars(self) -> int:
+        """Return how much there is to parse."""
+        return len(self.data_json) + len(self.input_json) + len(self.output_json) + len(self.edge_data_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,18 +164,26 @@ class MappingTrials:
         return page
 
     async def _of_samples(self, trial: Trial, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
-        root = {} if trial.root is None else self._node("root", trial.root, 0).entity
+        documents_chars = sum(one.documents_chars for one in (trial.root, *trial.samples) if one is not None)
+        root, nodes = await beside_the_loop(documents_chars, self._nodes, trial)
         mapper = _WatchedMapper(mapping, root, Skipped(), self._limits.call_budget(), strict=False)
         page = _Page(mapper)
         first = 0 if key is None else key[1] + 1
-        # All are checked before any is tried: a page says nothing of what a later one would be refused for.
-        nodes = [self._node(f"nodes[{index}]", sample, index) for index, sample in enumerate(trial.samples)]
         for node in nodes[first : first + size]:
             if not await page.add(node, (0, node.seq)):
                 return page
         if first + size >= len(nodes):
             page.last = None
         return page
+
+    def _nodes(self, trial: Trial) -> tuple[dict[str, Any], list[GraphNode]]:
+        """Return the root's entity and all samples: a page says nothing of what a later one would be refused for.
+
+        Raises:
+            InvalidArgument, LimitExceeded: as `_node`.
+        """
+        root = {} if trial.root is None else self._node("root", trial.root, 0).entity
+        return root, [self._node(f"nodes[{index}]", sample, index) for index, sample in enumerate(trial.samples)]
 
     def _node(self, field: str, sample: Sample, index: int) -> GraphNode:
         """Return a sample as the walk would.

@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.errors import AnswerTooLarge
+from service_runtime.documents import beside_the_loop
 
 Document = dict[str, Any]
 
@@ -24,8 +25,12 @@ _CHARS_MIN = 64  # no text is cut below: an id is shorter
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def plain(message: Message) -> Document:
+async def plain(message: Message) -> Document:
     """Return a message as JSON values: without what is empty, and with its JSON documents as what they say."""
+    return await beside_the_loop(message.ByteSize(), _document, message)
+
+
+def _document(message: Message) -> Document:
     document: Document = {}
     for field, value in message.ListFields():
         name = field.name
@@ -61,11 +66,11 @@ async def fitting_page(
         if size_bytes <= bytes_max:
             return answer
         if rows <= 1:
-            return shortened(answer, bytes_max=bytes_max)
+            return await shortened(answer, bytes_max=bytes_max)
         page_size = max(1, min(rows - 1, rows * bytes_max // size_bytes))
 
 
-def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:
+async def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:
     """Return an answer with as many rows of its list `name` as fit, and how many are left out.
 
     Raises:
@@ -76,17 +81,22 @@ def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:
     while (size_bytes := size_bytes_of(cut)) > bytes_max and len(kept) > 1:
         kept = kept[: max(1, min(len(kept) - 1, len(kept) * bytes_max // size_bytes))]
         cut = {**answer, name: kept, "left_out": len(rows) - len(kept)}
-    return shortened(cut, bytes_max=bytes_max)
+    return await shortened(cut, bytes_max=bytes_max)
 
 
-def shortened(answer: Document, *, bytes_max: int) -> Document:
+async def shortened(answer: Document, *, bytes_max: int) -> Document:
     """Return an answer whose long texts and lists are cut until it fits.
 
     Raises:
         AnswerTooLarge: nothing that is long is left in it.
     """
-    if size_bytes_of(answer) <= bytes_max:
+    size_bytes = size_bytes_of(answer)
+    if size_bytes <= bytes_max:
         return answer
+    return await beside_the_loop(size_bytes, _shortened, answer, bytes_max)
+
+
+def _shortened(answer: Document, bytes_max: int) -> Document:
     chars_max = bytes_max
     while chars_max >= _CHARS_MIN:
         cut = {name: value if isinstance(value, str) else _cut(value, chars_max) for name, value in answer.items()}
@@ -111,7 +121,7 @@ def _plain(field: Any, value: Any) -> Any:
     if isinstance(value, Timestamp):
         return value.ToJsonString()
     if isinstance(value, Message):
-        return plain(value)
+        return _document(value)
     if field.type == FieldDescriptor.TYPE_ENUM:
         known = field.enum_type.values_by_number.get(value)
         prefix = _CAPITALS.sub("_", field.enum_type.name).upper() + "_"

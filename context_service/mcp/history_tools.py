@@ -33,7 +33,7 @@ async def chat(use: Use, asked: ChatArguments) -> Document:
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
         page = await use.door.history.AssembleContext(request, None)
-        answer: Document = {"messages": [plain(given.message) for node in page.nodes for given in node.messages]}
+        answer: Document = {"messages": [await plain(given.message) for node in page.nodes for given in node.messages]}
         if page.next_page_token:
             answer["next_page_token"] = page.next_page_token
         return answer, len(page.nodes)
@@ -59,7 +59,7 @@ async def entity_history(use: Use, asked: EntityHistoryArguments) -> Document:
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
         page = await use.door.history.FetchEntityHistory(request, None)
-        return {"events": [], **plain(page)}, len(page.events)
+        return {"events": [], **await plain(page)}, len(page.events)
 
     return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
 

@@ -35,7 +35,7 @@ async def search_records(use: Use, asked: SearchRecordsArguments) -> Document:
         with_content=True,
     )
     found = await use.door.memory.SearchWMRecords(request, None)
-    return first_rows({"hits": [], **plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
+    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
 
 
 class SearchNodesArguments(Arguments):
@@ -74,7 +74,7 @@ async def search_nodes(use: Use, asked: SearchNodesArguments) -> Document:
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
         page = await use.door.graph.call("SearchNodes", request)
-        return {"nodes": [], **plain(page)}, len(page.nodes)
+        return {"nodes": [], **await plain(page)}, len(page.nodes)
 
     return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
 
@@ -97,7 +97,7 @@ async def similar_nodes(use: Use, asked: SimilarNodesArguments) -> Document:
         limit=asked.limit,
     )
     found = await use.door.graph.call("SearchSimilar", request)
-    return first_rows({"nodes": [], **plain(found)}, "nodes", bytes_max=use.door.answer_bytes_max)
+    return await first_rows({"nodes": [], **await plain(found)}, "nodes", bytes_max=use.door.answer_bytes_max)
 
 
 RAG_TOOLS = (

@@ -6,14 +6,14 @@ import orjson
 
 from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
-from context_service.mcp.tool import ARGUMENTS, Door, Tool, Use
+from context_service.mcp.tool import ARGUMENTS, Arguments, Door, Tool, Use
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from contextgraph.context.v1 import tools_pb2 as pb
 from contextgraph.context.v1 import tools_pb2_grpc
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.errors import PermissionDenied, ToolNotFound
 from service_runtime import calls
-from service_runtime.documents import parse_object
+from service_runtime.documents import beside_the_loop, parse_object
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool for tool in sorted((*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *RAG_TOOLS), key=lambda tool: tool.name)
@@ -87,10 +87,11 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         calls.require(tool.scope)
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
-        arguments = tool.parse(
-            parse_object(
-                ARGUMENTS, request.arguments_json, size_bytes_max=_ARGUMENTS_BYTES_MAX, nesting_max=self._nesting_max
-            )
-        )
+        arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
         answer = await tool.run(Use(door=self._door, current_entity=request.entity_node_id), arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
+
+    def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:
+        return tool.parse(
+            parse_object(ARGUMENTS, arguments_json, size_bytes_max=_ARGUMENTS_BYTES_MAX, nesting_max=self._nesting_max)
+        )

@@ -54,7 +54,7 @@ async def list_records(use: Use, asked: ListArguments) -> Document:
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
         page = await use.door.memory.FetchWMRecordsByEntity(request, None)
-        return {"records": [], **plain(page)}, len(page.records)
+        return {"records": [], **await plain(page)}, len(page.records)
 
     return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
 
@@ -85,7 +85,7 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
         content = await _blob(use, record, start=start, length=length)
     else:
         content = inline[start : start + length]
-    described = {"record": plain(record), "start_bytes": start}
+    described = {"record": await plain(record), "start_bytes": start}
     while True:
         text, taken, encoding = _readable(content, is_last=start + len(content) >= record.size_bytes)
         answer = {**described, "encoding": encoding, "content": text}
@@ -149,7 +149,7 @@ async def search_records(use: Use, asked: SearchArguments) -> Document:
         limit=asked.limit,
     )
     found = await use.door.memory.SearchWMRecords(request, None)
-    return first_rows({"hits": [], **plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
+    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
 
 
 class OrderArguments(Arguments):
@@ -184,8 +184,8 @@ async def query_records(use: Use, asked: QueryArguments) -> Document:
         limit=asked.limit,
         include_archived=asked.include_archived,
     )
-    answer = plain(await use.door.memory.QueryWMRecords(request, None))
-    return first_rows({"rows": [], **answer}, "rows", bytes_max=use.door.answer_bytes_max)
+    answer = await plain(await use.door.memory.QueryWMRecords(request, None))
+    return await first_rows({"rows": [], **answer}, "rows", bytes_max=use.door.answer_bytes_max)
 
 
 class ManifestArguments(Arguments):
@@ -215,7 +215,7 @@ async def manifest(use: Use, asked: ManifestArguments) -> Document:
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
         page = await use.door.memory.FetchWMManifest(request, None)
-        return {"entities": [], **plain(page)}, len(page.entities)
+        return {"entities": [], **await plain(page)}, len(page.entities)
 
     return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
 
@@ -268,7 +268,7 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
     stored = await use.door.memory.UploadBlob(messages(), None)
     calls.comes_down_to(header, stored)
     stored.ClearField("record")
-    return plain(stored)
+    return await plain(stored)
 
 
 class ArchiveArguments(Arguments):

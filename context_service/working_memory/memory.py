@@ -30,6 +30,7 @@ from context_service.working_memory.writing import BlobWriter, WrittenBlob, uplo
 from contextgraph.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import new_id
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -84,7 +85,7 @@ class WorkingMemory:
             RecordExists: the id is taken.
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
-        self._checks.check(said, path="record")
+        await beside_the_loop(len(said.content_json), self._checks.check, said, path="record")
         said = within_bounds(said, principal)
         record = _with_content(_new_record(said, principal), said.content_json)
 
@@ -130,7 +131,7 @@ class WorkingMemory:
             RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         _check_names(names)
-        self._checks.check(said, path="record", names=names)
+        await beside_the_loop(len(said.content_json), self._checks.check, said, path="record", names=names)
         content_changes = "content_json" in names
         tenant = self._tenant(principal)
         limits = await self._limits.of(tenant)
@@ -224,9 +225,9 @@ class WorkingMemory:
         Raises:
             InvalidArgument, LimitExceeded: a field is malformed.
         """
-        self._checks.check(said, path=path)
         if said.content_json:
             raise InvalidArgument("an upload has no inline content", field=f"{path}.content_json")
+        self._checks.check(said, path=path)
 
     async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> TenantLimits:
         """Refuse an upload before its bytes come that would be refused behind them; return its tenant's limits.

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from contextlib import suppress
+from contextvars import ContextVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextgraph.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import NESTING_MAX, check_text, parse_json, parse_object
+from service_runtime.documents import (
+    BESIDE_BYTES,
+    CONTAINERS_MAX,
+    NESTING_MAX,
+    beside_the_loop,
+    check_text,
+    parse_json,
+    parse_object,
+)
 
 MIB = 1024 * 1024
 VALUES = st.recursive(
@@ -40,7 +52,9 @@ VALUES = st.recursive(
         "[" * (NESTING_MAX + 1) + "]" * (NESTING_MAX + 1),
         '{"a":' * (NESTING_MAX + 1) + "1" + "}" * (NESTING_MAX + 1),
         '{"a":' + "[" * (NESTING_MAX + 1) + "]" * (NESTING_MAX + 1) + ',"a":"of two the last counts"}',
-        "[" * 500_000,
+        "[" * 50_000,
+        "],[" * 200,
+        '],{"a":[' * 200,
         "[" * (NESTING_MAX + 1) + '"' + '\\"' * 500_000,  # a string without an end is gone through once
         "[1e-" + "9" * 5000 + "]",
     ],
@@ -60,6 +74,9 @@ def test_what_is_not_safe_json_is_refused_with_the_field(text: str):
         json.dumps({"quoted": '"[' * 200}),
         '"an escaped backslash, then u0000: \\\\u0000"',
         "[" + ",".join(["[]"] * 1000) + "]",
+        "[" + ",".join(["[]"] * (CONTAINERS_MAX - 1)) + "]",
+        "[" + ",".join([json.dumps('\\\\"[{')] * CONTAINERS_MAX) + "]",  # brackets in texts are none
+        json.dumps("\\" + '"[' * CONTAINERS_MAX),
         " 12345678901234567890123 ",
         "[1e-" + "0" * 5000 + "1]",
         json.dumps(['e-999 "e-999" ' * 200, 1e-3]),
@@ -109,6 +126,73 @@ def test_numbers_that_would_be_written_out_beyond_the_limit_are_refused():
     for text in ("[0e" + "9" * 20_000 + "]", "[" + ",".join(["1e300"] * 5000) + "]"):
         with pytest.raises(LimitExceeded):
             parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
+
+
+@pytest.mark.parametrize("member", ["[]", "{}", '{"":1}', '["\\\\"]', '["\\""]'])
+def test_a_document_of_too_many_lists_and_objects_is_refused(member: str):
+    """What a parser makes of a MiB of them holds up every caller: at each reading, of whoever reads."""
+    text = "[" + ",".join([member] * CONTAINERS_MAX) + "]"
+    with pytest.raises(LimitExceeded) as caught:
+        parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
+    assert caught.value.metadata == {
+        "limit": "value_json",
+        "limit_max": str(CONTAINERS_MAX),
+        "value": str(CONTAINERS_MAX + 1),
+    }
+
+
+def filled(member: str, *, size_bytes: int = MIB - 16) -> str:
+    return "[" + ",".join([member] * (size_bytes // (len(member) + 1))) + "]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        filled("[]"),
+        filled("{}"),
+        filled("[" * 98 + "]" * 98),
+        filled('{"":' * 98 + "1" + "}" * 98),
+        filled('{"":1}', size_bytes=7 * (CONTAINERS_MAX - 2)),
+        filled("[" * 98 + "]" * 98, size_bytes=2 * (CONTAINERS_MAX - 2)),
+        filled("1e1"),
+        filled("1e-1"),
+        filled('""')[:-1] + ",1e5]",
+        filled('"\\\\"'),
+        filled('"["'),
+        filled('"e-1"'),
+        filled("0.1234567"),
+        filled('""')[:-1] + ',"\\\\u0000"]',
+        "{" + ",".join(f'"{n:x}":0' for n in range(100_000)) + "}",
+        "[" * (MIB - 16),
+        '["' + "\\" * (MIB - 16),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_document_takes_the_interpreter_for_long(text: str):
+    """Other callers wait for it, beside the loop too.
+
+    CPU time, the best of three. A MiB of numbers with exponents takes 50 ms, and everything else less; one of brackets
+    took 250 to 900 ms when they were counted one by one.
+    """
+    took_s = []
+    for _ in range(3):
+        began_s = time.thread_time()
+        with suppress(InvalidArgument, LimitExceeded):
+            parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
+        took_s.append(time.thread_time() - began_s)
+    assert min(took_s) < 0.1
+
+
+async def test_what_is_large_is_done_beside_the_loop_in_the_callers_context():
+    """Checks read whose call it is; and what they refuse is raised where it was asked for."""
+    said = ContextVar("said", default="nothing")
+    said.set("something")
+    for size_bytes, beside in ((BESIDE_BYTES, False), (BESIDE_BYTES + 1, True)):
+        thread, seen = await beside_the_loop(size_bytes, lambda: (threading.get_ident(), said.get()))
+        assert (thread != threading.get_ident()) is beside
+        assert seen == "something"
+        with pytest.raises(InvalidArgument):
+            await beside_the_loop(size_bytes, parse_json, "value_json", "{", size_bytes_max=MIB, nesting_max=1)
 
 
 def test_a_text_is_counted_in_characters_and_holds_no_nul():

@@ -32,7 +32,8 @@ class EntityGraphStub:
     another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
     bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
     the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
+    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def __init__(self, channel):
@@ -215,7 +216,8 @@ class EntityGraphServicer:
     another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
     bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
     the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
+    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     def CreateNode(self, request, context):
@@ -742,7 +744,8 @@ class EntityGraph:
     another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
     bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
     the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
-    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT. Errors carry one google.rpc.ErrorInfo with a `reason`.
+    surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
+    LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
     """
 
     @staticmethod

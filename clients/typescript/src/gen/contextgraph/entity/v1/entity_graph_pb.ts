@@ -3036,7 +3036,8 @@ export const TraverseColumnSchema: GenEnum<TraverseColumn> = /*@__PURE__*/
  * another tenant is NOT_FOUND, exactly like one that never was; so is one outside of what the key is bound to (graphs, an agent
  * bundle; of an edge, both nodes count). A write outside of that is PERMISSION_DENIED; a request that names no graph or bundle means
  * the key's, where it has one. Of an id that is taken outside of the bounds, no metadata says by what. JSON travels as text in `*_json` fields; invalid JSON, NaN, a lone
- * surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT. Errors carry one google.rpc.ErrorInfo with a `reason`.
+ * surrogate, a NUL or nesting past 100 is INVALID_ARGUMENT, and more than 65,536 lists and objects in one document are
+ * LIMIT_EXCEEDED. Errors carry one google.rpc.ErrorInfo with a `reason`.
  *
  * @generated from service contextgraph.entity.v1.EntityGraph
  */
