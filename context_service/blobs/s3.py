@@ -117,6 +117,7 @@ class S3Backend:
         try:
             await asyncio.to_thread(put)
         except urllib.error.HTTPError as error:
+            error.close()  # it is the answer, with its connection
             if error.code != 409:  # it is there
                 raise _misconfigured(f"S3 does not make the bucket: status {error.code}") from error
         except OSError as error:
