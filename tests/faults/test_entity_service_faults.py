@@ -138,9 +138,11 @@ async def test_a_slow_entity_service_slows_only_the_history_down(split: Split):
     split.network.delay_s = 20
     await split.fails_in_time()
     await split.context.insert_wm_record("data/json", "meanwhile", content={}, timeout_s=10)
+    await split.until_health(NOT_SERVING)
 
     split.network.break_off()  # and with it what waits there
     split.network.delay_s = 0
+    await split.until_health(SERVING)  # there is a new connection
     assert await split.history() == ["hello"]
 
 
