@@ -61,7 +61,6 @@ TYPES: Final[dict[str, CelType]] = {
         "bool",
         "bytes",
         "double",
-        "dyn",
         "google.protobuf.Duration",
         "google.protobuf.Timestamp",
         "int",
