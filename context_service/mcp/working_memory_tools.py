@@ -165,7 +165,7 @@ class QueryArguments(Arguments):
     select: list[str] = Field(
         min_length=1,
         description='Columns: fields, paths such as "metadata.topic", and aggregates such as "count(*)", '
-        '"sum(size_bytes)", "max(created_at)".',
+        '"sum(size_bytes)", "avg(metadata.score)", "max(created_at)".',
     )
     where: Where = Field({})
     group_by: list[str] = Field([])
@@ -224,7 +224,7 @@ class UploadArguments(Arguments):
     """Of `wm_upload`."""
 
     name: str = Field(min_length=1, description="File name or title.")
-    content: str = Field("", description="The text of the file.")
+    content: str = Field("", description="The text of the file. This or `content_base64` is needed.")
     content_base64: str = Field("", description="Instead of `content`: bytes that are no text.")
     entity_node_id: EntityId = ""
     memory_type: str = Field("file", description='Category, such as "file", "text/markdown", "code/python".')
@@ -239,6 +239,11 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
     """Store a file."""
     if asked.content and asked.content_base64:
         raise InvalidArgument("content and content_base64 are both there", field=f"{ARGUMENTS}.content_base64")
+    if not asked.content and not asked.content_base64:
+        raise InvalidArgument(
+            "there is nothing to store: give the text as content, or bytes as content_base64",
+            field=f"{ARGUMENTS}.content",
+        )
     try:
         content = (
             base64.b64decode(asked.content_base64, validate=True) if asked.content_base64 else asked.content.encode()
@@ -318,7 +323,7 @@ WORKING_MEMORY_TOOLS = (
         name="wm_query",
         context_type="WM",
         description="Answers a question about all records that you may see: columns, conditions, groups with "
-        "counts, sums, least and greatest values. It takes no SQL.",
+        "counts, sums, averages, least and greatest values. It takes no SQL.",
         arguments=QueryArguments,
         run=query_records,
     ),

@@ -26,7 +26,8 @@ ANSWER_BYTES_MAX = 3 * 1024 * 1024
 COLUMNS_MAX = 50  # of each list
 
 _COLUMN_CHARS_MAX = 1000
-_AGGREGATE = re.compile(r"(count|sum|min|max)\((.*)\)", re.DOTALL)
+_AGGREGATES = ("avg", "count", "max", "min", "sum")
+_AGGREGATE = re.compile(r"(\w+)\((.*)\)", re.DOTALL)  # a path may have parentheses, but behind its first step
 _ORDERED = frozenset(
     {FieldType.TEXT, FieldType.NUMBER, FieldType.TIME, FieldType.ID, FieldType.BOOLEAN, FieldType.JSON}
 )
@@ -189,6 +190,9 @@ class _Statement:
             return _Column(name=name, function="count", sql="count(*)", type=FieldType.NUMBER)
         match = _AGGREGATE.fullmatch(name)
         function, field_name = (match[1], match[2]) if match else ("", name)
+        if function and function not in _AGGREGATES:
+            known = ", ".join(_AGGREGATES)
+            raise InvalidArgument(f"{at}: there is no aggregate {function}; there are {known}", field=at)
         sql, field_type = self._field(field_name, at)
         if not function:
             return _Column(name=name, function="", sql=sql, type=field_type)
@@ -199,7 +203,7 @@ class _Statement:
             name=name,
             function=function,
             sql=aggregate,
-            type=FieldType.NUMBER if function in ("count", "sum") else field_type,
+            type=FieldType.NUMBER if function in ("avg", "count", "sum") else field_type,
         )
 
     def _group(self, name: str, at: str) -> _Column:
@@ -234,6 +238,10 @@ def _aggregate(function: str, sql: str, field_type: FieldType) -> str | None:
             return f"sum({sql})"
         case "sum", FieldType.JSON:
             return f"sum({numbers})"
+        case "avg", FieldType.NUMBER:
+            return f"trim_scale(avg({sql}))"
+        case "avg", FieldType.JSON:
+            return f"trim_scale(avg({numbers}))"
         case "min" | "max", FieldType.NUMBER | FieldType.TIME:
             return f"{function}({sql})"
         case "min" | "max", FieldType.TEXT:

@@ -144,6 +144,27 @@ async def test_without_groups_an_aggregate_is_of_all(caller: Caller, entity: str
     assert list(of_none.values()) == [0, 0, None, None, None]
 
 
+async def test_an_average_is_of_the_numbers_that_are_there(caller: Caller, entity: str):
+    """A text or null among the numbers is not counted, as it is not added up."""
+    averages = ["avg(metadata.score)", "avg(size_bytes)", "avg(metadata.none)"]
+    (row,) = await ask(caller, *averages, where={"entity_node_id": entity})
+    assert list(row.values()) == [1.75, 23, None]
+
+    by_size = await ask(
+        caller,
+        "memory_type",
+        where={"entity_node_id": entity},
+        group_by=["memory_type"],
+        order_by="-avg(size_bytes)",
+    )
+    assert by_size[0] == {"memory_type": "data/json"}
+
+
+async def test_an_aggregate_that_is_not_there_is_told_what_there_is(caller: Caller):
+    error = await caller.error("QueryWMRecords", question("median(size_bytes)"))
+    assert str(error.message) == "select[0]: there is no aggregate median; there are avg, count, max, min, sum"
+
+
 async def test_a_path_can_be_grouped_and_ordered_by(caller: Caller, entity: str):
     rows = await ask(
         caller,
@@ -210,7 +231,8 @@ async def test_nothing_of_another_tenant_is_answered(caller: Caller, stranger: C
         (question("sum(name)"), "select[0]"),
         (question("max(tags)"), "select[0]"),
         (question("min(working_memory_id)"), "select[0]"),
-        (question("avg(size_bytes)"), "select[0]"),
+        (question("avg(name)"), "select[0]"),
+        (question("median(size_bytes)"), "select[0]"),
         (question("count(none)"), "select[0]"),
         (question("sum(*)"), "select[0]"),
         (question("count()"), "select[0]"),

@@ -90,7 +90,7 @@ class SearchCalls(Client):
 
         Args:
             select: Columns: fields of `Record`, `metadata` and paths into it ("metadata.a.b"), `count(*)`, and `count`,
-                `sum`, `min` and `max` of one of those: "max(created_at)".
+                `sum`, `avg`, `min` and `max` of one of those: "max(created_at)".
             where: A condition tree, such as `{"memory_type": "file", "metadata.score": {"$gte": 0.5}}`. Operators: `$eq
                 $ne $gt $gte $lt $lte $in $nin $like $ilike $exists $and $or $not`.
             group_by: Fields and paths; every other column is an aggregate or one of them.

@@ -2237,8 +2237,8 @@ export const WorkingMemory: GenService<{
    *
    * A column is a field of WMRecord by its name in this proto (all but `content_json`; `status` is "active" or "archived",
    * `index_state` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
-   * element of a list), `count(*)`, or `count`, `sum`, `min` or `max` of one of those: `max(created_at)`. `sum` takes numbers, `min`
-   * and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
+   * element of a list), `count(*)`, or `count`, `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take
+   * numbers, `min` and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
    * rows in which it is there; an empty text or list is not.
    *
    * `where_json` is a condition tree: {"memory_type": "file", "metadata.score": {"$gte": 0.5}, "$or": [{...}, {...}]}. Operators: $eq
