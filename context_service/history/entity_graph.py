@@ -20,7 +20,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from context_service.history.rules import Direction
 from contextgraph.client.aio import AsyncEntityClient
 from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import DeadlineExceeded, Unavailable
+from contextgraph.errors import DeadlineExceeded, NodeNotFound, Unavailable
 from service_runtime import calls
 from service_runtime.connections import Connection
 
@@ -178,9 +178,10 @@ class EntityGraph:
                 page_token=page_token,
                 timeout_s=_timeout_s(),
             )
-            async with aclosing(pages):  # a reader that has enough ends the walk at once
-                async for response in pages:
-                    yield WalkPage(nodes=rows.nodes(_rows(response)), next_page_token=response.next_page_token)
+            with _from(walk.node_id):
+                async with aclosing(pages):  # a reader that has enough ends the walk at once
+                    async for response in pages:
+                        yield WalkPage(nodes=rows.nodes(_rows(response)), next_page_token=response.next_page_token)
 
     async def tree(self, root_id: str, *, edge_types: Sequence[str], depth_max: int) -> list[TreeNode]:
         """Return a node and what is reached from it, archived nodes too: by `created_at`, then `seq`, the root first.
@@ -202,8 +203,9 @@ class EntityGraph:
                 columns=_TREE_COLUMNS,
                 timeout_s=_timeout_s(),
             )
-            async with aclosing(pages):
-                nodes = [TreeNode(*row) async for response in pages for row in _rows(response)]
+            with _from(root_id):
+                async with aclosing(pages):
+                    nodes = [TreeNode(*row) async for response in pages for row in _rows(response)]
         nodes.sort(key=lambda node: node.depth > 0)
         return nodes
 
@@ -238,6 +240,15 @@ def _dependency() -> Iterator[None]:
         if "dependency" not in error.metadata:
             raise  # it did answer: the walk takes longer than the caller has
         raise Unavailable("the Entity Service does not answer", dependency=_DEPENDENCY) from error
+
+
+@contextmanager
+def _from(node_id: str) -> Iterator[None]:
+    """Say of a missing start what the caller knows: its id, not a field of the walk that was made of it."""
+    try:
+        yield
+    except NodeNotFound as error:
+        raise NodeNotFound("no node has this id", node_id=node_id) from error
 
 
 def _timeout_s() -> float | None:
