@@ -32,6 +32,13 @@ def test_a_node_is_made_read_changed_archived_and_walked_from(run: Run, answer: 
     made = answer("node create Session --name support --data", '{"a": 1, "b": 2}')
     one = made["id"]
     assert answer(f"node update {one}", '{"a": null}')["data"] == {"b": 2}
+    assert run(f"node update {one}", '{"c": [3]}').stdout.splitlines()[-1].split() == [
+        "data",
+        '{"b":',
+        "2,",
+        '"c":',
+        "[3]}",
+    ]
     assert answer(f"node status {one} Running --expected-status Created")["status"] == "Running"
     assert run(f"node status {one} Completed --expected-status Created").exit_code == 4
     assert answer(f"node archive {one}")["is_archived"] is True
@@ -76,7 +83,7 @@ def test_a_timeline_has_what_a_node_calls_and_is_cleared(run: Run, answer: Answe
     timeline = answer(f"node progress {node}")
     assert [(each["node_id"], each["message"]) for each in timeline] == [(node, "begun"), (called, "found")]
     assert [each["message"] for each in answer(f"node progress {node} --descending --own-only")] == ["begun"]
-    assert answer(f"node progress {node} --type value") == []
+    assert answer(f"node progress {node} --type value") == answer(f"node progress {node} --type VALUE") == []
     assert run(f"node progress {node} --type no").exit_code == 2
     shown = run(f"node progress {node} --limit 1")
     assert ("begun" in shown.stdout, "found" in shown.stdout, "more than 1" in shown.stderr) == (True, False, True)

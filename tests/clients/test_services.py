@@ -142,7 +142,7 @@ async def test_timelines(world, graph):
     await world.run(graph.create_edge, task.id, step.id, "Calls")
     await world.run(graph.update_node_status, task.id, "Running", message="off we go")
     appended = await world.run(
-        graph.append_progress, step.id, "value", sub_type="return", status="completed", value={"a": 1}, error=None
+        graph.append_progress, step.id, "VALUE", sub_type="return", status="COMPLETED", value={"a": 1}, error=None
     )
 
     first, second = await world.run(graph.list_progress, task.id, page_size=1)
@@ -153,6 +153,7 @@ async def test_timelines(world, graph):
     assert str(second).endswith("value return completed")
     assert await world.run(graph.list_progress, task.id, own_only=True) == [first]
     assert await world.run(graph.list_progress, task.id, types=["value"]) == [second]
+    assert await world.run(graph.list_progress, task.id, types=["VALUE"]) == [second]
     assert await world.run(graph.list_progress, task.id, descending=True) == [second, first]
     with pytest.raises(InvalidArgument):
         await world.run(graph.append_progress, step.id, "shout")

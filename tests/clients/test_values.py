@@ -28,8 +28,10 @@ from contextgraph import (
     ChatMapping,
     ChatMessage,
     Edge,
+    EdgeInput,
     MemoryType,
     Node,
+    NodeInput,
     Part,
     Record,
     TraversedNode,
@@ -245,6 +247,46 @@ def test_a_naive_time_is_refused():
         messages.to_timestamp("created_at", datetime(2026, 1, 1))
     elsewhere = AT.astimezone(timezone(timedelta(hours=5)))
     assert messages.to_timestamp("created_at", elsewhere) == STAMP
+
+
+@pytest.mark.parametrize("moment", ["tomorrow", "2026-01-01T00:00:00Z", AT.date(), 5, datetime.max])
+def test_what_is_no_moment_is_refused_by_the_name_of_its_field(moment):
+    """`expires_at="tomorrow"` was an AttributeError from inside the client."""
+    if isinstance(moment, datetime):
+        moment = moment.replace(tzinfo=timezone(timedelta(hours=-5)))
+    with pytest.raises(InvalidArgument) as refused:
+        messages.record_input(memory_type="file", expires_at=moment)
+    assert refused.value.violations[0].field == "record.expires_at"
+    with pytest.raises(InvalidArgument) as refused:
+        messages.fill_node(entity_graph_pb2.NodeInput(), NodeInput("Turn", created_at=moment))
+    assert refused.value.violations[0].field == "node.created_at"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"name": 5}, {"content_json": {"a": 1}}, {"tags": 5}, {"tags": None}, {"embedding": "abc"}, {"embedding": 5}],
+)
+def test_a_value_of_another_type_is_refused_by_the_name_of_its_field(wrong):
+    """Protobuf says "bad argument type for built-in operation", and not of what."""
+    with pytest.raises(InvalidArgument) as refused:
+        messages.record_input(memory_type="file", **wrong)
+    assert refused.value.violations[0].field == f"record.{next(iter(wrong))}"
+
+
+def test_a_node_and_an_edge_name_the_text_that_is_none():
+    with pytest.raises(InvalidArgument, match=r"nodes\[3\].status is of the type int; a text is wanted"):
+        messages.fill_node(entity_graph_pb2.NodeInput(), NodeInput("Turn", status=7), field="nodes[3]")
+    with pytest.raises(InvalidArgument, match=r"edge.edge_type is of the type list"):
+        messages.fill_edge(entity_graph_pb2.EdgeInput(), EdgeInput(new_id(), new_id(), ["Contains"]))
+
+
+def test_a_literal_may_be_written_in_any_case():
+    assert (
+        messages.choice("type", "BOT_PROGRESS", messages.ENVELOPE_TYPES) == entity_graph_pb2.ENVELOPE_TYPE_BOT_PROGRESS
+    )
+    for wrong in ("PROGRESS", 5, None, ["status"]):
+        with pytest.raises(InvalidArgument, match="not one of status, message"):
+            messages.choice("type", wrong, messages.ENVELOPE_TYPES)
 
 
 def test_one_text_is_not_a_list_of_texts():

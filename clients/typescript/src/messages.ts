@@ -8,9 +8,10 @@ export function fieldsOf<M extends { $typeName: string }>(message: M): Omit<M, "
   return fields;
 }
 
-/** Return what a literal stands for. */
+/** Return what a literal stands for, which may be written in any case: "STATUS" is "status". */
 export function choice<T>(field: string, value: string, choices: Readonly<Record<string, T>>): T {
-  const found = Object.hasOwn(choices, value) ? choices[value] : undefined;
+  const name = String(value).toLowerCase();
+  const found = Object.hasOwn(choices, name) ? choices[name] : undefined;
   if (found === undefined) {
     throw new InvalidArgument(`${field} is ${JSON.stringify(value)}, not one of ${Object.keys(choices).join(", ")}`, {
       field,

@@ -174,7 +174,7 @@ test("a timeline tells what happened, also in what was called", async () => {
     edges: [{ fromNodeId: caller, toNodeId: called, edgeType: "Calls" }],
   });
   const first = await graph.appendProgress(caller, { type: "message", message: "begin" });
-  await graph.appendProgress(called, { type: "value", status: "completed", subType: "return", value: { n: 2n ** 60n } });
+  await graph.appendProgress(called, { type: "VALUE", status: "COMPLETED", subType: "return", value: { n: 2n ** 60n } });
 
   const told = await graph.listProgress(caller, { pageSize: 1 });
 

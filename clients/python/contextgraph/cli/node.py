@@ -54,7 +54,7 @@ def create(session: Session, output: Output, *, general_type_name: str, **given:
 )
 def update(session: Session, output: Output, *, node_id: str, data: dict[str, Any], **given: Any) -> None:
     """Merge JSON into a node's data; null removes a field."""
-    output.one(session.graph.update_node_data(node_id, data, **given), *_ROW)
+    output.one(session.graph.update_node_data(node_id, data, **given), *_ROW, "data")
 
 
 @command(
@@ -161,7 +161,13 @@ def io(session: Session, output: Output, *, node_id: str, input: Any, output_giv
 @command(
     _NODE,
     click.option("--own-only", is_flag=True, help="None of what it Calls."),
-    click.option("--type", "types", type=click.Choice(list(ENVELOPE_TYPES)), multiple=True, help="May be repeated."),
+    click.option(
+        "--type",
+        "types",
+        type=click.Choice(list(ENVELOPE_TYPES), case_sensitive=False),
+        multiple=True,
+        help="May be repeated.",
+    ),
     click.option("--descending", is_flag=True, help="The newest first."),
     click.option("--clear", is_flag=True, help="Remove its own for good instead. Needs --yes or an answer."),
     yes_option,

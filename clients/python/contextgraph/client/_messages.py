@@ -11,9 +11,11 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar
 
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
@@ -23,14 +25,19 @@ from contextgraph.errors import InvalidArgument
 from contextgraph.ids import new_id
 from contextgraph.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
 from contextgraph.slips import meant
-from contextgraph.values import BlobEntry, Node, Record
+from contextgraph.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Record
 
+M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
 MessageFormat = Literal["openai", "anthropic"]
 OnExisting = Literal["fail", "skip"]
 Role = Literal["user", "assistant", "system", "tool"]
 SearchMode = Literal["", "text", "vector", "fused"]
+
+# As given: upper case, too, as FireFoundry writes them.
+GivenEnvelopeType = EnvelopeType | Literal["STATUS", "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"]
+GivenEnvelopeStatus = EnvelopeStatus | Literal["STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
 
 # Names a blob: by a record, by a record's id, or by the blob's key.
 BlobName = Id | Record | BlobEntry
@@ -87,6 +94,16 @@ NOT_GIVEN = NotGiven.NOT_GIVEN
 
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _encoded_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # takes half the time
+_TEXT = FieldDescriptor.TYPE_STRING
+_NODE_TEXTS = (
+    "external_id",
+    "graph_name",
+    "agent_bundle_id",
+    "general_type_name",
+    "specific_type_name",
+    "name",
+    "status",
+)
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -186,12 +203,20 @@ def given_timestamp(field: str, value: datetime) -> Timestamp:
     """Return the timestamp of an aware datetime.
 
     Raises:
-        InvalidArgument: it is naive: nobody can know which moment it means.
+        InvalidArgument: it is no datetime, or naive: nobody can know which moment it means.
     """
+    if not isinstance(value, datetime):
+        raise InvalidArgument(
+            f"{field} is {value!r}; a datetime with a zone is wanted, such as datetime.now(UTC) + timedelta(days=1)",
+            field=field,
+        )
     if value.tzinfo is None:
         raise InvalidArgument(f"{field} has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)", field=field)
     timestamp = Timestamp()
-    timestamp.FromDatetime(value)
+    try:
+        timestamp.FromDatetime(value)
+    except (OverflowError, ValueError) as error:
+        raise InvalidArgument(f"{field} is {value}, which is no time in UTC: {error}", field=field) from None
     return timestamp
 
 
@@ -223,6 +248,25 @@ def given_node_id(node_id: object, external_id: str, *, field: str = "node_id") 
     return to_id(node_id)
 
 
+def built(kind: type[M], place: str, **fields: Any) -> M:
+    """Return a message with these fields.
+
+    Raises:
+        InvalidArgument: one has a value of another type, such as a number where a text is wanted.
+    """
+    try:
+        return kind(**fields)
+    except TypeError:
+        for name, value in fields.items():
+            try:
+                kind(**{name: value})
+            except TypeError as error:
+                wanted = "a text is wanted" if kind.DESCRIPTOR.fields_by_name[name].type == _TEXT else str(error)
+                path = f"{place}.{name}"
+                raise InvalidArgument(f"{path} is of the type {type(value).__name__}; {wanted}", field=path) from None
+        raise
+
+
 def new_request_id(request_id: Id | None) -> str:
     """Return the caller's request id, or a new one: so every write may be repeated."""
     return str(uuid.uuid4() if request_id is None else request_id)
@@ -230,6 +274,14 @@ def new_request_id(request_id: Id | None) -> str:
 
 def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
     """Set what is said of a new node. `write_graph` does this a thousand times: what is not said costs nothing."""
+    try:
+        _fill_node(message, node, field)
+    except TypeError:
+        built(graph_pb.NodeInput, field, **{name: getattr(node, name) for name in _NODE_TEXTS})
+        raise
+
+
+def _fill_node(message: graph_pb.NodeInput, node: NodeInput, field: str) -> None:
     message.id = to_id(node.id)
     if node.external_id:
         message.external_id = node.external_id
@@ -256,10 +308,14 @@ def fill_edge(message: graph_pb.EdgeInput, edge: EdgeInput, *, field: str = "edg
     message.id = to_id(edge.id)
     message.from_node_id = to_id(edge.from_node_id)
     message.to_node_id = to_id(edge.to_node_id)
-    if edge.graph_name:
-        message.graph_name = edge.graph_name
-    if edge.edge_type:
-        message.edge_type = edge.edge_type
+    try:
+        if edge.graph_name:
+            message.graph_name = edge.graph_name
+        if edge.edge_type:
+            message.edge_type = edge.edge_type
+    except TypeError:
+        built(graph_pb.EdgeInput, field, graph_name=edge.graph_name, edge_type=edge.edge_type)
+        raise
     if edge.data is not None:
         message.data_json = to_object(f"{field}.data_json", edge.data)
     if edge.created_at is not None:
@@ -296,7 +352,7 @@ def appended_message(
         raise InvalidArgument(
             f"session is {session_id!r}, not a UUID; your own id of it is its external_id", field="session"
         )
-    choice("role", role, ROLES)
+    role = choice("role", role, ROLES)
     if not isinstance(content, str) or not content:
         raise InvalidArgument("content is no text, or empty: a history would not have it", field="content")
     request = graph_pb.WriteGraphRequest(request_id=new_request_id(request_id))
@@ -333,14 +389,14 @@ def _made_id(request_id: Id | None, row: str) -> str:
 
 
 def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
-    """Return what a literal stands for.
+    """Return what a literal stands for, which may be written in any case: "STATUS" is "status".
 
     Raises:
         InvalidArgument: it is none of `choices`.
     """
     try:
-        return choices[value]
-    except (KeyError, TypeError):
+        return choices[value.lower()]
+    except (KeyError, AttributeError):
         raise InvalidArgument(f"{field} is {value!r}, not one of {', '.join(choices)}", field=field) from None
 
 
@@ -348,10 +404,12 @@ def texts(field: str, values: Iterable[str]) -> list[str]:
     """Return a list of texts; a single text, which is iterable too, is refused.
 
     Raises:
-        InvalidArgument: it is a text.
+        InvalidArgument: it is a text, or no list.
     """
     if isinstance(values, str):
         raise InvalidArgument(f"{field} is one text; a list of texts is wanted", field=field)
+    if not isinstance(values, Iterable):
+        raise InvalidArgument(f"{field} is {values!r}; a list of texts is wanted", field=field)
     return [str(value) for value in values]
 
 
@@ -481,10 +539,12 @@ def record_input(
     """
     if content is not None and content_json:
         raise InvalidArgument("give content or content_json, not both", field="record.content_json")
-    vector = None
+    given = None
     if embedding is not None:
-        vector = memory_pb.Embedding(values=embedding, model=embedding_model)
-    return memory_pb.WMRecordInput(
+        given = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
+    return built(
+        memory_pb.WMRecordInput,
+        "record",
         working_memory_id=to_id(working_memory_id),
         entity_node_id=to_id(entity_node_id),
         memory_type=memory_type,
@@ -501,7 +561,7 @@ def record_input(
         agent_bundle_id=agent_bundle_id,
         app_id=app_id,
         expires_at=to_timestamp("record.expires_at", expires_at),
-        embedding=vector,
+        embedding=given,
     )
 
 

@@ -59,8 +59,9 @@ export abstract class ProgressCalls extends GraphCalls {
   async appendProgress(
     nodeId: string,
     envelope: {
-      type: EnvelopeType;
-      status?: EnvelopeStatus;
+      /** In any case: FireFoundry's "STATUS" is "status". */
+      type: EnvelopeType | Uppercase<EnvelopeType>;
+      status?: EnvelopeStatus | Uppercase<EnvelopeStatus>;
       subType?: string;
       message?: string;
       /** Any JSON. */
@@ -86,7 +87,7 @@ export abstract class ProgressCalls extends GraphCalls {
   /** The envelopes of a node and of all that it `Calls`, in the order of writing; with `ownOnly` of itself alone. */
   listProgress(
     nodeId: string,
-    options: { ownOnly?: boolean; types?: EnvelopeType[]; descending?: boolean; pageSize?: number } & CallOptions = {},
+    options: { ownOnly?: boolean; types?: (EnvelopeType | Uppercase<EnvelopeType>)[]; descending?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<Envelope> {
     const { ownOnly, descending, pageSize } = options;
     const types = options.types?.map((type) => choice("types", type, ENVELOPE_TYPES));

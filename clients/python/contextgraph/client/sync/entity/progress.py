@@ -7,10 +7,10 @@ from collections.abc import Generator, Iterable
 from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import NOT_GIVEN, ByExternalId, Id, NotGiven
+from contextgraph.client._messages import NOT_GIVEN, ByExternalId, GivenEnvelopeStatus, GivenEnvelopeType, Id, NotGiven
 from contextgraph.client.sync.entity.names import NamedNodes
 from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.values import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
+from contextgraph.values import AppendedEnvelope, Envelope
 
 
 class ProgressCalls(NamedNodes):
@@ -19,10 +19,10 @@ class ProgressCalls(NamedNodes):
     def append_progress(
         self,
         node_id: Id | None = None,
-        type: EnvelopeType = "message",
+        type: GivenEnvelopeType = "message",
         *,
         message: str = "",
-        status: EnvelopeStatus = "",
+        status: GivenEnvelopeStatus = "",
         sub_type: str = "",
         value: Any | NotGiven = NOT_GIVEN,
         error: Any | NotGiven = NOT_GIVEN,
@@ -34,7 +34,7 @@ class ProgressCalls(NamedNodes):
 
         Args:
             node_id: Which; or name it by `external_id`.
-            type: "status", "message", "error", "bot_progress", "value" or "waiting".
+            type: "status", "message", "error", "bot_progress", "value" or "waiting", in any case.
             message: A line for people; up to 64 KiB.
             status: "started", "running", "completed", "failed", "cancelled", or nothing. The node's own status stays:
                 `update_node_status` changes that.
@@ -66,7 +66,7 @@ class ProgressCalls(NamedNodes):
         node_id: Id | None = None,
         *,
         own_only: bool = False,
-        types: Iterable[EnvelopeType] = (),
+        types: Iterable[GivenEnvelopeType] = (),
         descending: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
