@@ -11,7 +11,6 @@ RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --no-compile --disable-pip-version-check --constraint constraints.txt
 MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
 PG ?= 18
-PROTOS := $(shell cd proto && find contextgraph -name '*.proto' | LC_ALL=C sort)
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
 	cel-vectors bench bench-peers fuzz clean
@@ -120,5 +119,13 @@ bench: install ## measure, as ratios against fixed floors in the same run (SAVE=
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)
 
-clean: ## remove what the build made; the data of `make run` stays
+clean: ## remove what the build made; the data of `make run` stays (DATA=1: it goes, too)
+ifeq ($(DATA),1)
+	@runs=$$(cat .contextgraph/lock 2> /dev/null || true); if [ -n "$$runs" ] && kill -0 "$$runs" 2> /dev/null; then \
+		echo "process $$runs runs on the data: stop it first"; exit 1; fi
+	@# As root the database is outside of the checkout; a file says where.
+	@cat .contextgraph/postgres-*.at 2> /dev/null | while read -r folder; do \
+		case "$$folder" in /var/lib/contextgraph/data/?*) echo "rm -rf $$folder"; rm -rf -- "$$folder";; esac; done
+	rm -rf .contextgraph
+endif
 	rm -rf .venv .bench-peers node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

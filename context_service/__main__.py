@@ -10,7 +10,7 @@ from context_service import app, embedding_commands, mcp_command, storage_comman
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextgraph.errors import ContextGraphError
-from service_runtime import logs, process
+from service_runtime import development, logs, process
 from service_runtime.commands import (
     add_check_config,
     add_migrate,
@@ -44,11 +44,13 @@ def main() -> None:
     if arguments.command == "dev":
         stay_up()
         return
-    if arguments.command == "check-config":
-        run_check_config(Settings, app.probes, arguments)
     if arguments.command == "mcp":
         mcp_command.run_mcp(arguments)
         return
+    if arguments.command != "serve":
+        development.join()
+    if arguments.command == "check-config":
+        run_check_config(Settings, app.probes, arguments)
 
     settings = load(Settings)
     logs.configure(settings.log_level)

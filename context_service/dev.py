@@ -6,6 +6,7 @@ and environment; this process only watches them. Whatever ends it ends them: the
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import signal
@@ -21,14 +22,16 @@ from pathlib import Path
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from service_runtime import embedded_postgres
+from service_runtime import development, embedded_postgres
 from service_runtime.children import die_with_us
 from service_runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError
+from service_runtime.keys import KeyAdministration
 from service_runtime.ports import free_port
 from service_runtime.settings import state_folder
 
 CONTEXT_PORT = 50051
 ENTITY_PORT = 50052
+MCP_PORT = 50053
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
@@ -44,54 +47,83 @@ class Stack:
 
     context_address: str
     entity_address: str
+    mcp_port: int | None  # None: nobody listens
+    metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
+    blobs: Path  # of the local provider
     postgres: EmbeddedPostgres
     processes: Sequence[subprocess.Popen[bytes]]
 
 
 @contextmanager
 def stack(
-    folder: Path, *, context_port: int = 0, entity_port: int = 0, keep: bool = True, run_with: Sequence[str] = ("-m",)
+    folder: Path,
+    *,
+    context_port: int = 0,
+    entity_port: int = 0,
+    mcp_port: int | None = None,
+    keep: bool = True,
+    run_with: Sequence[str] = ("-m",),
 ) -> Iterator[Stack]:
-    """Run the stack for the block.
+    """Run the stack for the block. The environment is for both services; of METRICS_PORT each gets one of its own.
 
     Args:
         folder: Where its data and logs are.
         context_port: Port of the Context Service; 0: any free one.
         entity_port: Port of the Entity Service; 0: any free one.
+        mcp_port: Port of MCP; None: what MCP_PORT says.
         keep: False removes the database at the end.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
     Raises:
         StackError: something did not start.
     """
+    _require_plaintext()
+    metrics_ports = _metrics_ports()
     with ExitStack() as opened:
         try:
             postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
         except EmbeddedPostgresError as error:
             raise StackError(str(error)) from error
         context_port, entity_port = context_port or free_port(), entity_port or free_port()
-        # Or the health of whoever listens there would be taken for ours.
-        _require_free("the Context Service", "CONTEXT_SERVICE_PORT", context_port)
-        _require_free("the Entity Service", "ENTITY_SERVICE_PORT", entity_port)
-        environment = {
-            **os.environ,
+        taken = {"the Context Service": ("CONTEXT_SERVICE_PORT", context_port)}
+        taken["the Entity Service"] = ("ENTITY_SERVICE_PORT", entity_port)
+        if mcp_port is not None:
+            taken["MCP"] = ("MCP_PORT", mcp_port)
+        if metrics_ports is not None:
+            taken["the Context Service's metrics"] = ("METRICS_PORT", metrics_ports[0])
+            taken["the Entity Service's metrics"] = ("METRICS_PORT", metrics_ports[1])
+        for name, (variable, port) in taken.items():
+            # Or the health of whoever listens there would be taken for ours.
+            _require_free(name, variable, port)
+        blobs = Path(os.environ.get("WORKING_MEMORY_STORAGE_PATH") or folder / "blobs").resolve()
+        # What an operator's command needs, too.
+        shared = {
             "DATABASE_URL": postgres.service_url,
             "DATABASE_ADMIN_URL": postgres.admin_url,
-            "ENTITY_SERVICE_PORT": str(entity_port),
             "ENTITY_SERVICE_URL": f"127.0.0.1:{entity_port}",
-            "CONTEXT_SERVICE_PORT": str(context_port),
-            "WORKING_MEMORY_STORAGE_PATH": os.environ.get("WORKING_MEMORY_STORAGE_PATH", str(folder / "blobs")),
+            "WORKING_MEMORY_STORAGE_PATH": str(blobs),
         }
+        entity_environment = {**os.environ, **shared, "ENTITY_SERVICE_PORT": str(entity_port)}
+        context_environment = {**entity_environment, "CONTEXT_SERVICE_PORT": str(context_port)}
+        if mcp_port is not None:
+            context_environment["MCP_PORT"] = str(mcp_port)
+        if metrics_ports is not None:
+            context_environment["METRICS_PORT"], entity_environment["METRICS_PORT"] = map(str, metrics_ports)
         entity_command, context_command = (
             [sys.executable, *run_with, name, "serve", "--migrate"] for name in ("entity_service", "context_service")
         )
-        entity = opened.enter_context(_service(entity_command, folder / "entity-service.log", environment))
-        context = opened.enter_context(_service(context_command, folder / "context-service.log", environment))
-        _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, folder / "entity-service.log")
-        _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, folder / "context-service.log")
+        entity_log, context_log = folder / "entity-service.log", folder / "context-service.log"
+        entity = opened.enter_context(_service(entity_command, entity_log, entity_environment))
+        context = opened.enter_context(_service(context_command, context_log, context_environment))
+        _wait_until_ready("the Entity Service", f"127.0.0.1:{entity_port}", entity, entity_log)
+        _wait_until_ready("the Context Service", f"127.0.0.1:{context_port}", context, context_log)
+        opened.enter_context(development.announced(folder, shared))
         yield Stack(
             context_address=f"127.0.0.1:{context_port}",
             entity_address=f"127.0.0.1:{entity_port}",
+            mcp_port=mcp_port,
+            metrics_ports=metrics_ports,
+            blobs=blobs,
             postgres=postgres,
             processes=(entity, context),
         )
@@ -108,6 +140,7 @@ def stay_up() -> None:
             folder,
             context_port=_port("CONTEXT_SERVICE_PORT", CONTEXT_PORT),
             entity_port=_port("ENTITY_SERVICE_PORT", ENTITY_PORT),
+            mcp_port=_mcp_port(),
         ) as running:
             print(_welcome(running, folder, time.monotonic() - started), flush=True)
             while all(process.poll() is None for process in running.processes):
@@ -120,25 +153,52 @@ def stay_up() -> None:
     except StackError as error:
         sys.exit(f"cannot run: {error}")
     except KeyboardInterrupt:
-        print("\nstopped; the data stays in", folder)
+        print("\nstopped; the data stays (`make clean DATA=1` removes it)")
 
 
-def _port(variable: str, default: int) -> int:
+def _port(variable: str, default: int, *, highest: int = 65535) -> int:
     text = os.environ.get(variable) or str(default)
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise StackError(f"{variable}={text} is not a port: a number from 1 to 65535")
+    if not text.isdecimal() or not 1 <= int(text) <= highest:
+        raise StackError(f"{variable}={text} is not a port: a number from 1 to {highest}")
     return int(text)
 
 
+def _metrics_ports() -> tuple[int, int] | None:
+    if not os.environ.get("METRICS_PORT"):
+        return None
+    port = _port("METRICS_PORT", 0, highest=65534)
+    return port, port + 1
+
+
+def _mcp_port() -> int | None:
+    """Return the port of MCP: its usual one is for whoever comes first, so that two checkouts can run."""
+    if os.environ.get("MCP_PORT"):
+        return _port("MCP_PORT", MCP_PORT)
+    if importlib.util.find_spec("mcp") is None:
+        return None
+    return MCP_PORT if _is_free(MCP_PORT) else free_port()
+
+
 def _require_free(name: str, variable: str, port: int) -> None:
+    if not _is_free(port):
+        raise StackError(f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}")
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what just ended has the port no more
         try:
             listener.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise StackError(
-                f"another process listens on 127.0.0.1:{port}, the port of {name}: stop it, or set {variable}"
-            ) from error
+        except OSError:
+            return False
+    return True
+
+
+def _require_plaintext() -> None:
+    """Refuse what would have the two services, and us, wait for each other in vain."""
+    for variable in ("TLS_CERTIFICATE_PATH", "TLS_KEY_PATH"):
+        if os.environ.get(variable):
+            raise StackError(f"{variable} is set: this stack speaks plaintext, on loopback; unset it")
 
 
 def _end_of(log_path: Path) -> str:
@@ -152,24 +212,40 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 def _welcome(running: Stack, folder: Path, seconds: float) -> str:
     python = ".venv/bin/python" if Path(".venv/bin/python").exists() else shlex.quote(sys.executable)
-    exports = []
+    make_key = f"{python} -m context_service keys create --subject me"
+    addresses, key = [], ""
     if running.context_address != f"127.0.0.1:{CONTEXT_PORT}":
-        exports.append(f"CONTEXT_SERVICE_ADDRESS={running.context_address}")
+        addresses.append(f"CONTEXT_SERVICE_ADDRESS={running.context_address}")
     if running.entity_address != f"127.0.0.1:{ENTITY_PORT}":
-        exports.append(f"ENTITY_SERVICE_ADDRESS={running.entity_address}")
+        addresses.append(f"ENTITY_SERVICE_ADDRESS={running.entity_address}")
     if os.environ.get("API_KEY"):
-        exports.append("CONTEXT_SERVICE_API_KEY=...   # the API_KEY that you gave this stack")
-    export = f"  export {' '.join(exports)}\n" if exports else ""
+        key = "CONTEXT_SERVICE_API_KEY=...   # the API_KEY that you gave this stack"
+        keys = "every call needs the API_KEY that you gave this stack, or a key made for it"
+    elif KeyAdministration(running.postgres.admin_url).any_key():
+        key = f"CONTEXT_SERVICE_API_KEY=$({make_key})   # or one that you have"
+        keys = "every call needs one, since one was made"
+    else:
+        keys = f"none is needed from this machine, until the first is made: {make_key}"
+    exports = "".join(f"  export {variables}\n" for variables in (" ".join(addresses), key) if variables)
+    where = {"Context Service": running.context_address, "Entity Service": running.entity_address}
+    if running.mcp_port is not None:
+        where["MCP"] = f"http://127.0.0.1:{running.mcp_port}/mcp"
+    if running.metrics_ports is not None:
+        of_context, of_entity = running.metrics_ports
+        where["Metrics"] = f"http://127.0.0.1:{of_context}/metrics, of the Entity Service :{of_entity}"
+    where["Postgres"] = f"127.0.0.1:{running.postgres.port}"
+    where["Data"] = f"{running.postgres.data_folder}" + (f", {blobs}" if (blobs := running.blobs).is_dir() else "")
+    where["Logs"] = f"{folder}/*.log"
+    where["Keys"] = keys
+    table = "\n".join(f"  {name:<17} {value}" for name, value in where.items())
     return f"""
 ready in {seconds:.1f} s
 
-  Context Service   {running.context_address}
-  Entity Service    {running.entity_address}
-  Postgres          127.0.0.1:{running.postgres.port}   (data and logs: {folder}/)
+{table}
 
 Try, in another terminal:
 
-{export}  {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
+{exports}  {python} -c 'from contextgraph import EntityClient as E; print(E().create_node("Session", name="first"))'
   {python} -c 'from contextgraph import ContextClient as C; print(C().upload_blob("README.md").working_memory_id)'
   {python} examples/chat.py
 
@@ -201,6 +277,8 @@ def _service(command: Sequence[str], log_path: Path, environment: dict[str, str]
 
 def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes], log_path: Path) -> None:
     give_up_at = time.monotonic() + READY_TIMEOUT_S
+    key = os.environ.get("API_KEY")
+    metadata = [("authorization", f"Bearer {key}")] if key else None  # HEALTH_WITHOUT_KEY=false asks for it
     with grpc.insecure_channel(address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         while True:
@@ -208,7 +286,9 @@ def _wait_until_ready(name: str, address: str, process: subprocess.Popen[bytes],
                 raise StackError(f"{name} did not start; {_end_of(log_path)}")
             try:
                 # Waiting for the connection is gRPC's: without it a first refusal is remembered for a second.
-                answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=0.2, wait_for_ready=True)
+                answer = stub.Check(
+                    health_pb2.HealthCheckRequest(), timeout=0.2, wait_for_ready=True, metadata=metadata
+                )
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     return
             except grpc.RpcError:

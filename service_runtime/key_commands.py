@@ -15,6 +15,12 @@ from service_runtime.commands import Subparsers
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.scopes import SCOPES
 
+_HOW_TO_CALL = """Keep it now: it is not shown again. Our clients take it from CONTEXT_SERVICE_API_KEY,
+all others send it as `authorization: Bearer <key>`."""
+_FIRST_KEY = """It is the first key of this database. Where calls without a key were answered until now, in development,
+they are refused from now on, by both services, within two seconds; revoking it does not change that.
+"""
+
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
@@ -80,6 +86,7 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
     administration = KeyAdministration(admin_url)
     match arguments.command, arguments.access_command:
         case "keys", "create":
+            is_first = not administration.any_key()
             key = administration.create(
                 NewKey(
                     tenant=arguments.tenant,
@@ -94,7 +101,7 @@ def run_keys(admin_url: str, arguments: argparse.Namespace) -> None:
                 )
             )
             print(json.dumps({"key": key}) if arguments.json else key)  # noqa: T201
-            print("keep it now: it is not shown again", file=sys.stderr)  # noqa: T201
+            print(_FIRST_KEY + _HOW_TO_CALL if is_first else _HOW_TO_CALL, file=sys.stderr)  # noqa: T201
         case "keys", "list":
             show_rows(
                 [dataclasses.asdict(key) for key in administration.keys(arguments.tenant)], as_json=arguments.json

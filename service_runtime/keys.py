@@ -222,6 +222,10 @@ class KeyAdministration:
         self._run(_ADD_KEY, parameters)
         return key
 
+    def any_key(self) -> bool:
+        """Say whether a key was ever made."""
+        return bool(self._run(_ANY_KEY)[0].any_key)
+
     def keys(self, tenant: str | None = None) -> list[ListedKey]:
         """Return the keys of a tenant, or of all, oldest first."""
         return [ListedKey(**row._asdict()) for row in self._run(_LIST, {"tenant": tenant})]

@@ -38,7 +38,7 @@ class ServiceSettings(BaseSettings):
         description="postgresql:// URL of the services' role, which owns nothing; `make run` has one of its own",
     )
     database_admin_url: SecretStr | None = Field(
-        None, description="postgresql:// URL of the tables' owner; read by `migrate` only"
+        None, description="postgresql:// URL of the tables' owner; read by `migrate`, `keys` and `tenants` only"
     )
     database_pool_max: int = Field(
         10, ge=1, le=1000, description="Postgres connections of this process, besides one for health"
@@ -244,5 +244,5 @@ def state_folder() -> Path:
 
 def _required(name: str, url: SecretStr | None) -> str:
     if url is None:
-        sys.exit(f"{name} is not set; `make run` starts a Postgres of its own, or point it to yours")
+        sys.exit(f"{name} is not set: point it to your Postgres, or call this where `make run` runs, which has its own")
     return url.get_secret_value()

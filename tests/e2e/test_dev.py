@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +18,11 @@ import psutil
 import pytest
 
 from contextgraph import EntityClient
+from contextgraph.errors import Unauthenticated
 from tests.ports import free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+OPERATOR = f"{shlex.quote(sys.executable)} -m context_service"
 
 
 class Run:
@@ -26,8 +34,10 @@ class Run:
             **os.environ,
             "CONTEXT_SERVICE_PORT": str(free_port()),
             "ENTITY_SERVICE_PORT": str(free_port()),
+            "MCP_PORT": str(free_port()),
         }
         self.running: list[subprocess.Popen[str]] = []
+        self.printed: list[str] = []  # until it was ready
 
     def start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -43,10 +53,24 @@ class Run:
 
     def start_until_ready(self) -> subprocess.Popen[str]:
         process = self.start()
+        self.printed = []
         for line in process.stdout:
             if "Ctrl-C" in line:
                 return process
+            self.printed.append(line.strip())
         raise AssertionError("it ended instead")
+
+    def shell(self, *commands: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run what somebody would type in another terminal, where only `variables` are set."""
+        environment = {name: value for name, value in os.environ.items() if name not in self.environment} | variables
+        return subprocess.run(
+            ["/bin/sh", "-ec", "\n".join(commands)],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
 
 @pytest.fixture
@@ -118,7 +142,7 @@ def test_a_second_run_beside_it_says_what_is_wrong(run: Run):
     assert f"process {first.pid} already runs Postgres" in second.stdout.read()
 
 
-@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT"])
+@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT"])
 def test_a_taken_port_is_named(run: Run, variable: str):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(run.environment[variable])))
@@ -153,24 +177,116 @@ def test_what_is_no_port_is_told(run: Run, port: str):
     assert process.stdout.read() == f"cannot run: CONTEXT_SERVICE_PORT={port} is not a port: a number from 1 to 65535\n"
 
 
-def test_the_commands_to_try_reach_the_stack_whatever_its_ports(run: Run):
-    process = run.start()
-    printed = []
-    for line in process.stdout:
-        printed.append(line.strip())
-        if "Ctrl-C" in line:
-            break
-    export = next(line for line in printed if line.startswith("export "))
-    commands = [line for line in printed if line.startswith(sys.executable) and " -c " in line]
+def commands_to_try(run: Run) -> list[str]:
+    """Return what it told us to type, but for the example, which is a file of the checkout."""
     (run.folder / "README.md").write_text("a file")
+    return [line for line in run.printed if line.startswith((sys.executable, "export ")) and "examples/" not in line]
 
-    done = subprocess.run(
-        ["/bin/sh", "-c", "; ".join([export, *commands])], cwd=run.folder, capture_output=True, text=True, check=False
-    )
 
-    assert len(commands) == 2
-    assert done.returncode == 0, done.stderr
-    assert 'Session "first"' in done.stdout
+def test_the_commands_to_try_reach_the_stack_before_and_after_the_first_key(run: Run):
+    """Who made a key may have lost it: the stack of yesterday still says how to call it."""
+    first = run.start_until_ready()
+    without_key = run.shell(*commands_to_try(run))
+    made = run.shell(f"{OPERATOR} keys create --subject me")
+    first.send_signal(signal.SIGINT)
+    assert first.wait(60) == 0
+    run.start_until_ready()
+    with_key = run.shell(*commands_to_try(run))
+
+    assert (without_key.returncode, made.returncode, with_key.returncode) == (0, 0, 0), with_key.stderr
+    assert 'Session "first"' in without_key.stdout
+    assert 'Session "first"' in with_key.stdout
+    assert any("keys create" in line for line in run.printed if line.startswith("export "))
+
+
+def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(run: Run):
+    """Nobody knows the port and the passwords of its Postgres."""
+    process = run.start_until_ready()
+    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
+    with EntityClient(address) as graph:
+        graph.create_node("Session")
+
+    first = run.shell(f"{OPERATOR} keys create --subject me")
+    second = run.shell(f"{OPERATOR} keys create --subject me")
+    checked = run.shell(f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
+    elsewhere = run.shell(f"{OPERATOR} keys list", DATABASE_ADMIN_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    process.kill()
+    gone(descendants(process), timeout_s=60)
+    process.wait()
+    after_the_kill = run.shell(f"{OPERATOR} keys list")
+
+    assert "the stack that `make run` runs here" in first.stderr
+    assert "calls without a key" in first.stderr
+    assert "first key" not in second.stderr
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "make run" not in elsewhere.stderr
+    assert "127.0.0.1" in elsewhere.stderr
+    assert after_the_kill.stderr.startswith("DATABASE_ADMIN_URL is not set")
+
+
+def test_what_the_first_key_says_is_so(run: Run):
+    run.start_until_ready()
+    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
+
+    key = run.shell(f"{OPERATOR} keys create --subject me").stdout.strip()
+    time.sleep(2.5)  # both services follow within two seconds
+
+    with EntityClient(address) as graph, pytest.raises(Unauthenticated):
+        graph.create_node("Session")
+    with EntityClient(address, api_key=key) as graph:
+        graph.create_node("Session")
+
+
+def test_one_port_of_metrics_is_one_for_each_service(run: Run):
+    run.environment["METRICS_PORT"] = port = str(free_port())
+    run.start_until_ready()
+
+    (line,) = [line for line in run.printed if line.startswith("Metrics")]
+    for number in (int(port), int(port) + 1):
+        assert str(number) in line
+        with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics") as answer:
+            assert b"contextgraph_healthy" in answer.read()
+
+
+def test_mcp_listens_where_it_says(run: Run):
+    run.start_until_ready()
+    (address,) = [line.split()[-1] for line in run.printed if line.startswith("MCP")]
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(address)
+
+    with refused.value as answer:
+        assert answer.headers["content-type"].startswith("application/json")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("TLS_KEY_PATH", "key.pem"), ("METRICS_PORT", "65535"), ("METRICS_PORT", "many")]
+)
+def test_a_setting_that_cannot_be_of_both_is_told_at_once(run: Run, variable: str, value: str):
+    run.environment[variable] = value
+    process = run.start()
+
+    assert process.wait(60) == 1
+    assert variable in process.stdout.read()
+
+
+def test_its_data_is_named_and_can_be_removed(run: Run):
+    """As root it lies outside of the checkout, where nobody would look."""
+    clean = f"make -s -f {shlex.quote(str(ROOT / 'Makefile'))} clean DATA=1"
+    process = run.start_until_ready()
+    (line,) = [line for line in run.printed if line.startswith("Data")]
+    folders = [Path(name) for name in line.removeprefix("Data").strip().split(", ")]
+    assert all(folder.exists() for folder in folders)
+
+    too_early = run.shell(clean)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    afterwards = run.shell(clean)
+
+    assert too_early.returncode != 0
+    assert f"process {process.pid} runs on the data" in too_early.stdout
+    assert afterwards.returncode == 0, afterwards.stderr
+    assert not any(folder.exists() for folder in [*folders, run.folder / ".contextgraph"])
 
 
 def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
