@@ -26,6 +26,7 @@ from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Door
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.finding import Finders
+from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
@@ -169,10 +170,12 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             lease_s=settings.upload_resume_s,
         )
         graph = EntityGraph(entity)
+        names = NodeNames(graph)
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),
             searches=Searches(database, vectors_max=settings.search_vectors_max, embed_text=embed_text),
+            names=names,
         )
         life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
@@ -187,6 +190,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             MappingTrials(graph, registry, limits),
             EntityHistory(EntityEvents(graph), ActionLog(), database),
             registry,
+            names,
         )
         working_memory = WorkingMemoryServicer(memory, reader, life, uploads, finders)
         tools = ToolsServicer(
@@ -196,6 +200,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 graph=graph,
                 answer_bytes_max=settings.mcp_answer_bytes_max,
             ),
+            names,
             nesting_max=settings.json_nesting_max,
             read_only=settings.mcp_read_only,
         )

@@ -138,6 +138,16 @@ class EntityGraph:
             entity["io"] = _io(io)
         return entity
 
+    async def node_id(self, external_id: str, *, graph_name: str) -> str:
+        """Return the id of the node that has the caller's own id in a graph; empty is the caller's default graph.
+
+        Raises:
+            NodeNotFound: there is none, or it is not the caller's.
+        """
+        request = pb.GetNodeByExternalIdRequest(external_id=external_id, graph_name=graph_name)
+        response: pb.GetNodeByExternalIdResponse = await self.call("GetNodeByExternalId", request)
+        return response.node.id
+
     async def walk(
         self,
         walk: Walk,

@@ -8,6 +8,7 @@ from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
 from context_service.mcp.tool import ARGUMENTS, Arguments, Door, Tool, Use
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
+from context_service.servicers.node_names import NodeNames
 from contextgraph.context.v1 import tools_pb2 as pb
 from contextgraph.context.v1 import tools_pb2_grpc
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
@@ -28,12 +29,14 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
 
     Args:
         door: What they call.
+        names: Finds the current entity.
         nesting_max: Of the arguments.
         read_only: Tools that write are switched off.
     """
 
-    def __init__(self, door: Door, *, nesting_max: int, read_only: bool) -> None:
+    def __init__(self, door: Door, names: NodeNames, *, nesting_max: int, read_only: bool) -> None:
         self._door = door
+        self._names = names
         self._nesting_max = nesting_max
         self._read_only = read_only
 
@@ -61,7 +64,11 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         """List the records of an entity as resources."""
         page = await self._door.memory.FetchWMRecordsByEntity(
             memory_pb.FetchWMRecordsByEntityRequest(
-                entity_node_id=request.entity_node_id, page_size=request.page_size, page_token=request.page_token
+                entity_node_id=request.entity_node_id,
+                external_id=request.external_id,
+                graph_name=request.graph_name,
+                page_size=request.page_size,
+                page_token=request.page_token,
             ),
             context,
         )
@@ -88,7 +95,8 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
-        answer = await tool.run(Use(door=self._door, current_entity=request.entity_node_id), arguments)
+        entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
+        answer = await tool.run(Use(door=self._door, current_entity=str(entity or "")), arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
 
     def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:

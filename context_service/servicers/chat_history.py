@@ -14,11 +14,11 @@ from context_service.history.provenance import ProvenanceQuestion, ProvenanceRea
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.servicers import assembled, events, mappings, messages, trials
+from context_service.servicers.node_names import NodeNames
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.context.v1 import chat_history_pb2_grpc, message_pb2
 from contextgraph.errors import AnswerTooLarge
 from service_runtime import calls
-from service_runtime.ids import parse_id
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
 STREAM_BYTES = 1024 * 1024
@@ -35,17 +35,19 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         trials: MappingTrials,
         entities: EntityHistory,
         registry: MappingRegistry,
+        names: NodeNames,
     ) -> None:
         self._assembly = assembly
         self._provenance = provenance
         self._trials = trials
         self._entities = entities
         self._registry = registry
+        self._names = names
 
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
         """Answer a whole history."""
         to = messages.message_format(request.format)
-        history = await self._assembly.chat_history(calls.principal(), _question(request))
+        history = await self._assembly.chat_history(calls.principal(), await self._question(request))
         response = pb.GetChatHistoryResponse(
             nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
@@ -77,7 +79,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         response = pb.StreamChatHistoryResponse()
         add = response.messages.add
         rows = response_bytes = 0
-        async for page in self._assembly.stream(calls.principal(), _question(request), skipped):
+        async for page in self._assembly.stream(calls.principal(), await self._question(request), skipped):
             for message in page:
                 message_bytes = size_bytes(message)
                 if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
@@ -100,7 +102,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         page = await self._provenance.page(
             calls.principal(),
             ProvenanceQuestion(
-                node_id=str(parse_id("node_id", request.node_id)),
+                node_id=str(await self._names.id_of("node_id", request.node_id, request)),
                 app_id=request.app_id,
                 mapping_name=request.mapping_name,
                 max_messages=request.max_messages,
@@ -118,7 +120,8 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def TestMapping(self, request: pb.TestMappingRequest, context: object) -> pb.TestMappingResponse:
         """Try rules out."""
-        page = await self._trials.page(calls.principal(), trials.trial(request))
+        node_id = await self._names.optional_id_of("node_id", request.node_id, request)
+        page = await self._trials.page(calls.principal(), trials.trial(request, node_id))
         response = pb.TestMappingResponse(
             nodes=map(trials.node_trial, page.nodes), next_page_token=page.next_page_token
         )
@@ -131,7 +134,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     ) -> pb.FetchEntityHistoryResponse:
         """Answer a page of what happened to an entity."""
         question = EntityQuestion(
-            node_id=str(parse_id("node_id", request.node_id)),
+            node_id=str(await self._names.id_of("node_id", request.node_id, request)),
             descending=request.descending,
             page_size=request.page_size,
             page_token=request.page_token,
@@ -171,6 +174,15 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
         return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
 
+    async def _question(self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> Question:
+        return Question(
+            node_id=str(await self._names.id_of("node_id", request.node_id, request)),
+            app_id=request.app_id,
+            mapping_name=request.mapping_name,
+            max_messages=request.max_messages,
+            strict=request.strict,
+        )
+
 
 def _check_fits(message: message_pb2.ChatMessage) -> None:
     message_bytes = message.ByteSize()
@@ -181,13 +193,3 @@ def _check_fits(message: message_pb2.ChatMessage) -> None:
             size_bytes=message_bytes,
             size_bytes_max=ANSWER_BYTES_MAX,
         )
-
-
-def _question(request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> Question:
-    return Question(
-        node_id=str(parse_id("node_id", request.node_id)),
-        app_id=request.app_id,
-        mapping_name=request.mapping_name,
-        max_messages=request.max_messages,
-        strict=request.strict,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_service.servicers.node_names import NodeNames
 from context_service.servicers.records_wire import record_filter, record_message
 from context_service.working_memory.fields import Embedding
 from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
@@ -30,6 +31,7 @@ class Finders:
     manifests: Manifests
     queries: RecordQueries
     searches: Searches
+    names: NodeNames
 
 
 class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
@@ -41,7 +43,9 @@ class FindingServicer(working_memory_pb2_grpc.WorkingMemoryServicer):
     async def FetchWMManifest(self, request: pb.FetchWMManifestRequest, context: object) -> pb.FetchWMManifestResponse:
         """Read what there is below a root."""
         question = ManifestQuestion(
-            which=record_filter(request, entity_node_id=parse_id("root_node_id", request.root_node_id)),
+            which=record_filter(
+                request, entity_node_id=await self._finders.names.id_of("root_node_id", request.root_node_id, request)
+            ),
             edge_types=tuple(request.edge_types),
             depth_max=request.depth_max,
             counts_only=request.counts_only,

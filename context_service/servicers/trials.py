@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -10,18 +11,17 @@ from context_service.history.trial import Evaluation, Sample, Trial, TriedNode
 from context_service.servicers import assembled, mappings, messages
 from contextgraph.context.v1 import chat_history_pb2 as pb
 from contextgraph.errors import InvalidArgument
-from service_runtime.ids import parse_id
 
 
-def trial(request: pb.TestMappingRequest) -> Trial:
-    """Return what a caller wants tried.
+def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
+    """Return what a caller wants tried; `node_id` is the node that the request names.
 
     Raises:
-        InvalidArgument: an id or a time is malformed.
+        InvalidArgument: a time is malformed.
     """
     return Trial(
         rules=mappings.rules(request.rules),
-        node_id=str(parse_id("node_id", request.node_id)) if request.node_id else "",
+        node_id=str(node_id or ""),
         samples=[_sample(f"nodes[{index}]", node) for index, node in enumerate(request.nodes)],
         root=_sample("root", request.root) if request.HasField("root") else None,
         page_size=request.page_size,

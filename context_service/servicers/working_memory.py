@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -85,7 +86,7 @@ class WorkingMemoryServicer(FindingServicer):
         """List the records of an entity."""
         records, next_page_token = await self._reader.list_records(
             "FetchWMRecordsByEntity",
-            record_filter(request, entity_node_id=parse_id("entity_node_id", request.entity_node_id)),
+            record_filter(request, entity_node_id=await self._entity(request)),
             PageRequest(size=request.page_size, token=request.page_token),
             principal=calls.principal(),
             with_content=request.with_content,
@@ -223,7 +224,7 @@ class WorkingMemoryServicer(FindingServicer):
     async def ListBlobs(self, request: pb.ListBlobsRequest, context: object) -> pb.ListBlobsResponse:
         """List the blobs of an entity."""
         which = RecordFilter(
-            entity_node_id=parse_id("entity_node_id", request.entity_node_id),
+            entity_node_id=await self._entity(request),
             include_archived=request.include_archived,
             blobs_only=True,
         )
@@ -235,6 +236,9 @@ class WorkingMemoryServicer(FindingServicer):
             with_content=False,
         )
         return pb.ListBlobsResponse(blobs=map(_entry, records), next_page_token=next_page_token)
+
+    async def _entity(self, request: pb.FetchWMRecordsByEntityRequest | pb.ListBlobsRequest) -> UUID:
+        return await self._finders.names.id_of("entity_node_id", request.entity_node_id, request)
 
     def _upload(self, upload: Upload) -> pb.Upload:
         return pb.Upload(

@@ -236,7 +236,7 @@ def to_id(value: object) -> str:
     raise InvalidArgument(f"an id is a text or a UUID, not {type(value).__name__}{named}")
 
 
-def given_node_id(node_id: object, external_id: str, *, field: str = "node_id") -> str:
+def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", *, field: str = "node_id") -> str:
     """Return the id that a node is named by; empty text where it is named by the caller's own id.
 
     Raises:
@@ -245,6 +245,8 @@ def given_node_id(node_id: object, external_id: str, *, field: str = "node_id") 
     if (node_id is None) == (not external_id):
         said = "not both" if external_id else "one of them is needed"
         raise InvalidArgument(f"give {field} or external_id; {said}", field=field)
+    if graph_name and not external_id:
+        raise InvalidArgument("graph_name says where an external_id is looked up; none is given", field="graph_name")
     return to_id(node_id)
 
 

@@ -65,20 +65,24 @@ HISTORY_EVENT_KIND_RECORD_MOVED: HistoryEventKind
 HISTORY_EVENT_KIND_RECORD_PURGED: HistoryEventKind
 
 class GetChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format", "external_id", "graph_name")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     STRICT_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
     max_messages: int
     strict: bool
     format: MessageFormat
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class GetChatHistoryResponse(_message.Message):
     __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered")
@@ -97,18 +101,22 @@ class GetChatHistoryResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ...) -> None: ...
 
 class StreamChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "external_id", "graph_name")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     STRICT_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
     max_messages: int
     strict: bool
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class StreamChatHistoryResponse(_message.Message):
     __slots__ = ("messages", "nodes_failed", "roles_unknown")
@@ -121,7 +129,7 @@ class StreamChatHistoryResponse(_message.Message):
     def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
 
 class AssembleContextRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "data_paths", "page_size", "page_token")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "data_paths", "page_size", "page_token", "external_id", "graph_name")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -129,6 +137,8 @@ class AssembleContextRequest(_message.Message):
     DATA_PATHS_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
@@ -136,7 +146,9 @@ class AssembleContextRequest(_message.Message):
     data_paths: _containers.RepeatedScalarFieldContainer[str]
     page_size: int
     page_token: str
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., data_paths: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., data_paths: _Optional[_Iterable[str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class AssembleContextResponse(_message.Message):
     __slots__ = ("nodes", "next_page_token")
@@ -348,20 +360,24 @@ class DeleteMappingResponse(_message.Message):
     def __init__(self, mapping: _Optional[_Union[Mapping, _Mapping]] = ...) -> None: ...
 
 class TestMappingRequest(_message.Message):
-    __slots__ = ("rules", "node_id", "nodes", "root", "page_size", "page_token")
+    __slots__ = ("rules", "node_id", "nodes", "root", "page_size", "page_token", "external_id", "graph_name")
     RULES_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     ROOT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     rules: MappingRules
     node_id: str
     nodes: _containers.RepeatedCompositeFieldContainer[SampleNode]
     root: SampleNode
     page_size: int
     page_token: str
-    def __init__(self, rules: _Optional[_Union[MappingRules, _Mapping]] = ..., node_id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[SampleNode, _Mapping]]] = ..., root: _Optional[_Union[SampleNode, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, rules: _Optional[_Union[MappingRules, _Mapping]] = ..., node_id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[SampleNode, _Mapping]]] = ..., root: _Optional[_Union[SampleNode, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class SampleNode(_message.Message):
     __slots__ = ("id", "external_id", "name", "type", "general_type", "status", "data_json", "input_json", "output_json", "created_at", "modified_at", "edge_type", "depth", "edge_data_json")
@@ -440,16 +456,20 @@ class Evaluation(_message.Message):
     def __init__(self, rule: _Optional[str] = ..., element: _Optional[int] = ..., value_json: _Optional[str] = ..., value_left_out: _Optional[bool] = ..., error: _Optional[str] = ..., duration_us: _Optional[int] = ...) -> None: ...
 
 class FetchEntityHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "descending", "page_size", "page_token")
+    __slots__ = ("node_id", "descending", "page_size", "page_token", "external_id", "graph_name")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     DESCENDING_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     descending: bool
     page_size: int
     page_token: str
-    def __init__(self, node_id: _Optional[str] = ..., descending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, node_id: _Optional[str] = ..., descending: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class FetchEntityHistoryResponse(_message.Message):
     __slots__ = ("events", "next_page_token")

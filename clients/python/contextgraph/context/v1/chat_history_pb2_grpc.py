@@ -27,6 +27,9 @@ if _version_not_supported:
 
 class ChatHistoryStub:
     """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+
+    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
+    with both in the metadata.
     """
 
     def __init__(self, channel):
@@ -84,6 +87,9 @@ class ChatHistoryStub:
 
 class ChatHistoryServicer:
     """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+
+    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
+    with both in the metadata.
     """
 
     def GetChatHistory(self, request, context):
@@ -248,6 +254,9 @@ def add_ChatHistoryServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ChatHistory:
     """Conversations, read off the entity graph by a mapping each time: nothing is stored twice.
+
+    A request that takes a `node_id` takes an `external_id` in its place; if no node of the graph has it, that is NODE_NOT_FOUND
+    with both in the metadata.
     """
 
     @staticmethod

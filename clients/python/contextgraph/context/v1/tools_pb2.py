@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#contextgraph/context/v1/tools.proto\x12\x17\x63ontextgraph.context.v1\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"A\n\x11ListToolsResponse\x12,\n\x05tools\x18\x01 \x03(\x0b\x32\x1d.contextgraph.context.v1.Tool\"\x9b\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\"U\n\x14ListResourcesRequest\x12\x16\n\x0e\x65ntity_node_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"f\n\x15ListResourcesResponse\x12\x34\n\tresources\x18\x01 \x03(\x0b\x32!.contextgraph.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"j\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\t\x12\x16\n\x0e\x65ntity_node_id\x18\x03 \x01(\t\x12\x11\n\tread_only\x18\x04 \x01(\x08\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xcf\x02\n\x05Tools\x12g\n\tListTools\x12).contextgraph.context.v1.ListToolsRequest\x1a*.contextgraph.context.v1.ListToolsResponse\"\x03\x90\x02\x01\x12s\n\rListResources\x12-.contextgraph.context.v1.ListResourcesRequest\x1a..contextgraph.context.v1.ListResourcesResponse\"\x03\x90\x02\x01\x12h\n\x0b\x45xecuteTool\x12+.contextgraph.context.v1.ExecuteToolRequest\x1a,.contextgraph.context.v1.ExecuteToolResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#contextgraph/context/v1/tools.proto\x12\x17\x63ontextgraph.context.v1\"%\n\x10ListToolsRequest\x12\x11\n\tread_only\x18\x01 \x01(\x08\"A\n\x11ListToolsResponse\x12,\n\x05tools\x18\x01 \x03(\x0b\x32\x1d.contextgraph.context.v1.Tool\"\x9b\x01\n\x04Tool\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x14\n\x0c\x63ontext_type\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\t\x12\x11\n\tread_only\x18\x05 \x01(\x08\x12\x13\n\x0b\x64\x65structive\x18\x06 \x01(\x08\x12\x12\n\nidempotent\x18\x07 \x01(\x08\"~\n\x14ListResourcesRequest\x12\x16\n\x0e\x65ntity_node_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x12\n\ngraph_name\x18\x05 \x01(\t\"f\n\x15ListResourcesResponse\x12\x34\n\tresources\x18\x01 \x03(\x0b\x32!.contextgraph.context.v1.Resource\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"d\n\x08Resource\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x14\n\x0c\x63ontent_type\x18\x04 \x01(\t\x12\x12\n\nsize_bytes\x18\x05 \x01(\x03\"\x93\x01\n\x12\x45xecuteToolRequest\x12\x11\n\ttool_name\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\t\x12\x16\n\x0e\x65ntity_node_id\x18\x03 \x01(\t\x12\x11\n\tread_only\x18\x04 \x01(\x08\x12\x13\n\x0b\x65xternal_id\x18\x05 \x01(\t\x12\x12\n\ngraph_name\x18\x06 \x01(\t\"*\n\x13\x45xecuteToolResponse\x12\x13\n\x0bresult_json\x18\x01 \x01(\t2\xcf\x02\n\x05Tools\x12g\n\tListTools\x12).contextgraph.context.v1.ListToolsRequest\x1a*.contextgraph.context.v1.ListToolsResponse\"\x03\x90\x02\x01\x12s\n\rListResources\x12-.contextgraph.context.v1.ListResourcesRequest\x1a..contextgraph.context.v1.ListResourcesResponse\"\x03\x90\x02\x01\x12h\n\x0b\x45xecuteTool\x12+.contextgraph.context.v1.ExecuteToolRequest\x1a,.contextgraph.context.v1.ExecuteToolResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,15 +42,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOOL']._serialized_start=171
   _globals['_TOOL']._serialized_end=326
   _globals['_LISTRESOURCESREQUEST']._serialized_start=328
-  _globals['_LISTRESOURCESREQUEST']._serialized_end=413
-  _globals['_LISTRESOURCESRESPONSE']._serialized_start=415
-  _globals['_LISTRESOURCESRESPONSE']._serialized_end=517
-  _globals['_RESOURCE']._serialized_start=519
-  _globals['_RESOURCE']._serialized_end=619
-  _globals['_EXECUTETOOLREQUEST']._serialized_start=621
-  _globals['_EXECUTETOOLREQUEST']._serialized_end=727
-  _globals['_EXECUTETOOLRESPONSE']._serialized_start=729
-  _globals['_EXECUTETOOLRESPONSE']._serialized_end=771
-  _globals['_TOOLS']._serialized_start=774
-  _globals['_TOOLS']._serialized_end=1109
+  _globals['_LISTRESOURCESREQUEST']._serialized_end=454
+  _globals['_LISTRESOURCESRESPONSE']._serialized_start=456
+  _globals['_LISTRESOURCESRESPONSE']._serialized_end=558
+  _globals['_RESOURCE']._serialized_start=560
+  _globals['_RESOURCE']._serialized_end=660
+  _globals['_EXECUTETOOLREQUEST']._serialized_start=663
+  _globals['_EXECUTETOOLREQUEST']._serialized_end=810
+  _globals['_EXECUTETOOLRESPONSE']._serialized_start=812
+  _globals['_EXECUTETOOLRESPONSE']._serialized_end=854
+  _globals['_TOOLS']._serialized_start=857
+  _globals['_TOOLS']._serialized_end=1192
 # @@protoc_insertion_point(module_scope)

@@ -37,14 +37,18 @@ class Tool(_message.Message):
     def __init__(self, tool_name: _Optional[str] = ..., context_type: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[str] = ..., read_only: _Optional[bool] = ..., destructive: _Optional[bool] = ..., idempotent: _Optional[bool] = ...) -> None: ...
 
 class ListResourcesRequest(_message.Message):
-    __slots__ = ("entity_node_id", "page_size", "page_token")
+    __slots__ = ("entity_node_id", "page_size", "page_token", "external_id", "graph_name")
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     entity_node_id: str
     page_size: int
     page_token: str
-    def __init__(self, entity_node_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, entity_node_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class ListResourcesResponse(_message.Message):
     __slots__ = ("resources", "next_page_token")
@@ -69,16 +73,20 @@ class Resource(_message.Message):
     def __init__(self, uri: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
 class ExecuteToolRequest(_message.Message):
-    __slots__ = ("tool_name", "arguments_json", "entity_node_id", "read_only")
+    __slots__ = ("tool_name", "arguments_json", "entity_node_id", "read_only", "external_id", "graph_name")
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_JSON_FIELD_NUMBER: _ClassVar[int]
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     READ_ONLY_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     tool_name: str
     arguments_json: str
     entity_node_id: str
     read_only: bool
-    def __init__(self, tool_name: _Optional[str] = ..., arguments_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, tool_name: _Optional[str] = ..., arguments_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., read_only: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class ExecuteToolResponse(_message.Message):
     __slots__ = ("result_json",)

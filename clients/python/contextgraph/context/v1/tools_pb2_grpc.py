@@ -74,7 +74,7 @@ class ToolsServicer:
     def ListResources(self, request, context):
         """Lists the working memory records of an entity as resources, newest first. Their text is read by the tool `wm_read`.
 
-        Reasons: INVALID_PAGE_TOKEN.
+        Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -84,7 +84,7 @@ class ToolsServicer:
         """Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
 
         Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments are not what the tool's schema says; `violations` name them),
-        PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
+        NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
         of the RPC that the tool calls.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -218,7 +218,7 @@ class UpdateWMRecordResponse(_message.Message):
     def __init__(self, record: _Optional[_Union[WMRecord, _Mapping]] = ...) -> None: ...
 
 class FetchWMRecordsByEntityRequest(_message.Message):
-    __slots__ = ("entity_node_id", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "with_content", "page_size", "page_token")
+    __slots__ = ("entity_node_id", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "with_content", "page_size", "page_token", "external_id", "graph_name")
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_TYPES_FIELD_NUMBER: _ClassVar[int]
     SUBTYPES_FIELD_NUMBER: _ClassVar[int]
@@ -231,6 +231,8 @@ class FetchWMRecordsByEntityRequest(_message.Message):
     WITH_CONTENT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     entity_node_id: str
     memory_types: _containers.RepeatedScalarFieldContainer[str]
     subtypes: _containers.RepeatedScalarFieldContainer[str]
@@ -243,7 +245,9 @@ class FetchWMRecordsByEntityRequest(_message.Message):
     with_content: bool
     page_size: int
     page_token: str
-    def __init__(self, entity_node_id: _Optional[str] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., with_content: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, entity_node_id: _Optional[str] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., with_content: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class FetchWMRecordsByEntityResponse(_message.Message):
     __slots__ = ("records", "next_page_token")
@@ -254,7 +258,7 @@ class FetchWMRecordsByEntityResponse(_message.Message):
     def __init__(self, records: _Optional[_Iterable[_Union[WMRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class FetchWMManifestRequest(_message.Message):
-    __slots__ = ("root_node_id", "depth_max", "edge_types", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "counts_only", "records_max", "page_size", "page_token")
+    __slots__ = ("root_node_id", "depth_max", "edge_types", "memory_types", "subtypes", "semantic_purposes", "names", "name_prefix", "tags", "metadata_contains_json", "include_archived", "counts_only", "records_max", "page_size", "page_token", "external_id", "graph_name")
     ROOT_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     DEPTH_MAX_FIELD_NUMBER: _ClassVar[int]
     EDGE_TYPES_FIELD_NUMBER: _ClassVar[int]
@@ -270,6 +274,8 @@ class FetchWMManifestRequest(_message.Message):
     RECORDS_MAX_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     root_node_id: str
     depth_max: int
     edge_types: _containers.RepeatedScalarFieldContainer[str]
@@ -285,7 +291,9 @@ class FetchWMManifestRequest(_message.Message):
     records_max: int
     page_size: int
     page_token: str
-    def __init__(self, root_node_id: _Optional[str] = ..., depth_max: _Optional[int] = ..., edge_types: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., counts_only: _Optional[bool] = ..., records_max: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, root_node_id: _Optional[str] = ..., depth_max: _Optional[int] = ..., edge_types: _Optional[_Iterable[str]] = ..., memory_types: _Optional[_Iterable[str]] = ..., subtypes: _Optional[_Iterable[str]] = ..., semantic_purposes: _Optional[_Iterable[str]] = ..., names: _Optional[_Iterable[str]] = ..., name_prefix: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata_contains_json: _Optional[str] = ..., include_archived: _Optional[bool] = ..., counts_only: _Optional[bool] = ..., records_max: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class FetchWMManifestResponse(_message.Message):
     __slots__ = ("entities", "next_page_token")
@@ -672,16 +680,20 @@ class DeleteBlobResponse(_message.Message):
     def __init__(self, working_memory_id: _Optional[str] = ...) -> None: ...
 
 class ListBlobsRequest(_message.Message):
-    __slots__ = ("entity_node_id", "include_archived", "page_size", "page_token")
+    __slots__ = ("entity_node_id", "include_archived", "page_size", "page_token", "external_id", "graph_name")
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
     entity_node_id: str
     include_archived: bool
     page_size: int
     page_token: str
-    def __init__(self, entity_node_id: _Optional[str] = ..., include_archived: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    external_id: str
+    graph_name: str
+    def __init__(self, entity_node_id: _Optional[str] = ..., include_archived: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
 
 class ListBlobsResponse(_message.Message):
     __slots__ = ("blobs", "next_page_token")

@@ -184,7 +184,9 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def FetchWMRecordsByEntity(self, request, context):
-        """Lists the records of an entity, newest first. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the records of an entity, newest first.
+
+        Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,7 +202,7 @@ class WorkingMemoryServicer:
         are archived ones unless `include_archived`; what hangs below them is not. A page ends at `page_size` entities or 2 MiB; if the records
         of its first entity do not fit, there are fewer of them than `record_count` says: FetchWMRecordsByEntity lists them all.
 
-        Reasons: INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
+        Reasons: NODE_NOT_FOUND (of an `external_id`), INVALID_PAGE_TOKEN, LIMIT_EXCEEDED, NODE_BUDGET_EXCEEDED (more entities than one walk visits: 100,000), ANSWER_TOO_LARGE (an entity
         has records of more than 1,000 memory types), UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -398,7 +400,9 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListBlobs(self, request, context):
-        """Lists the blobs of an entity, newest first. Reasons: INVALID_PAGE_TOKEN.
+        """Lists the blobs of an entity, newest first.
+
+        Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

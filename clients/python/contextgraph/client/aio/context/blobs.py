@@ -9,7 +9,7 @@ from typing import Self, Unpack
 
 from contextgraph.client import _aio_io as io
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import BlobName, Id, RecordFields
+from contextgraph.client._messages import BlobName, ByExternalId, Id, RecordFields
 from contextgraph.client._tracing import ClientSpan
 from contextgraph.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
 from contextgraph.client.aio.chunks import chunks_of
@@ -219,22 +219,27 @@ class BlobCalls(AsyncClient):
 
     async def list_blobs(
         self,
-        entity_node_id: Id,
+        entity_node_id: Id | None = None,
         *,
         include_archived: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[BlobEntry, None]:
         """Yield the blobs of an entity, newest first, following the pages.
 
         Args:
-            entity_node_id: Which.
+            entity_node_id: Which; or name it by `external_id`.
             include_archived: Those of archived records too.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
         """
         request = memory_pb.ListBlobsRequest(
-            entity_node_id=messages.to_id(entity_node_id), include_archived=include_archived, page_size=page_size
+            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
+            include_archived=include_archived,
+            page_size=page_size,
+            **named,
         )
         while True:
             page: memory_pb.ListBlobsResponse = await self.call("ListBlobs", request, timeout_s=timeout_s)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from typing import Literal, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import Id, MessageFormat
+from contextgraph.client._messages import ByExternalId, Id, MessageFormat
 from contextgraph.client.aio.client import AsyncClient
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
@@ -17,23 +18,25 @@ class HistoryCalls(AsyncClient):
 
     async def chat_history(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> ChatHistory:
         """Return the messages of a conversation, oldest first, however many they are.
 
         Args:
-            node_id: The conversation's node.
+            node_id: The conversation's node; or name it by `external_id`.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline of the whole; None: none, but it may not be silent for `idle_timeout_s`.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is no such node.
@@ -41,7 +44,8 @@ class HistoryCalls(AsyncClient):
             MappingFailed: `strict`, and a rule failed: `node_id` and `rule` in the metadata.
         """
         request = history_pb.StreamChatHistoryRequest(
-            node_id=messages.to_id(node_id),
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
@@ -63,30 +67,33 @@ class HistoryCalls(AsyncClient):
 
     async def get_chat_history(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> ChatHistory:
         """Return the messages of a conversation that fit one answer; `chat_history` has no such limit.
 
         Args:
-            node_id: The conversation's node.
+            node_id: The conversation's node; or name it by `external_id`.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
             ContextGraphError: those of `chat_history`.
         """
         request = history_pb.GetChatHistoryRequest(
-            node_id=messages.to_id(node_id),
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
@@ -101,32 +108,35 @@ class HistoryCalls(AsyncClient):
 
     async def formatted_chat_history(
         self,
-        node_id: Id,
-        message_format: MessageFormat,
+        node_id: Id | None = None,
+        message_format: MessageFormat | Literal[""] = "",
         *,
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> FormattedHistory:
         """Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
 
         Args:
-            node_id: The conversation's node.
-            message_format: Whose: of OpenAI's Chat Completions or of Anthropic's Messages.
+            node_id: The conversation's node; or name it by `external_id`.
+            message_format: Required. Whose: of OpenAI's Chat Completions or of Anthropic's Messages.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             AnswerTooLarge: it is over 4 MiB.
             ContextGraphError: those of `chat_history`.
         """
         request = history_pb.GetChatHistoryRequest(
-            node_id=messages.to_id(node_id),
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
@@ -137,7 +147,7 @@ class HistoryCalls(AsyncClient):
 
     async def assemble_context(
         self,
-        node_id: Id,
+        node_id: Id | None = None,
         *,
         mapping_name: str = "",
         app_id: str | None = None,
@@ -145,24 +155,27 @@ class HistoryCalls(AsyncClient):
         data_paths: Iterable[str] = (),
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[AssembledNode, None]:
         """Yield the nodes that a mapping reads, in its order, each with what came of it; it follows the pages.
 
         Args:
-            node_id: The conversation's node.
+            node_id: The conversation's node; or name it by `external_id`.
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
             data_paths: Up to 32 paths such as "turn.index" or "status", whose values come along.
             page_size: Nodes of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is no such node.
             MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
         """
         request = history_pb.AssembleContextRequest(
-            node_id=messages.to_id(node_id),
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
@@ -178,23 +191,30 @@ class HistoryCalls(AsyncClient):
             request.page_token = page.next_page_token
 
     async def fetch_entity_history(
-        self, node_id: Id, *, descending: bool = False, page_size: int = 0, timeout_s: float | None = None
+        self,
+        node_id: Id | None = None,
+        *,
+        descending: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[HistoryEvent, None]:
         """Yield all that happened to an entity, by time, following the pages.
 
         Its node, its timeline, its edges, and the logs of its records, those of purged ones too.
 
         Args:
-            node_id: The entity.
+            node_id: The entity; or name it by `external_id`.
             descending: The newest first.
             page_size: Events of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeNotFound: there is no such node, and never was a record of it.
         """
         request = history_pb.FetchEntityHistoryRequest(
-            node_id=messages.to_id(node_id), descending=descending, page_size=page_size
+            node_id=messages.given_node_id(node_id, **named), **named, descending=descending, page_size=page_size
         )
         while True:
             page: history_pb.FetchEntityHistoryResponse = await self.call(

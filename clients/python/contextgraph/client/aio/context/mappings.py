@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import Id
+from contextgraph.client._messages import ByExternalId, Id
 from contextgraph.client.aio.client import AsyncClient
 from contextgraph.context.v1 import chat_history_pb2 as history_pb
 from contextgraph.inputs import SampleNode
@@ -92,6 +92,7 @@ class MappingCalls(AsyncClient):
         root: SampleNode | None = None,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[NodeTrial, None]:
         """Try rules out that are not registered, and yield what they do on each node, following the pages.
 
@@ -102,6 +103,7 @@ class MappingCalls(AsyncClient):
             root: What rules see as `root`, beside `nodes`.
             page_size: Nodes of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: The node's `external_id` instead: `ByExternalId`.
 
         Raises:
             InvalidArgument: a rule does not compile: `rule`, `line` and `column` in the metadata.
@@ -113,6 +115,7 @@ class MappingCalls(AsyncClient):
             nodes=[messages.sample_node(f"nodes[{index}]", node) for index, node in enumerate(nodes)],
             root=None if root is None else messages.sample_node("root", root),
             page_size=page_size,
+            **named,
         )
         while True:
             page: history_pb.TestMappingResponse = await self.call("TestMapping", request, timeout_s=timeout_s)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import Id
+from contextgraph.client._messages import ByExternalId, Id
 from contextgraph.client.aio.client import AsyncClient
 from contextgraph.context.v1 import tools_pb2
 from contextgraph.values import Resource, Tool
@@ -28,16 +28,26 @@ class ToolCalls(AsyncClient):
         return [Tool.from_proto(tool) for tool in response.tools]
 
     async def list_resources(
-        self, entity_node_id: Id, *, page_size: int = 0, timeout_s: float | None = None
+        self,
+        entity_node_id: Id | None = None,
+        *,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> AsyncGenerator[Resource, None]:
         """Yield the records of an entity as resources, newest first, following the pages.
 
         Args:
-            entity_node_id: Which.
+            entity_node_id: Which; or name it by `external_id`.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
         """
-        request = tools_pb2.ListResourcesRequest(entity_node_id=messages.to_id(entity_node_id), page_size=page_size)
+        request = tools_pb2.ListResourcesRequest(
+            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
+            page_size=page_size,
+            **named,
+        )
         while True:
             page: tools_pb2.ListResourcesResponse = await self.call("ListResources", request, timeout_s=timeout_s)
             for resource in page.resources:
@@ -54,6 +64,7 @@ class ToolCalls(AsyncClient):
         entity_node_id: Id | None = None,
         read_only: bool = False,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Any:
         """Call a tool and return its result, a JSON object.
 
@@ -63,6 +74,7 @@ class ToolCalls(AsyncClient):
             entity_node_id: What it works on if the arguments name no entity.
             read_only: Refuse a tool that writes. Only such a call is tried again when the service does not answer.
             timeout_s: Deadline; None: the client's.
+            **named: The entity's `external_id` instead: `ByExternalId`.
 
         Raises:
             ToolNotFound: there is none of this name.
@@ -74,6 +86,7 @@ class ToolCalls(AsyncClient):
             arguments_json=messages.to_object("arguments_json", arguments),
             entity_node_id="" if entity_node_id is None else messages.to_id(entity_node_id),
             read_only=read_only,
+            **named,
         )
         response: tools_pb2.ExecuteToolResponse = await self.call(
             "ExecuteTool", request, timeout_s=timeout_s, may_repeat=read_only

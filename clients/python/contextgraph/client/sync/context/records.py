@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextgraph.client import _messages as messages
-from contextgraph.client._messages import Id, RecordChanges, RecordFields
+from contextgraph.client._messages import ByExternalId, Id, RecordChanges, RecordFields
 from contextgraph.client.sync.client import Client
 from contextgraph.context.v1 import working_memory_pb2 as memory_pb
 from contextgraph.values import ManifestEntity, Record, RecordAction
@@ -108,7 +108,7 @@ class RecordCalls(Client):
 
     def fetch_wm_records_by_entity(
         self,
-        entity_node_id: Id,
+        entity_node_id: Id | None = None,
         *,
         memory_types: Iterable[str] = (),
         subtypes: Iterable[str] = (),
@@ -121,11 +121,12 @@ class RecordCalls(Client):
         with_content: bool = False,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Generator[Record, None, None]:
         """Yield the records of an entity, newest first, following the pages.
 
         Args:
-            entity_node_id: Which.
+            entity_node_id: Which; or name it by `external_id`.
             memory_types: One of these. Empty: any; so of the next three.
             subtypes: One of these.
             semantic_purposes: One of these.
@@ -137,9 +138,11 @@ class RecordCalls(Client):
             with_content: Inline content too, which lists else leave out.
             page_size: Rows of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
         """
         request = memory_pb.FetchWMRecordsByEntityRequest(
-            entity_node_id=messages.to_id(entity_node_id),
+            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
+            **named,
             memory_types=messages.texts("memory_types", memory_types),
             subtypes=messages.texts("subtypes", subtypes),
             semantic_purposes=messages.texts("semantic_purposes", semantic_purposes),
@@ -163,7 +166,7 @@ class RecordCalls(Client):
 
     def fetch_wm_manifest(
         self,
-        root_node_id: Id,
+        root_node_id: Id | None = None,
         *,
         depth_max: int = 0,
         edge_types: Iterable[str] = (),
@@ -179,11 +182,13 @@ class RecordCalls(Client):
         records_max: int = 0,
         page_size: int = 0,
         timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
     ) -> Generator[ManifestEntity, None, None]:
         """Yield the entities below a root that have records, with these records by memory type, following the pages.
 
         Args:
-            root_node_id: Where to begin; a node that does not exist gives its own records.
+            root_node_id: Where to begin; a node that does not exist gives its own records. Or name it by
+                `external_id`.
             depth_max: 1 to 100; 0: 3.
             edge_types: Followed downwards. Empty: Contains, Owns, Calls, Produces, HasIO, HAS_CHILD, HAS_STEP.
             memory_types: One of these; this and the others as in `fetch_wm_records_by_entity`.
@@ -198,12 +203,14 @@ class RecordCalls(Client):
             records_max: Records of one entity and memory type, the newest; 0: 100.
             page_size: Entities of one call; 0: 100.
             timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
 
         Raises:
             NodeBudgetExceeded: there are too many entities below the root.
         """
         request = memory_pb.FetchWMManifestRequest(
-            root_node_id=messages.to_id(root_node_id),
+            root_node_id=messages.given_node_id(root_node_id, field="root_node_id", **named),
+            **named,
             depth_max=depth_max,
             edge_types=messages.texts("edge_types", edge_types),
             memory_types=messages.texts("memory_types", memory_types),

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextgraph/context/v1/tools.proto.
  */
 export const file_contextgraph_context_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("CiNjb250ZXh0Z3JhcGgvY29udGV4dC92MS90b29scy5wcm90bxIXY29udGV4dGdyYXBoLmNvbnRleHQudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCglyZWFkX29ubHkYASABKAgiQQoRTGlzdFRvb2xzUmVzcG9uc2USLAoFdG9vbHMYASADKAsyHS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Ub29sIpsBCgRUb29sEhEKCXRvb2xfbmFtZRgBIAEoCRIUCgxjb250ZXh0X3R5cGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBCABKAkSEQoJcmVhZF9vbmx5GAUgASgIEhMKC2Rlc3RydWN0aXZlGAYgASgIEhIKCmlkZW1wb3RlbnQYByABKAgiVQoUTGlzdFJlc291cmNlc1JlcXVlc3QSFgoOZW50aXR5X25vZGVfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiZgoVTGlzdFJlc291cmNlc1Jlc3BvbnNlEjQKCXJlc291cmNlcxgBIAMoCzIhLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLlJlc291cmNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJkCghSZXNvdXJjZRILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIUCgxjb250ZW50X3R5cGUYBCABKAkSEgoKc2l6ZV9ieXRlcxgFIAEoAyJqChJFeGVjdXRlVG9vbFJlcXVlc3QSEQoJdG9vbF9uYW1lGAEgASgJEhYKDmFyZ3VtZW50c19qc29uGAIgASgJEhYKDmVudGl0eV9ub2RlX2lkGAMgASgJEhEKCXJlYWRfb25seRgEIAEoCCIqChNFeGVjdXRlVG9vbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgJMs8CCgVUb29scxJnCglMaXN0VG9vbHMSKS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5MaXN0VG9vbHNSZXF1ZXN0GiouY29udGV4dGdyYXBoLmNvbnRleHQudjEuTGlzdFRvb2xzUmVzcG9uc2UiA5ACARJzCg1MaXN0UmVzb3VyY2VzEi0uY29udGV4dGdyYXBoLmNvbnRleHQudjEuTGlzdFJlc291cmNlc1JlcXVlc3QaLi5jb250ZXh0Z3JhcGguY29udGV4dC52MS5MaXN0UmVzb3VyY2VzUmVzcG9uc2UiA5ACARJoCgtFeGVjdXRlVG9vbBIrLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkV4ZWN1dGVUb29sUmVxdWVzdBosLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkV4ZWN1dGVUb29sUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CiNjb250ZXh0Z3JhcGgvY29udGV4dC92MS90b29scy5wcm90bxIXY29udGV4dGdyYXBoLmNvbnRleHQudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCglyZWFkX29ubHkYASABKAgiQQoRTGlzdFRvb2xzUmVzcG9uc2USLAoFdG9vbHMYASADKAsyHS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5Ub29sIpsBCgRUb29sEhEKCXRvb2xfbmFtZRgBIAEoCRIUCgxjb250ZXh0X3R5cGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSGQoRaW5wdXRfc2NoZW1hX2pzb24YBCABKAkSEQoJcmVhZF9vbmx5GAUgASgIEhMKC2Rlc3RydWN0aXZlGAYgASgIEhIKCmlkZW1wb3RlbnQYByABKAgifgoUTGlzdFJlc291cmNlc1JlcXVlc3QSFgoOZW50aXR5X25vZGVfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSEwoLZXh0ZXJuYWxfaWQYBCABKAkSEgoKZ3JhcGhfbmFtZRgFIAEoCSJmChVMaXN0UmVzb3VyY2VzUmVzcG9uc2USNAoJcmVzb3VyY2VzGAEgAygLMiEuY29udGV4dGdyYXBoLmNvbnRleHQudjEuUmVzb3VyY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJImQKCFJlc291cmNlEgsKA3VyaRgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRISCgpzaXplX2J5dGVzGAUgASgDIpMBChJFeGVjdXRlVG9vbFJlcXVlc3QSEQoJdG9vbF9uYW1lGAEgASgJEhYKDmFyZ3VtZW50c19qc29uGAIgASgJEhYKDmVudGl0eV9ub2RlX2lkGAMgASgJEhEKCXJlYWRfb25seRgEIAEoCBITCgtleHRlcm5hbF9pZBgFIAEoCRISCgpncmFwaF9uYW1lGAYgASgJIioKE0V4ZWN1dGVUb29sUmVzcG9uc2USEwoLcmVzdWx0X2pzb24YASABKAkyzwIKBVRvb2xzEmcKCUxpc3RUb29scxIpLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkxpc3RUb29sc1JlcXVlc3QaKi5jb250ZXh0Z3JhcGguY29udGV4dC52MS5MaXN0VG9vbHNSZXNwb25zZSIDkAIBEnMKDUxpc3RSZXNvdXJjZXMSLS5jb250ZXh0Z3JhcGguY29udGV4dC52MS5MaXN0UmVzb3VyY2VzUmVxdWVzdBouLmNvbnRleHRncmFwaC5jb250ZXh0LnYxLkxpc3RSZXNvdXJjZXNSZXNwb25zZSIDkAIBEmgKC0V4ZWN1dGVUb29sEisuY29udGV4dGdyYXBoLmNvbnRleHQudjEuRXhlY3V0ZVRvb2xSZXF1ZXN0GiwuY29udGV4dGdyYXBoLmNvbnRleHQudjEuRXhlY3V0ZVRvb2xSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message contextgraph.context.v1.ListToolsRequest
@@ -112,7 +112,7 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export type ListResourcesRequest = Message<"contextgraph.context.v1.ListResourcesRequest"> & {
   /**
-   * Required.
+   * Required, or `external_id`.
    *
    * @generated from field: string entity_node_id = 1;
    */
@@ -129,6 +129,18 @@ export type ListResourcesRequest = Message<"contextgraph.context.v1.ListResource
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   *
+   * @generated from field: string external_id = 4;
+   */
+  externalId: string;
+
+  /**
+   * @generated from field: string graph_name = 5;
+   */
+  graphName: string;
 };
 
 /**
@@ -234,6 +246,18 @@ export type ExecuteToolRequest = Message<"contextgraph.context.v1.ExecuteToolReq
    * @generated from field: bool read_only = 4;
    */
   readOnly: boolean;
+
+  /**
+   * The caller's own id of the node, in the place of `entity_node_id`; and the graph where it is looked up, "default" if empty.
+   *
+   * @generated from field: string external_id = 5;
+   */
+  externalId: string;
+
+  /**
+   * @generated from field: string graph_name = 6;
+   */
+  graphName: string;
 };
 
 /**
@@ -285,7 +309,7 @@ export const Tools: GenService<{
   /**
    * Lists the working memory records of an entity as resources, newest first. Their text is read by the tool `wm_read`.
    *
-   * Reasons: INVALID_PAGE_TOKEN.
+   * Reasons: INVALID_PAGE_TOKEN; of an `external_id` NODE_NOT_FOUND and UNAVAILABLE.
    *
    * @generated from rpc contextgraph.context.v1.Tools.ListResources
    */
@@ -298,7 +322,7 @@ export const Tools: GenService<{
    * Calls a tool. It needs the scope `read`, and a tool that writes the scope `write` as well.
    *
    * Reasons: TOOL_NOT_FOUND, INVALID_ARGUMENT (the arguments are not what the tool's schema says; `violations` name them),
-   * PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
+   * NODE_NOT_FOUND (of an `external_id`), PERMISSION_DENIED (the key lacks the tool's scope, or tools that write are switched off), ANSWER_TOO_LARGE, and the reasons
    * of the RPC that the tool calls.
    *
    * @generated from rpc contextgraph.context.v1.Tools.ExecuteTool
