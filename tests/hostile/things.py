@@ -420,6 +420,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "FetchWMRecordsByEntity": lambda t: [
         memory.FetchWMRecordsByEntityRequest(entity_node_id=t.node_id, with_content=True),
+        memory.FetchWMRecordsByEntityRequest(external_id=t.external_id),
         memory.FetchWMRecordsByEntityRequest(
             entity_node_id=t.node_id,
             names=[t.record_name],
@@ -431,6 +432,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "FetchWMManifest": lambda t: [
         memory.FetchWMManifestRequest(root_node_id=t.node_id),
+        memory.FetchWMManifestRequest(external_id=t.external_id),
         memory.FetchWMManifestRequest(
             root_node_id=t.node_id,
             depth_max=1,
@@ -503,14 +505,19 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         memory.DeleteBlobRequest(working_memory_id=t.blob_record_id),
         memory.DeleteBlobRequest(blob_key=t.blob_key),
     ],
-    "ListBlobs": lambda t: [memory.ListBlobsRequest(entity_node_id=t.node_id)],
+    "ListBlobs": lambda t: [
+        memory.ListBlobsRequest(entity_node_id=t.node_id),
+        memory.ListBlobsRequest(external_id=t.external_id),
+    ],
     "GetChatHistory": lambda t: [
         history.GetChatHistoryRequest(node_id=t.node_id),
+        history.GetChatHistoryRequest(external_id=t.external_id),
         history.GetChatHistoryRequest(node_id=t.node_id, format=history.MESSAGE_FORMAT_ANTHROPIC),
         history.GetChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
     ],
     "StreamChatHistory": lambda t: [
         history.StreamChatHistoryRequest(node_id=t.node_id, strict=True),
+        history.StreamChatHistoryRequest(external_id=t.external_id),
         history.StreamChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name),
     ],
     "AssembleContext": lambda t: [
@@ -519,6 +526,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "TestMapping": lambda t: [
         history.TestMappingRequest(rules=_RULES, node_id=t.node_id),
+        history.TestMappingRequest(rules=_RULES, external_id=t.external_id),
         history.TestMappingRequest(rules=_READING_ROOT, node_id=t.node_id),
         history.TestMappingRequest(
             rules=_READING_ROOT,
@@ -528,6 +536,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "FetchEntityHistory": lambda t: [
         history.FetchEntityHistoryRequest(node_id=t.node_id),
+        history.FetchEntityHistoryRequest(external_id=t.external_id),
         history.FetchEntityHistoryRequest(node_id=t.child_id, descending=True),
     ],
     "RegisterMapping": lambda t: [
@@ -541,7 +550,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "GetMapping": lambda t: [history.GetMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
     "DeleteMapping": lambda t: [history.DeleteMappingRequest(app_id=t.app_id, mapping_name=t.mapping_name)],
     "ListTools": lambda t: [tools.ListToolsRequest(), tools.ListToolsRequest(read_only=True)],
-    "ListResources": lambda t: [tools.ListResourcesRequest(entity_node_id=t.node_id)],
+    "ListResources": lambda t: [
+        tools.ListResourcesRequest(entity_node_id=t.node_id),
+        tools.ListResourcesRequest(external_id=t.external_id),
+    ],
     # Each tool once, those that read first: the others change what these answer.
     "ExecuteTool": lambda t: [
         _tool("wm_list", entity=t.node_id),
