@@ -5,23 +5,20 @@ import { ContextClient, EntityClient } from "contextgraph";
 const graph = new EntityClient();
 const context = new ContextClient();
 
-const session = await graph.createNode({ generalTypeName: "Session", name: "support" });
-const turn = await graph.createNode({
-  generalTypeName: "Turn",
-  data: { user_input: "Where is my file?", assistant_output: "Here it is." },
-});
-await graph.createEdge({ fromNodeId: session.id, toNodeId: turn.id, edgeType: "Contains" });
+const thread = { externalId: `thread-${Date.now()}` }; // your own id of the conversation
+const { sessionId } = await graph.appendMessage(thread, { role: "user", content: "Where is my file?", create: true });
+await graph.appendMessage(thread, { role: "assistant", content: "Here it is." });
 
 const file = await context.uploadBlobFromBuffer({
   buffer: Buffer.from("quarter,revenue\nQ1,7\n"),
   name: "report.csv",
-  entityNodeId: session.id,
+  entityNodeId: sessionId,
   metadata: { stage: "draft" },
 });
 const bytes = await context.getBlobAsBuffer(file);
 console.log(`${file.name}: ${bytes.length} bytes, ${file.metadata.stage}`);
 
-const history = await context.getChatHistory(session.id);
+const history = await context.getChatHistory(thread);
 for (const message of history.messages) console.log(`${message.role}: ${message.content}`);
 
 graph.close();

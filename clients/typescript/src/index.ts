@@ -44,6 +44,7 @@ export type {
   WMRecord,
 } from "./records.js";
 export type { ResumeOptions } from "./resumable.js";
+export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";

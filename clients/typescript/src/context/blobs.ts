@@ -9,6 +9,7 @@ import * as pb from "../gen/contextgraph/context/v1/working_memory_pb.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
 import type { BlobEntry, BlobName, RecordFields, WMRecord } from "../records.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { timeText } from "../times.js";
 import { BlobReader, type ByteStream, type OnProgress, Tally, checkUpload, cut } from "../transfer.js";
@@ -131,13 +132,14 @@ export abstract class BlobCalls extends UploadCalls {
 
   /** The blobs of an entity, newest first. */
   listBlobs(
-    entityNodeId: string,
+    entity: NodeName,
     options: { includeArchived?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<BlobEntry> {
     const { includeArchived, pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(memory.listBlobs, { entityNodeId, includeArchived, pageSize, pageToken }, options);
+        const request = { ...nameFields("entityNodeId", entity), includeArchived, pageSize, pageToken };
+        const page = await this.call(memory.listBlobs, request, options);
         return [page.blobs.map(records.blobEntryOf), page.nextPageToken];
       }),
     );

@@ -6,6 +6,7 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { choice } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { BlobCalls } from "./blobs.js";
 
@@ -27,15 +28,15 @@ export abstract class HistoryCalls extends BlobCalls {
   /**
    * Return the messages of a conversation, oldest first, however many they are.
    *
-   * @param nodeId The conversation's node.
+   * @param node The conversation's node.
    * @param options `strict` fails on the first node on which a rule fails, instead of counting it.
    * @throws MappingNotFound Nobody has registered the mapping: `apps` in the metadata names where it is.
    */
   async getChatHistory(
-    nodeId: string,
+    node: NodeName,
     options: HistoryOptions & { strict?: boolean } = {},
   ): Promise<history.ChatHistory> {
-    const request = { ...this.historyOf(nodeId, options), strict: options.strict };
+    const request = { ...this.historyOf(node, options), strict: options.strict };
     const message = create(pb.StreamChatHistoryRequestSchema, request);
     const attempts = this.attempts(options, options.timeoutMs);
     return attempts.run(async () => {
@@ -57,11 +58,11 @@ export abstract class HistoryCalls extends BlobCalls {
    * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
    */
   async getFormattedChatHistory(
-    nodeId: string,
+    node: NodeName,
     format: keyof typeof FORMATS,
     options: HistoryOptions & { strict?: boolean } = {},
   ): Promise<history.FormattedHistory> {
-    const asked = { ...this.historyOf(nodeId, options), strict: options.strict, format: choice("format", format, FORMATS) };
+    const asked = { ...this.historyOf(node, options), strict: options.strict, format: choice("format", format, FORMATS) };
     return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
   }
 
@@ -71,13 +72,13 @@ export abstract class HistoryCalls extends BlobCalls {
    * @throws NodeNotFound There is no such node, and never was a record of it.
    */
   fetchEntityHistory(
-    nodeId: string,
+    node: NodeName,
     options: { descending?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<history.HistoryEvent> {
     const { descending, pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(chat.fetchEntityHistory, { nodeId, descending, pageSize, pageToken }, options);
+        const page = await this.call(chat.fetchEntityHistory, { ...nameFields("nodeId", node), descending, pageSize, pageToken }, options);
         return [page.events.map(history.historyEventOf), page.nextPageToken];
       }),
     );
@@ -90,11 +91,11 @@ export abstract class HistoryCalls extends BlobCalls {
    * @param options `dataPaths` names up to 32 paths such as "turn.index", whose values come along.
    */
   assembleContext(
-    nodeId: string,
+    node: NodeName,
     options: HistoryOptions & { dataPaths?: string[]; pageSize?: number } = {},
   ): Rows<history.AssembledNode> {
     const { dataPaths, pageSize } = options;
-    const asked = this.historyOf(nodeId, options);
+    const asked = this.historyOf(node, options);
     return new Rows(() =>
       pages(async (pageToken) => {
         const page = await this.call(chat.assembleContext, { ...asked, dataPaths, pageSize, pageToken }, options);
@@ -103,8 +104,8 @@ export abstract class HistoryCalls extends BlobCalls {
     );
   }
 
-  private historyOf(nodeId: string, options: HistoryOptions) {
+  private historyOf(node: NodeName, options: HistoryOptions) {
     const { mappingName, maxMessages } = options;
-    return { nodeId, mappingName, maxMessages, appId: options.appId ?? this.appId };
+    return { ...nameFields("nodeId", node), mappingName, maxMessages, appId: options.appId ?? this.appId };
   }
 }

@@ -4,6 +4,7 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { whole } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { HistoryCalls } from "./history.js";
 
@@ -55,7 +56,7 @@ export abstract class MappingCalls extends HistoryCalls {
   testMapping(
     rules: history.MappingRules,
     options: {
-      nodeId?: string;
+      nodeId?: NodeName;
       nodes?: history.SampleNode[];
       root?: history.SampleNode;
       pageSize?: number;
@@ -64,7 +65,7 @@ export abstract class MappingCalls extends HistoryCalls {
     const { nodeId, pageSize } = options;
     const asked = {
       rules: history.mappingRules(rules),
-      nodeId,
+      ...(nodeId !== undefined && nameFields("nodeId", nodeId)),
       nodes: options.nodes?.map((node, index) => history.sampleNode(node, `nodes[${index}]`)),
       root: options.root && history.sampleNode(options.root, "root"),
       pageSize,

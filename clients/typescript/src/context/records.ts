@@ -8,6 +8,7 @@ import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
 import type { InlineContent, ManifestEntity, RecordAction, RecordFields, WMRecord } from "../records.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import type { VersionOptions, WriteOptions } from "../writes.js";
 import { AppClient } from "./app.js";
@@ -76,14 +77,14 @@ export abstract class RecordCalls extends AppClient {
 
   /** The records of an entity, newest first; with their inline content if `withContent`. */
   fetchWMRecordsByEntity(
-    entityNodeId: string,
+    entity: NodeName,
     options: RecordFilter & { withContent?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<WMRecord> {
     const { withContent, pageSize } = options;
     const filter = recordFilter(options);
     return new Rows(() =>
       pages(async (pageToken) => {
-        const request = { entityNodeId, ...filter, withContent, pageSize, pageToken };
+        const request = { ...nameFields("entityNodeId", entity), ...filter, withContent, pageSize, pageToken };
         const page = await this.call(memory.fetchWMRecordsByEntity, request, options);
         return [page.records.map(records.recordOf), page.nextPageToken];
       }),
@@ -96,7 +97,7 @@ export abstract class RecordCalls extends AppClient {
    * @throws NodeBudgetExceeded There are too many entities below the root.
    */
   fetchWMManifest(
-    rootNodeId: string,
+    root: NodeName,
     options: RecordFilter & {
       /** 1 to 100; else 3. */
       depthMax?: number;
@@ -112,7 +113,8 @@ export abstract class RecordCalls extends AppClient {
     const filter = recordFilter(options);
     return new Rows(() =>
       pages(async (pageToken) => {
-        const request = { rootNodeId, ...filter, depthMax, edgeTypes, countsOnly, recordsMax, pageSize, pageToken };
+        const walk = { ...nameFields("rootNodeId", root), depthMax, edgeTypes };
+        const request = { ...walk, ...filter, countsOnly, recordsMax, pageSize, pageToken };
         const page = await this.call(memory.fetchWMManifest, request, options);
         return [page.entities.map(records.manifestEntityOf), page.nextPageToken];
       }),

@@ -3,6 +3,7 @@
 import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/context/v1/tools_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { type Resource, type Tool, resourceOf, toolOf } from "../tools.js";
 import { MappingCalls } from "./mappings.js";
@@ -17,11 +18,12 @@ export abstract class ToolCalls extends MappingCalls {
   }
 
   /** The records of an entity as resources, newest first. Their text is read by the tool `wm_read`. */
-  listResources(entityNodeId: string, options: { pageSize?: number } & CallOptions = {}): Rows<Resource> {
+  listResources(entity: NodeName, options: { pageSize?: number } & CallOptions = {}): Rows<Resource> {
     const { pageSize } = options;
     return new Rows(() =>
       pages(async (pageToken) => {
-        const page = await this.call(tools.listResources, { entityNodeId, pageSize, pageToken }, options);
+        const request = { ...nameFields("entityNodeId", entity), pageSize, pageToken };
+        const page = await this.call(tools.listResources, request, options);
         return [page.resources.map(resourceOf), page.nextPageToken];
       }),
     );
@@ -38,10 +40,11 @@ export abstract class ToolCalls extends MappingCalls {
   async executeTool(
     toolName: string,
     toolArguments: object = {},
-    options: { entityNodeId?: string; readOnly?: boolean } & CallOptions = {},
+    options: { entityNodeId?: NodeName; readOnly?: boolean } & CallOptions = {},
   ): Promise<JsonObject> {
     const { entityNodeId, readOnly = false } = options;
-    const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), entityNodeId, readOnly };
+    const entity = entityNodeId !== undefined && nameFields("entityNodeId", entityNodeId);
+    const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), ...entity, readOnly };
     return parseObject((await this.call(tools.executeTool, request, options, readOnly)).resultJson);
   }
 }

@@ -4,7 +4,8 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { choice, fieldsOf } from "../messages.js";
-import { Rows, pages } from "../rows.js";
+import type { NodeName } from "../names.js";
+import type { Rows } from "../rows.js";
 import { timeText, toTimestamp } from "../times.js";
 import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
 import { NodeCalls } from "./nodes.js";
@@ -53,8 +54,12 @@ export abstract class EdgeCalls extends NodeCalls {
    * @throws NodeNotFound An end is missing.
    * @throws EdgeExists There is an edge of that type between the two: `edge_id` in the metadata.
    */
-  async createEdge(edge: EdgeInput & WriteOptions): Promise<Edge> {
-    const request = { edge: edgeInput(edge, "edge"), requestId: requestId(edge) };
+  async createEdge(
+    edge: Omit<EdgeInput, "fromNodeId" | "toNodeId"> & { fromNodeId: NodeName; toNodeId: NodeName } & WriteOptions,
+  ): Promise<Edge> {
+    const fromNodeId = await this.nodeId(edge.fromNodeId, edge, edge.graphName);
+    const toNodeId = await this.nodeId(edge.toNodeId, edge, edge.graphName);
+    const request = { edge: edgeInput({ ...edge, fromNodeId, toNodeId }, "edge"), requestId: requestId(edge) };
     return edgeOf((await this.call(graph.createEdge, request, edge)).edge!);
   }
 
@@ -96,18 +101,16 @@ export abstract class EdgeCalls extends NodeCalls {
 
   /** The edges of a node, oldest first. */
   listEdges(
-    nodeId: string,
+    node: NodeName,
     options: { direction?: Direction; edgeTypes?: string[]; pageSize?: number } & CallOptions = {},
   ): Rows<Edge> {
     const { edgeTypes, pageSize } = options;
     const direction = choice("direction", options.direction ?? "out", DIRECTIONS);
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { nodeId, direction, edgeTypes, pageSize, pageToken };
-        const page = await this.call(graph.listEdges, request, options);
-        return [page.edges.map(edgeOf), page.nextPageToken];
-      }),
-    );
+    return this.rowsOf(node, options, async (nodeId, pageToken) => {
+      const request = { nodeId, direction, edgeTypes, pageSize, pageToken };
+      const page = await this.call(graph.listEdges, request, options);
+      return [page.edges.map(edgeOf), page.nextPageToken];
+    });
   }
 }
 

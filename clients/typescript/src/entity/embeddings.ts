@@ -4,7 +4,8 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { fieldsOf } from "../messages.js";
-import { Rows, pages } from "../rows.js";
+import type { NodeName } from "../names.js";
+import type { Rows } from "../rows.js";
 import { timeText } from "../times.js";
 import { ProgressCalls } from "./progress.js";
 
@@ -34,32 +35,32 @@ export abstract class EmbeddingCalls extends ProgressCalls {
    * @throws InvalidArgument It has another dimension than the others of the name, or a value that half precision has not.
    */
   async upsertEmbedding(
-    nodeId: string,
+    node: NodeName,
     vector: number[],
     embedding: { name?: string; model?: string; textSha256?: string; metadata?: object } & CallOptions = {},
   ): Promise<Embedding> {
     const { name, model, textSha256, metadata } = embedding;
+    const nodeId = await this.nodeId(node, embedding);
     const request = { nodeId, vector, name, model, textSha256, metadataJson: toObject(metadata, "metadata_json") };
     return embeddingOf((await this.call(graph.upsertEmbedding, request, embedding)).embedding!);
   }
 
   /** Delete a vector of a node. */
-  async deleteEmbedding(nodeId: string, options: { name?: string } & CallOptions = {}): Promise<void> {
+  async deleteEmbedding(node: NodeName, options: { name?: string } & CallOptions = {}): Promise<void> {
+    const nodeId = await this.nodeId(node, options);
     await this.call(graph.deleteEmbedding, { nodeId, name: options.name }, options);
   }
 
   /** The vectors of a node by their names; their values with `withVectors`. */
   listEmbeddings(
-    nodeId: string,
+    node: NodeName,
     options: { withVectors?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<Embedding> {
     const { withVectors, pageSize } = options;
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const page = await this.call(graph.listEmbeddings, { nodeId, withVectors, pageSize, pageToken }, options);
-        return [page.embeddings.map(embeddingOf), page.nextPageToken];
-      }),
-    );
+    return this.rowsOf(node, options, async (nodeId, pageToken) => {
+      const page = await this.call(graph.listEmbeddings, { nodeId, withVectors, pageSize, pageToken }, options);
+      return [page.embeddings.map(embeddingOf), page.nextPageToken];
+    });
   }
 }
 

@@ -1,11 +1,13 @@
 /** Nodes: written, read, changed, archived, deleted. */
 
-import { Client, type CallOptions } from "../client.js";
+import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "../json.js";
 import { fieldsOf } from "../messages.js";
+import type { NodeName } from "../names.js";
 import { timeText, toTimestamp } from "../times.js";
 import { type VersionOptions, type WriteOptions, expectedVersion, requestId } from "../writes.js";
+import { NamedNodes } from "./names.js";
 
 const graph = pb.EntityGraph.method;
 
@@ -64,7 +66,7 @@ export interface NodeIO {
 }
 
 /** An RPC is one method. */
-export abstract class NodeCalls extends Client {
+export abstract class NodeCalls extends NamedNodes {
   /**
    * Write one node and return it.
    *
@@ -78,8 +80,8 @@ export abstract class NodeCalls extends Client {
   }
 
   /** @throws NodeNotFound There is none, or it is another tenant's. */
-  async getNode(nodeId: string, options: CallOptions = {}): Promise<Node> {
-    return nodeOf((await this.call(graph.getNode, { nodeId }, options)).node!);
+  async getNode(node: NodeName, options: CallOptions = {}): Promise<Node> {
+    return nodeOf((await this.call(graph.getNode, { nodeId: await this.nodeId(node, options) }, options)).node!);
   }
 
   /** Return up to 1,000 nodes, in the order asked for, and the ids that have none. */
@@ -112,12 +114,12 @@ export abstract class NodeCalls extends Client {
    * @throws VersionConflict `expectedVersion` is stale: `version` in the metadata.
    */
   async updateNodeData(
-    nodeId: string,
+    node: NodeName,
     data: object,
     options: { replace?: boolean } & WriteOptions & VersionOptions = {},
   ): Promise<Node> {
     const request = {
-      nodeId,
+      nodeId: await this.nodeId(node, options),
       dataJson: toObject(data, "data_json"),
       update: options.replace ? pb.DataUpdate.REPLACE : pb.DataUpdate.MERGE_PATCH,
       expectedVersion: expectedVersion(options),
@@ -132,23 +134,26 @@ export abstract class NodeCalls extends Client {
    * @throws StatusConflict The status is not `expectedStatus`: `status` in the metadata.
    */
   async updateNodeStatus(
-    nodeId: string,
+    node: NodeName,
     status: string,
     options: { expectedStatus?: string; message?: string } & VersionOptions = {},
   ): Promise<Node> {
     const { expectedStatus, message } = options;
+    const nodeId = await this.nodeId(node, options);
     const request = { nodeId, status, expectedStatus, message, expectedVersion: expectedVersion(options) };
     return nodeOf((await this.call(graph.updateNodeStatus, request, options)).node!);
   }
 
   /** Archive a node, or bring it back with `restore`. */
-  async archiveNode(nodeId: string, options: { restore?: boolean } & VersionOptions = {}): Promise<Node> {
+  async archiveNode(node: NodeName, options: { restore?: boolean } & VersionOptions = {}): Promise<Node> {
+    const nodeId = await this.nodeId(node, options);
     const request = { nodeId, restore: options.restore, expectedVersion: expectedVersion(options) };
     return nodeOf((await this.call(graph.archiveNode, request, options)).node!);
   }
 
   /** Put a node back to before its run: its status is "Created", its output is gone, its timeline is empty. */
-  async resetNode(nodeId: string, options: VersionOptions = {}): Promise<Node> {
+  async resetNode(node: NodeName, options: VersionOptions = {}): Promise<Node> {
+    const nodeId = await this.nodeId(node, options);
     const request = { nodeId, expectedVersion: expectedVersion(options) };
     return nodeOf((await this.call(graph.resetNode, request, options)).node!);
   }
@@ -157,7 +162,8 @@ export abstract class NodeCalls extends Client {
    * Delete a node for good, with all that hangs on it but its working memory, and return how many edges went with it. Needs the
    * scope `admin`. A repeat finds nothing: `NodeNotFound`, also when the first attempt of this call did it and its answer was lost.
    */
-  async deleteNode(nodeId: string, options: VersionOptions = {}): Promise<number> {
+  async deleteNode(node: NodeName, options: VersionOptions = {}): Promise<number> {
+    const nodeId = await this.nodeId(node, options);
     const request = { nodeId, expectedVersion: expectedVersion(options) };
     return Number((await this.call(graph.deleteNode, request, options)).edgesDeleted);
   }
@@ -167,17 +173,17 @@ export abstract class NodeCalls extends Client {
    *
    * @returns The time.
    */
-  async setNodeIO(nodeId: string, io: { input?: unknown; output?: unknown } & CallOptions): Promise<string> {
+  async setNodeIO(node: NodeName, io: { input?: unknown; output?: unknown } & CallOptions): Promise<string> {
     const request = {
-      nodeId,
+      nodeId: await this.nodeId(node, io),
       inputJson: io.input === undefined ? undefined : toJson(io.input, "input_json"),
       outputJson: io.output === undefined ? undefined : toJson(io.output, "output_json"),
     };
     return timeText((await this.call(graph.setNodeIO, request, io)).modifiedAt);
   }
 
-  async getNodeIO(nodeId: string, options: CallOptions = {}): Promise<NodeIO> {
-    return ioOf(await this.call(graph.getNodeIO, { nodeId }, options));
+  async getNodeIO(node: NodeName, options: CallOptions = {}): Promise<NodeIO> {
+    return ioOf(await this.call(graph.getNodeIO, { nodeId: await this.nodeId(node, options) }, options));
   }
 }
 

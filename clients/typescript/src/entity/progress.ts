@@ -4,10 +4,11 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { parseJson, toJson } from "../json.js";
 import { choice, enumText, fieldsOf } from "../messages.js";
-import { Rows, pages } from "../rows.js";
+import type { NodeName } from "../names.js";
+import type { Rows } from "../rows.js";
 import { timeText } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
-import { GraphCalls } from "./graphs.js";
+import { MessageCalls } from "./messages.js";
 
 const graph = pb.EntityGraph.method;
 
@@ -54,10 +55,10 @@ export interface Envelope {
 }
 
 /** An RPC is one method. */
-export abstract class ProgressCalls extends GraphCalls {
+export abstract class ProgressCalls extends MessageCalls {
   /** Append an envelope to the timeline of a node. */
   async appendProgress(
-    nodeId: string,
+    node: NodeName,
     envelope: {
       /** In any case: FireFoundry's "STATUS" is "status". */
       type: EnvelopeType | Uppercase<EnvelopeType>;
@@ -71,7 +72,7 @@ export abstract class ProgressCalls extends GraphCalls {
   ): Promise<{ seq: number; createdAt: string }> {
     const { value, error } = envelope;
     const request = {
-      nodeId,
+      nodeId: await this.nodeId(node, envelope),
       type: choice("type", envelope.type, ENVELOPE_TYPES),
       status: choice("status", envelope.status ?? "", ENVELOPE_STATUSES),
       subType: envelope.subType,
@@ -86,22 +87,21 @@ export abstract class ProgressCalls extends GraphCalls {
 
   /** The envelopes of a node and of all that it `Calls`, in the order of writing; with `ownOnly` of itself alone. */
   listProgress(
-    nodeId: string,
+    node: NodeName,
     options: { ownOnly?: boolean; types?: (EnvelopeType | Uppercase<EnvelopeType>)[]; descending?: boolean; pageSize?: number } & CallOptions = {},
   ): Rows<Envelope> {
     const { ownOnly, descending, pageSize } = options;
     const types = options.types?.map((type) => choice("types", type, ENVELOPE_TYPES));
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { nodeId, ownOnly, types, descending, pageSize, pageToken };
-        const page = await this.call(graph.listProgress, request, options);
-        return [page.envelopes.map(envelopeOf), page.nextPageToken];
-      }),
-    );
+    return this.rowsOf(node, options, async (nodeId, pageToken) => {
+      const request = { nodeId, ownOnly, types, descending, pageSize, pageToken };
+      const page = await this.call(graph.listProgress, request, options);
+      return [page.envelopes.map(envelopeOf), page.nextPageToken];
+    });
   }
 
   /** Remove all envelopes of a node for good, and return how many. */
-  async clearProgress(nodeId: string, options: CallOptions = {}): Promise<number> {
+  async clearProgress(node: NodeName, options: CallOptions = {}): Promise<number> {
+    const nodeId = await this.nodeId(node, options);
     return Number((await this.call(graph.clearProgress, { nodeId }, options)).envelopesDeleted);
   }
 }

@@ -4,7 +4,8 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { toObject } from "../json.js";
 import { choice } from "../messages.js";
-import { Rows, pages } from "../rows.js";
+import type { NodeName } from "../names.js";
+import type { Rows } from "../rows.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
 import { EmbeddingCalls } from "./embeddings.js";
 import { type Node, nodeOf } from "./nodes.js";
@@ -19,7 +20,7 @@ export interface SearchOptions extends CallOptions {
   /** An SQL/JSON path over the nodes' data. */
   jsonPath?: string;
   /** Nodes that a walk from a node reaches. */
-  connectedTo?: { nodeId: string; edgeTypes?: string[]; direction?: Direction; depthMax?: number };
+  connectedTo?: { nodeId: NodeName; edgeTypes?: string[]; direction?: Direction; depthMax?: number };
   agentBundleId?: string;
   graphName?: string;
   includeArchived?: boolean;
@@ -33,18 +34,18 @@ export abstract class SearchCalls extends EmbeddingCalls {
   ): Rows<Node> {
     const { orderBy, descending, pageSize } = options;
     const filter = nodeFilter(options);
-    return new Rows(() =>
-      pages(async (pageToken) => {
-        const request = { filter, orderBy, descending, pageSize, pageToken };
-        const page = await this.call(graph.searchNodes, request, options);
-        return [page.nodes.map(nodeOf), page.nextPageToken];
-      }),
-    );
+    return this.rowsOf(options.connectedTo?.nodeId ?? "", options, async (nodeId, pageToken) => {
+      const request = { filter: connected(filter, nodeId), orderBy, descending, pageSize, pageToken };
+      const page = await this.call(graph.searchNodes, request, options);
+      return [page.nodes.map(nodeOf), page.nextPageToken];
+    });
   }
 
   /** How many nodes `searchNodes` would find. */
   async countNodes(options: SearchOptions = {}): Promise<number> {
-    return Number((await this.call(graph.countNodes, { filter: nodeFilter(options) }, options)).count);
+    const filter = nodeFilter(options);
+    const nodeId = await this.nodeId(options.connectedTo?.nodeId ?? "", options, options.graphName);
+    return Number((await this.call(graph.countNodes, { filter: connected(filter, nodeId) }, options)).count);
   }
 
   /**
@@ -54,7 +55,7 @@ export abstract class SearchCalls extends EmbeddingCalls {
    * @throws LimitExceeded There are too many vectors to compare with; narrow them with `metadataContains`.
    */
   async searchSimilar(
-    to: { vector: number[]; graphName?: string } | { nodeId: string },
+    to: { vector: number[]; graphName?: string } | { nodeId: NodeName },
     options: {
       name?: string;
       /** -1 to 1. */
@@ -68,10 +69,15 @@ export abstract class SearchCalls extends EmbeddingCalls {
   ): Promise<{ node: Node; similarity: number }[]> {
     const { name, similarityMin, metadataContains, nodeTypes, includeArchived, limit } = options;
     const metadataContainsJson = toObject(metadataContains, "metadata_contains_json");
-    const request = { ...to, name, similarityMin, metadataContainsJson, nodeTypes, includeArchived, limit };
+    const like = "nodeId" in to ? { nodeId: await this.nodeId(to.nodeId, options) } : to;
+    const request = { ...like, name, similarityMin, metadataContainsJson, nodeTypes, includeArchived, limit };
     const { nodes } = await this.call(graph.searchSimilar, request, options);
     return nodes.map(({ node, similarity }) => ({ node: nodeOf(node!), similarity }));
   }
+}
+
+function connected(filter: ReturnType<typeof nodeFilter>, nodeId: string) {
+  return { ...filter, connectedTo: filter.connectedTo && { ...filter.connectedTo, nodeId } };
 }
 
 function nodeFilter(options: SearchOptions) {
@@ -82,7 +88,8 @@ function nodeFilter(options: SearchOptions) {
     containsJson: toObject(options.contains, "filter.contains_json"),
     jsonPath: options.jsonPath,
     connectedTo: connectedTo && {
-      ...connectedTo,
+      edgeTypes: connectedTo.edgeTypes,
+      depthMax: connectedTo.depthMax,
       direction: choice("filter.connected_to.direction", connectedTo.direction ?? "out", DIRECTIONS),
     },
     agentBundleId: options.agentBundleId,

@@ -4,6 +4,7 @@ import type { CallOptions } from "../client.js";
 import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
 import { choice, whole } from "../messages.js";
+import type { NodeName } from "../names.js";
 import { Rows } from "../rows.js";
 import { toTimestamp } from "../times.js";
 import { DIRECTIONS, type Direction } from "./edges.js";
@@ -66,9 +67,8 @@ export abstract class TraversalCalls extends SearchCalls {
    * @throws NodeNotFound A start node is missing.
    * @throws NodeBudgetExceeded The walk would visit too many nodes.
    */
-  traverse(start: string | string[], options: TraverseOptions = {}): Rows<TraversedNode> {
+  traverse(start: NodeName | string[], options: TraverseOptions = {}): Rows<TraversedNode> {
     const request = {
-      startNodeIds: typeof start === "string" ? [start] : start,
       edgeTypes: options.edgeTypes,
       direction: choice("direction", options.direction ?? "out", DIRECTIONS),
       depthMax: options.depthMax,
@@ -86,7 +86,9 @@ export abstract class TraversalCalls extends SearchCalls {
       },
     };
     return new Rows(async function* (this: TraversalCalls) {
-      for await (const answer of this.stream(graph.traverse, request, options)) yield* answer.nodes.map(traversedNodeOf);
+      const startNodeIds = Array.isArray(start) ? start : [await this.nodeId(start, options)];
+      const answers = this.stream(graph.traverse, { startNodeIds, ...request }, options);
+      for await (const answer of answers) yield* answer.nodes.map(traversedNodeOf);
     }.bind(this));
   }
 }

@@ -1,0 +1,42 @@
+/** Nodes by the caller's own ids. */
+
+import { type CallOptions, Client } from "../client.js";
+import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import type { NodeName } from "../names.js";
+import { Rows, pages } from "../rows.js";
+
+const graph = pb.EntityGraph.method;
+
+/** What every call that takes a node shares. A look-up is a call of its own: who calls often keeps the id. */
+export abstract class NamedNodes extends Client {
+  /**
+   * Return the id of a node.
+   *
+   * @param graphName Where an external id is looked up that has no graph of its own; else "default".
+   * @throws NodeNotFound No node of the graph has the external id: both are in the metadata.
+   */
+  protected async nodeId(name: NodeName, options: CallOptions, graphName?: string): Promise<string> {
+    if (typeof name === "string") return name;
+    const { headers, timeoutMs, signal } = options;
+    const request = { externalId: name.externalId, graphName: name.graphName ?? graphName };
+    return (await this.call(graph.getNodeByExternalId, request, { headers, timeoutMs, signal })).node!.id;
+  }
+
+  /** The rows of all pages of what is asked of a node, which is looked up once. */
+  protected rowsOf<T>(
+    name: NodeName,
+    options: { graphName?: string } & CallOptions,
+    page: (nodeId: string, token: string) => Promise<[rows: T[], nextToken: string]>,
+  ): Rows<T> {
+    return new Rows(() => this.pagesOf(name, options, page));
+  }
+
+  private async *pagesOf<T>(
+    name: NodeName,
+    options: { graphName?: string } & CallOptions,
+    page: (nodeId: string, token: string) => Promise<[rows: T[], nextToken: string]>,
+  ): AsyncGenerator<T> {
+    const nodeId = await this.nodeId(name, options, options.graphName);
+    yield* pages((token) => page(nodeId, token));
+  }
+}
