@@ -190,6 +190,48 @@ def command(
     return decorate
 
 
+external_id_option = click.option("--external-id", "by_external_id", is_flag=True, help="It is your own id.")
+
+
+class NodeArgument:
+    """Of a command that is about a node: its argument, and options that say whose id that is.
+
+    Its function gets `node`: the keywords that tell a method of the clients.
+
+    Args:
+        argument: Its name in the help.
+        keyword: What the method calls it. Empty: the same.
+    """
+
+    def __init__(self, argument: str = "node_id", *, keyword: str = "") -> None:
+        self._argument = argument
+        self._keyword = keyword or argument
+
+    def __call__(self, callback: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the argument and the options to the callback of a command."""
+
+        @functools.wraps(callback)
+        def run(*, by_external_id: bool, graph_name: str, **given: Any) -> Any:
+            node = node_named(given.pop(self._argument), by_external_id, graph_name, keyword=self._keyword)
+            return callback(node=node, **given)
+
+        graph = click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default.")
+        return click.argument(self._argument)(external_id_option(graph(run)))
+
+
+def node_named(text: str, by_external_id: bool, graph_name: str, *, keyword: str = "node_id") -> dict[str, Any]:
+    """Return the keywords that tell a method of the clients of a node; `keyword` is that of its id.
+
+    Raises:
+        click.UsageError: a graph is given for an id, which needs none.
+    """
+    if by_external_id:
+        return {"external_id": text, "graph_name": graph_name}
+    if graph_name:
+        raise click.UsageError("--graph says where to look for your own id; give --external-id too")
+    return {keyword: text}
+
+
 class JsonType(click.ParamType[Any]):
     """JSON, as text or in a file named behind an @."""
 

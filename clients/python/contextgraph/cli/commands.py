@@ -8,6 +8,7 @@ from contextgraph.cli.edge import edge
 from contextgraph.cli.graph import graph
 from contextgraph.cli.history import history
 from contextgraph.cli.mapping import mapping
+from contextgraph.cli.message import message
 from contextgraph.cli.node import node
 from contextgraph.cli.search import search
 from contextgraph.cli.wm import wm
@@ -38,5 +39,5 @@ def contextgraph() -> None:
     """Working memory, the entity graph, and the chat history read off it."""
 
 
-for _command in (node, edge, search, graph, wm, history, mapping):
+for _command in (message, node, edge, search, graph, wm, history, mapping):
     contextgraph.add_command(_command)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from contextgraph.cli._base import JSON_OBJECT, Session, command, limit_option
+from contextgraph.cli._base import JSON_OBJECT, NodeArgument, Session, command, external_id_option, limit_option
 from contextgraph.cli._output import Output
 
 _ROW = ("id", "from_node_id", "edge_type", "to_node_id", "created_at")
@@ -18,7 +18,7 @@ def edge() -> None:
 
 
 @command(
-    click.argument("node_id"),
+    NodeArgument(),
     click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
     click.option("--type", "edge_types", multiple=True, help="Only of this type; may be repeated."),
     limit_option(),
@@ -28,9 +28,9 @@ def edge() -> None:
 contextgraph edge list 0197f1f2-0000-7000-8000-000000000001 --direction both --type Contains
 """,
 )
-def list_edges(session: Session, output: Output, *, node_id: str, limit: int, **filters: Any) -> None:
+def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
     """List the edges of a node."""
-    output.many(session.graph.list_edges(node_id, **filters), *_ROW, limit=limit)
+    output.many(session.graph.list_edges(**node, **filters), *_ROW, limit=limit)
 
 
 @command(
@@ -38,6 +38,7 @@ def list_edges(session: Session, output: Output, *, node_id: str, limit: int, **
     click.argument("to_node_id"),
     click.argument("edge_type"),
     click.option("--data", type=JSON_OBJECT, help="A JSON object, or @FILE."),
+    external_id_option,
     click.option("--graph", "graph_name", default="", help="Of both nodes; else default."),
     name="create",
     group=edge,
@@ -46,10 +47,16 @@ contextgraph edge create 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000
 """,
 )
 def create(
-    session: Session, output: Output, *, from_node_id: str, to_node_id: str, edge_type: str, **given: Any
+    session: Session, output: Output, *, from_node_id: str, to_node_id: str, by_external_id: bool, **given: Any
 ) -> None:
-    """Write an edge between two nodes."""
-    output.one(session.graph.create_edge(from_node_id, to_node_id, edge_type, **given), *_ROW)
+    """Write an edge between two nodes.
+
+    With --external-id both are named by your own ids.
+    """
+    ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
+    if by_external_id:
+        ends = {"from_external_id": from_node_id, "to_external_id": to_node_id}
+    output.one(session.graph.create_edge(**ends, **given), *_ROW)
 
 
 @command(

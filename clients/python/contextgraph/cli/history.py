@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from contextgraph.cli._base import Session, command
+from contextgraph.cli._base import NodeArgument, Session, command
 from contextgraph.cli._output import Output
 from contextgraph.client._messages import MessageFormat
 
 
 @command(
-    click.argument("node_id"),
+    NodeArgument(),
     click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
     click.option("--max", "max_messages", type=click.IntRange(0), default=0, help="Only the newest so many; 0: all."),
     click.option("--strict", is_flag=True, help="Fail where a rule fails, instead of leaving the node out."),
@@ -23,14 +25,14 @@ from contextgraph.client._messages import MessageFormat
     name="history",
     example="""
 contextgraph history 0197f1f2-0000-7000-8000-000000000001 --max 20
-contextgraph history 0197f1f2-0000-7000-8000-000000000001 --format openai
+contextgraph history thread-42 --external-id --format openai
 """,
 )
 def history(
     session: Session,
     output: Output,
     *,
-    node_id: str,
+    node: dict[str, Any],
     mapping_name: str,
     max_messages: int,
     strict: bool,
@@ -39,12 +41,16 @@ def history(
     """Print the chat history of a conversation's node, oldest first."""
     if message_format is not None:
         formatted = session.context.formatted_chat_history(
-            node_id, message_format, mapping_name=mapping_name, max_messages=max_messages, strict=strict
+            **node,
+            message_format=message_format,
+            mapping_name=mapping_name,
+            max_messages=max_messages,
+            strict=strict,
         )
         click.echo(formatted.formatted_json)
         _warn(formatted.nodes_failed, formatted.roles_unknown)
         return
-    answer = session.context.chat_history(node_id, mapping_name=mapping_name, max_messages=max_messages, strict=strict)
+    answer = session.context.chat_history(**node, mapping_name=mapping_name, max_messages=max_messages, strict=strict)
     output.many(answer.messages, "role", "content", "created_at")
     _warn(answer.nodes_failed, answer.roles_unknown)
 

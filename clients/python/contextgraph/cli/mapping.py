@@ -14,7 +14,7 @@ import click
 from google.protobuf.json_format import MessageToDict
 
 from contextgraph import mapping_files
-from contextgraph.cli._base import JSON_ARRAY, Session, command, limit_option
+from contextgraph.cli._base import JSON_ARRAY, Session, command, external_id_option, limit_option, node_named
 from contextgraph.cli._output import Format, Output
 from contextgraph.client import _messages as messages
 from contextgraph.errors import ContextGraphError, InvalidArgument, MappingNotFound
@@ -72,6 +72,8 @@ def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: A
     click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
     click.option("--mapping", "mapping_name", help="Which, if the file has several."),
     click.option("--node", "node_id", help="On what the rules reach from this node."),
+    external_id_option,
+    click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default."),
     click.option("--samples", type=JSON_ARRAY, help="Or on these, which need not exist: a JSON array, or @FILE."),
     limit_option(),
     name="test",
@@ -88,6 +90,8 @@ def test(
     file: Path,
     mapping_name: str | None,
     node_id: str | None,
+    by_external_id: bool,
+    graph_name: str,
     samples: list[Any] | None,
     limit: int,
 ) -> None:
@@ -95,9 +99,10 @@ def test(
     if (node_id is None) == (samples is None):
         raise click.UsageError("give --node, or --samples")
     one = _the_one(file, mapping_name)
+    root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
     nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
     with _located(one.place):
-        trials = session.context.test_mapping(one.rules, node_id=node_id, nodes=nodes)
+        trials = session.context.test_mapping(one.rules, nodes=nodes, **root)
         if output.format is Format.JSON:
             output.many(trials, limit=limit)
             return

@@ -6,14 +6,31 @@ from typing import Any
 
 import click
 
-from contextgraph.cli._base import JSON, JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextgraph.cli._base import (
+    JSON,
+    JSON_ARRAY,
+    JSON_OBJECT,
+    NodeArgument,
+    Session,
+    command,
+    confirm,
+    external_id_option,
+    limit_option,
+    node_named,
+    yes_option,
+)
 from contextgraph.cli._output import Format, Output
 from contextgraph.client._messages import ENVELOPE_TYPES, NOT_GIVEN
 from contextgraph.values import EnvelopeType
 
 _ROW = ("id", "general_type_name", "name", "status", "version", "created_at")
-_NODE = click.argument("node_id")
+_NODE = NodeArgument()
 _VERSION = click.option("--expected-version", type=int, help="Fail if it has another version by now.")
+
+
+def _named(node: dict[str, Any]) -> dict[str, Any]:
+    """Return what names a node that is printed no more."""
+    return {"id": node["node_id"]} if "node_id" in node else {"external_id": node["external_id"]}
 
 
 @click.group(epilog="\b\nExample:\n  contextgraph node get 0197f1f2-0000-7000-8000-000000000001")
@@ -21,10 +38,18 @@ def node() -> None:
     """Nodes of the entity graph."""
 
 
-@command(_NODE, name="get", group=node, example="contextgraph node get 0197f1f2-0000-7000-8000-000000000001 --json")
-def get(session: Session, output: Output, *, node_id: str) -> None:
+@command(
+    _NODE,
+    name="get",
+    group=node,
+    example="""
+contextgraph node get 0197f1f2-0000-7000-8000-000000000001 --json
+contextgraph node get thread-42 --external-id
+""",
+)
+def get(session: Session, output: Output, *, node: dict[str, Any]) -> None:
     """Print a node."""
-    output.one(session.graph.get_node(node_id))
+    output.one(session.graph.get_node(**node))
 
 
 @command(
@@ -52,9 +77,9 @@ def create(session: Session, output: Output, *, general_type_name: str, **given:
     group=node,
     example="contextgraph node update 0197f1f2-0000-7000-8000-000000000001 '{\"language\": null}'",
 )
-def update(session: Session, output: Output, *, node_id: str, data: dict[str, Any], **given: Any) -> None:
+def update(session: Session, output: Output, *, node: dict[str, Any], data: dict[str, Any], **given: Any) -> None:
     """Merge JSON into a node's data; null removes a field."""
-    output.one(session.graph.update_node_data(node_id, data, **given), *_ROW, "data")
+    output.one(session.graph.update_node_data(data=data, **node, **given), *_ROW, "data")
 
 
 @command(
@@ -66,9 +91,9 @@ def update(session: Session, output: Output, *, node_id: str, data: dict[str, An
     group=node,
     example="contextgraph node status 0197f1f2-0000-7000-8000-000000000001 Completed --expected-status Running",
 )
-def set_status(session: Session, output: Output, *, node_id: str, status: str, **given: Any) -> None:
+def set_status(session: Session, output: Output, *, node: dict[str, Any], status: str, **given: Any) -> None:
     """Set a node's status."""
-    output.one(session.graph.update_node_status(node_id, status, **given), *_ROW)
+    output.one(session.graph.update_node_status(status=status, **node, **given), *_ROW)
 
 
 @command(
@@ -78,13 +103,13 @@ def set_status(session: Session, output: Output, *, node_id: str, status: str, *
     group=node,
     example="contextgraph node archive 0197f1f2-0000-7000-8000-000000000001",
 )
-def archive(session: Session, output: Output, *, node_id: str, restore: bool) -> None:
+def archive(session: Session, output: Output, *, node: dict[str, Any], restore: bool) -> None:
     """Archive a node, or bring it back (--restore)."""
-    output.one(session.graph.archive_node(node_id, restore=restore), *_ROW)
+    output.one(session.graph.archive_node(**node, restore=restore), *_ROW)
 
 
 @command(
-    _NODE,
+    NodeArgument(keyword="start"),
     click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
     click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
     click.option("--depth", "depth_max", type=click.IntRange(0), default=1, show_default=True, help="Steps at most."),
@@ -93,11 +118,11 @@ def archive(session: Session, output: Output, *, node_id: str, restore: bool) ->
     group=node,
     example="contextgraph node connected 0197f1f2-0000-7000-8000-000000000001 --depth 2",
 )
-def connected(session: Session, output: Output, *, node_id: str, limit: int, **walk: Any) -> None:
+def connected(session: Session, output: Output, *, node: dict[str, Any], limit: int, **walk: Any) -> None:
     """List the nodes that a walk from a node reaches."""
     found = (
         {"depth": each.depth, **{name: getattr(each.node, name) for name in _ROW}, "data": each.node.data}
-        for each in session.graph.traverse(node_id, **walk)
+        for each in session.graph.traverse(**node, **walk)
     )
     output.many(found, "depth", *_ROW, limit=limit)
 
@@ -110,14 +135,14 @@ def connected(session: Session, output: Output, *, node_id: str, limit: int, **w
     group=node,
     example="contextgraph node delete 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def delete(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
+def delete(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
     """Delete a node for good, with all that hangs on it.
 
     Its edges, input, output, timeline and vectors go with it. The key needs the scope `admin`. To hide a node instead,
     archive it.
     """
     confirm("Delete the node and all that hangs on it?", yes)
-    output.one({"id": node_id, "edges_deleted": session.graph.delete_node(node_id, **given)})
+    output.one({**_named(node), "edges_deleted": session.graph.delete_node(**node, **given)})
 
 
 @command(
@@ -128,13 +153,13 @@ def delete(session: Session, output: Output, *, node_id: str, yes: bool, **given
     group=node,
     example="contextgraph node reset 0197f1f2-0000-7000-8000-000000000001 --yes",
 )
-def reset(session: Session, output: Output, *, node_id: str, yes: bool, **given: Any) -> None:
+def reset(session: Session, output: Output, *, node: dict[str, Any], yes: bool, **given: Any) -> None:
     """Put a node back to before its run.
 
     Its status is Created then, its output is gone, its timeline is empty.
     """
     confirm("Remove the node's output and timeline?", yes)
-    output.one(session.graph.reset_node(node_id, **given), *_ROW)
+    output.one(session.graph.reset_node(**node, **given), *_ROW)
 
 
 @command(
@@ -148,14 +173,14 @@ contextgraph node io 0197f1f2-0000-7000-8000-000000000001
 contextgraph node io 0197f1f2-0000-7000-8000-000000000001 --set-output '{"answer": 42}'
 """,
 )
-def io(session: Session, output: Output, *, node_id: str, input: Any, output_given: Any) -> None:
+def io(session: Session, output: Output, *, node: dict[str, Any], input: Any, output_given: Any) -> None:
     """Print what went into a node and what came out of it.
 
     What is given is set first.
     """
     if input is not NOT_GIVEN or output_given is not NOT_GIVEN:
-        session.graph.set_node_io(node_id, input=input, output=output_given)
-    output.one(session.graph.get_node_io(node_id), "input", "output", "modified_at")
+        session.graph.set_node_io(**node, input=input, output=output_given)
+    output.one(session.graph.get_node_io(**node), "input", "output", "modified_at")
 
 
 @command(
@@ -183,7 +208,7 @@ def progress(
     session: Session,
     output: Output,
     *,
-    node_id: str,
+    node: dict[str, Any],
     own_only: bool,
     types: tuple[EnvelopeType, ...],
     descending: bool,
@@ -199,20 +224,21 @@ def progress(
         if own_only or types or descending:
             raise click.UsageError("--clear removes all of the node's timeline, and lists nothing")
         confirm("Remove the node's timeline?", yes)
-        output.one({"id": node_id, "envelopes_deleted": session.graph.clear_progress(node_id)})
+        output.one({**_named(node), "envelopes_deleted": session.graph.clear_progress(**node)})
         return
-    found = session.graph.list_progress(node_id, own_only=own_only, types=types, descending=descending)
+    found = session.graph.list_progress(**node, own_only=own_only, types=types, descending=descending)
     output.many(found, "created_at", "node_id", "type", "sub_type", "status", "message", limit=limit)
 
 
 @command(
     click.argument("node_id", required=False),
+    external_id_option,
     click.option("--vector", type=JSON_ARRAY, help="Compare with this instead: a JSON array, or @FILE."),
     click.option("--name", default="", help="Of the vectors; else default."),
     click.option("--min", "similarity_min", type=click.FloatRange(-1, 1), help="The least similarity, -1 to 1."),
     click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="What the vectors' metadata hold."),
     click.option("--type", "node_types", multiple=True, help="Only nodes of this type; may be repeated."),
-    click.option("--graph", "graph_name", default="", help="Of a search by --vector; else default."),
+    click.option("--graph", "graph_name", default="", help="Of --vector or --external-id; else default."),
     click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
     click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
     name="similar",
@@ -223,7 +249,14 @@ contextgraph node similar --vector @vector.json --limit 5
 """,
 )
 def similar(
-    session: Session, output: Output, *, node_id: str | None, vector: list[float] | None, **filters: Any
+    session: Session,
+    output: Output,
+    *,
+    node_id: str | None,
+    by_external_id: bool,
+    graph_name: str,
+    vector: list[float] | None,
+    **filters: Any,
 ) -> None:
     """List the nodes whose vectors are most like a given one.
 
@@ -231,7 +264,10 @@ def similar(
     """
     if (node_id is None) == (vector is None):
         raise click.UsageError("give a node, or --vector")
-    hits = session.graph.search_similar(vector or (), node_id=node_id, **filters)
+    to: dict[str, Any] = {"vector": vector, "graph_name": graph_name}
+    if node_id is not None:
+        to = node_named(node_id, by_external_id, graph_name)
+    hits = session.graph.search_similar(**to, **filters)
     if output.format is Format.JSON:
         output.many(hits)
         return

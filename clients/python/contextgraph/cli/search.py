@@ -16,6 +16,7 @@ from contextgraph.inputs import ConnectedTo
     click.option("--contains", type=JSON_OBJECT, help="What the data holds, as a JSON object, or @FILE."),
     click.option("--jsonpath", "json_path", default="", help="A JSONPath that is true of the data."),
     click.option("--connected-to", "connected_node_id", help="Only nodes that a walk from this one reaches."),
+    click.option("--external-id", "by_external_id", is_flag=True, help="--connected-to is your own id."),
     click.option("--graph", "graph_name", default="", help="The graph; else default."),
     click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
     click.option("--count", "only_count", is_flag=True, help="Print only how many."),
@@ -32,12 +33,15 @@ def search(
     *,
     condition: dict[str, Any] | None,
     connected_node_id: str | None,
+    by_external_id: bool,
     only_count: bool,
     limit: int,
     **filters: Any,
 ) -> None:
     """Find nodes by fields, data and connections."""
-    connected_to = ConnectedTo(connected_node_id) if connected_node_id else None
+    connected_to = None
+    if connected_node_id:
+        connected_to = ConnectedTo(external_id=connected_node_id) if by_external_id else ConnectedTo(connected_node_id)
     if only_count:
         output.one({"nodes": session.graph.count_nodes(condition, connected_to=connected_to, **filters)})
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from contextgraph.cli._base import JSON, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextgraph.cli._base import JSON, JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
 from contextgraph.cli._output import Format, Output, progress
 from contextgraph.client._messages import RecordFields, SearchMode
 from contextgraph.memory_types import MemoryType
@@ -112,7 +112,7 @@ def get(session: Session, output: Output, *, working_memory_id: str, path: Path 
 
 
 @command(
-    click.argument("entity_node_id"),
+    NodeArgument("entity_node_id"),
     _TYPES,
     click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated."),
     click.option("--prefix", "name_prefix", default="", help="Only names that begin so."),
@@ -124,14 +124,14 @@ def get(session: Session, output: Output, *, working_memory_id: str, path: Path 
 contextgraph wm list 0197f1f2-0000-7000-8000-000000000001 --type text/markdown
 """,
 )
-def list_records(session: Session, output: Output, *, entity_node_id: str, limit: int, **filters: Any) -> None:
+def list_records(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
     """List the records of an entity."""
-    records = session.context.fetch_wm_records_by_entity(entity_node_id, **filters)
+    records = session.context.fetch_wm_records_by_entity(**node, **filters)
     output.many(records, *_ROW, limit=limit)
 
 
 @command(
-    click.argument("entity_node_id"),
+    NodeArgument("entity_node_id"),
     _ARCHIVED,
     limit_option(),
     name="blobs",
@@ -140,14 +140,14 @@ def list_records(session: Session, output: Output, *, entity_node_id: str, limit
 contextgraph wm blobs 0197f1f2-0000-7000-8000-000000000001
 """,
 )
-def blobs(session: Session, output: Output, *, entity_node_id: str, include_archived: bool, limit: int) -> None:
+def blobs(session: Session, output: Output, *, node: dict[str, Any], include_archived: bool, limit: int) -> None:
     """List the blobs of an entity."""
-    found = session.context.list_blobs(entity_node_id, include_archived=include_archived)
+    found = session.context.list_blobs(**node, include_archived=include_archived)
     output.many(found, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
 
 
 @command(
-    click.argument("root_node_id"),
+    NodeArgument("root_node_id"),
     click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps below the root; 0: 3."),
     click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
     _TYPES,
@@ -158,9 +158,9 @@ def blobs(session: Session, output: Output, *, entity_node_id: str, include_arch
 contextgraph wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
 """,
 )
-def manifest(session: Session, output: Output, *, root_node_id: str, **filters: Any) -> None:
+def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
     """Print how much of which type each entity below a node has."""
-    entities = session.context.fetch_wm_manifest(root_node_id, **filters)
+    entities = session.context.fetch_wm_manifest(**node, **filters)
     if output.format is Format.JSON:
         output.many(entities)
         return
