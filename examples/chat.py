@@ -3,10 +3,9 @@
 from contextgraph import ContextClient, EntityClient
 
 with EntityClient() as graph, ContextClient() as context:
-    session = graph.create_node("Session", name="support")
-    turn = graph.create_node("Turn", data={"user_input": "Where is my file?", "assistant_output": "Here it is."})
-    graph.create_edge(session.id, turn.id, "Contains")
-    file = context.upload_blob("README.md", memory_type="text/markdown", entity_node_id=session.id)
+    asked = graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
+    graph.append_message(role="assistant", content="Here it is.", external_id="thread-42")
+    file = context.upload_blob("README.md", memory_type="text/markdown", entity_node_id=asked.session_id)
     context.download_blob(file.working_memory_id, "copy-of-readme.md")
-    for message in context.chat_history(session.id):
+    for message in context.chat_history(external_id="thread-42", max_messages=2):
         print(f"{message.role}: {message.content}")

@@ -60,7 +60,7 @@ def clients(stack: Addresses) -> Iterator[tuple[EntityClient, ContextClient]]:
 def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What the examples speak of: a conversation with a record, and files in the folder where they run."""
     graph, context = clients
-    session = NodeInput("Session", name="support", data={"language": "de"})
+    session = NodeInput("Session", name="support", data={"language": "de"}, external_id=f"thread-{uuid.uuid4()}")
     turns = [NodeInput("Turn", data={"user_input": "Where?", "language": "de", "score": 0.9}) for _ in range(2)]
     edge = EdgeInput(session.id, turns[0].id, "Contains")
     graph.write_graph([session, *turns], [edge])
@@ -85,7 +85,13 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     Path("vector.json").write_text("[1, 0]")
     Path("graph.ndjson").write_bytes(line)
     Path("graph.ndjson.gz").write_bytes(gzip.compress(line))
-    return {"SESSION": session.id, "TURN": turns[1].id, "EDGE": edge.id, "RECORD": record.working_memory_id}
+    return {
+        "THREAD": session.external_id,
+        "SESSION": session.id,
+        "TURN": turns[1].id,
+        "EDGE": edge.id,
+        "RECORD": record.working_memory_id,
+    }
 
 
 def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str]:
@@ -104,7 +110,7 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
     for number, one in enumerate((ids["SESSION"], second, ids["EDGE"]), 1):
         line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
 
-    code, printed, told = ran(run, line)
+    code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))
 
     assert (code, told.replace("nothing differs\n", "")) == (0, "")
     assert printed or told or " > " in line
@@ -113,7 +119,8 @@ def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, st
 @pytest.mark.parametrize("line", of_docs)
 def test_an_example_of_the_page_runs(run: Run, ids: dict[str, str], line: str):
     """What asks is told yes."""
-    code, _, told = ran(run, Template(line.partition(" #")[0]).safe_substitute(ids), stdin="y\n")
+    line = line.partition(" #")[0].replace("thread-42", ids["THREAD"])
+    code, _, told = ran(run, Template(line).safe_substitute(ids), stdin="y\n")
 
     assert code == 0, told
 

@@ -3,10 +3,9 @@
     from contextgraph import ContextClient, EntityClient
 
     with EntityClient() as graph, ContextClient() as context:
-        session = graph.create_node("Session", name="support")
-        turn = graph.create_node("Turn", data={"user_input": "Where is my file?", "assistant_output": "Here."})
-        graph.create_edge(session.id, turn.id, "Contains")
-        for message in context.chat_history(session.id):
+        graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
+        graph.append_message(role="assistant", content="Here.", external_id="thread-42")
+        for message in context.chat_history(external_id="thread-42"):
             print(message)
 
 Public is what is exported here, every class of `contextgraph.errors`, and the generated messages and stubs in
