@@ -226,7 +226,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         callers = callers or access.authenticator(settings, database, metrics)
         border = Border(
             callers,
-            calls_max=settings.calls_max,
+            limits=settings.call_limits,
             metrics=metrics,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
@@ -254,7 +254,7 @@ def _mcp(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
         allowed_origins=frozenset(settings.mcp_allowed_origins),
-        calls_max=settings.calls_max,
+        limits=settings.call_limits,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
     )

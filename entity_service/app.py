@@ -151,7 +151,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         callers = callers or access.authenticator(settings, database, metrics)
         border = Border(
             callers,
-            calls_max=settings.calls_max,
+            limits=settings.call_limits,
             metrics=metrics,
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,

@@ -9,11 +9,14 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from contextgraph.errors import PermissionDenied
 from service_runtime.auth import Principal
+from service_runtime.turns import Turn, is_expensive
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +31,7 @@ class Call:
     credential: str = ""  # forwarded as it came, to a service that checks it itself
     request: object = None  # the first message, of a stream
     response: object = None  # the last one; None: there was none, or it is one of a stream
+    turn: Turn | None = None  # of expensive work; None: the call is not let in yet
 
 
 # Of the time that is left of a call, what is kept for telling the caller that a dependency did not answer.
@@ -62,6 +66,25 @@ def comes_down_to(request: object, response: object = None) -> None:
     call = current_call.get()
     assert call is not None, "no call is under way"
     call.request, call.response = request, response
+
+
+async def take_turn_of(rpc: str) -> None:
+    """Let the call under way wait for its turn if an RPC that it comes down to is expensive."""
+    call = current_call.get()
+    assert call is not None and call.turn is not None, "no authenticated call is under way"
+    if is_expensive(rpc):
+        await call.turn.take()
+
+
+@asynccontextmanager
+async def aside() -> AsyncIterator[None]:
+    """Leave the turn of the call under way to others for the block, in which it only waits for another server."""
+    call = current_call.get()
+    if call is None or call.turn is None:
+        yield
+        return
+    async with call.turn.aside():
+        yield
 
 
 def remaining_s() -> float:

@@ -27,20 +27,21 @@ from contextgraph.errors import (
     Internal,
     InvalidArgument,
     PermissionDenied,
-    TooManyCalls,
+    StreamIdle,
     Unimplemented,
 )
 from contextgraph.status import DETAILS_KEY, details_of, error_of, message_of
-from service_runtime import audit, tracing
+from service_runtime import audit, calls, tracing
 from service_runtime.auth import Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
+from service_runtime.places import CallLimits, Place, Places
 from service_runtime.scopes import scope_of
+from service_runtime.turns import Turn, Turns, is_expensive
 
 _log = logging.getLogger("calls")
 
 UNARY_TIMEOUT_S = 60.0  # of a unary call that came without a deadline
-RETRY_AFTER_S = 0.5
 CALL_ID_KEY = "x-call-id"
 
 # They say nothing of any tenant, and are grpc's own: not wrapped, at most asked for a key.
@@ -67,7 +68,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
 
     Args:
         authenticator: Turns the metadata of a call into its principal.
-        calls_max: Calls under way at most; more are TOO_MANY_CALLS. Health checks do not count.
+        limits: What calls may take up: more than that many are TOO_MANY_CALLS. Health checks do not count.
         metrics: Where calls are counted.
         health_without_key: Health answers everybody.
         reflection_without_key: So does reflection.
@@ -77,7 +78,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self,
         authenticator: Authenticator,
         *,
-        calls_max: int,
+        limits: CallLimits,
         metrics: Metrics,
         health_without_key: bool = True,
         reflection_without_key: bool = True,
@@ -85,8 +86,11 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._authenticator = authenticator
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
-        self.calls_max = calls_max
-        self._calls = 0
+        self.places = Places(limits)
+        self._turns = turns = Turns(limits)
+        self._stream_idle_s = limits.stream_idle_s
+        metrics.watch("contextgraph_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
+        metrics.watch("contextgraph_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
         self._wrapped: dict[str, Handler] = {}
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Handler]], details: Any) -> Handler:
@@ -106,7 +110,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             if handler is None:  # names that callers invent are not kept
                 unknown = Unimplemented(f"there is no RPC {method[:200]}")
                 return _refusing(unknown, partial(self._around, method, scope=None))
-            wrapped = self._wrapped[method] = _wrap(handler, partial(self._around, method, scope=scope_of(method)))
+            around = partial(self._around, method, scope=scope_of(method))
+            wrapped = self._wrapped[method] = _wrap(handler, around, idle_s=self._stream_idle_s)
         return wrapped
 
     async def call(
@@ -144,29 +149,31 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
         current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
-        self._calls += 1
+        place = Place(self.places)
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)
         error: ContextGraphError | None = None
         try:
-            check_calls(self._calls, self.calls_max)
+            place.take()
             call.principal = principal or await self._authenticator.authenticate(metadata)
+            place.belongs_to(call.principal)
             if scope is not None and scope not in call.principal.scopes:
                 raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
             call.credential = credential(metadata)
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
-            async with asyncio.timeout(remaining_s if unary else None):
+            async with asyncio.timeout(remaining_s if unary else None), Turn(self._turns, call.principal) as call.turn:
+                if is_expensive(method):
+                    await call.turn.take()
                 yield call
         except (asyncio.CancelledError, GeneratorExit):
             error = Cancelled("the caller went away")
             raise  # grpc.aio expects it; nobody is left to read a status
         except BaseException as raised:
             error = _error_for(raised, call)
-            trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
-            await context.abort(error.code, message_of(error), trailing)
+            await _tell(context, call, error)
         finally:
-            self._calls -= 1
+            place.give_back()
             self._metrics.calls_under_way.dec()
             duration_s = time.monotonic() - started
             status = error.code.name if error else "OK"
@@ -210,20 +217,18 @@ def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
     return Internal(f"internal error; the log has its cause under call id {call.call_id}", call_id=call.call_id)
 
 
-def check_calls(under_way: int, calls_max: int, *, what: str = "calls") -> None:
-    """Refuse a call if more than `calls_max` are under way with it.
+async def _tell(context: Context, call: Call, error: ContextGraphError) -> None:
+    """End a call with the status of its error.
 
     Raises:
-        TooManyCalls: there are.
+        asyncio.CancelledError: the caller is gone. It may have been so for long: the status waits behind what was sent
+            before it and not read, which gRPC keeps in memory. So the call keeps its place for that time.
     """
-    if under_way > calls_max:
-        raise TooManyCalls(
-            f"too many {what} are under way",
-            limit="calls",
-            limit_max=calls_max,
-            value=under_way,
-            retry_after_s=RETRY_AFTER_S,
-        )
+    trailing = ((DETAILS_KEY, details_of(error)), (CALL_ID_KEY, call.call_id))
+    try:
+        await context.abort(error.code, message_of(error), trailing)
+    except grpc.aio.InternalError as gone:
+        raise asyncio.CancelledError from gone
 
 
 def _leaves(raised: BaseException) -> list[BaseException]:
@@ -253,8 +258,14 @@ def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float,
     _log.info("call", extra=values)
 
 
-def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
-    """Return a handler of the same kind whose behaviour runs inside `around`."""
+def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Handler:
+    """Return a handler of the same kind whose behaviour runs inside `around`.
+
+    Args:
+        handler: Of a method.
+        around: Sets a call up, and ends it.
+        idle_s: How long the caller of a stream may neither send nor read.
+    """
 
     def deserialize(data: bytes) -> object:
         try:
@@ -268,7 +279,13 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
         return request
 
     async def checked_stream(call: Call, requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:
-        async for request in requests:
+        coming = aiter(requests)
+        while True:
+            try:
+                async with calls.aside(), _idle(idle_s, "was sent"):
+                    request = await anext(coming)
+            except StopAsyncIteration:
+                break
             if call.request is None:
                 call.request = checked(request)
             yield checked(request)
@@ -292,7 +309,7 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
         ):
             call.request = request
             async for response in responses:
-                await _send(context, response)
+                await _send(context, response, idle_s)
 
     async def stream_unary(requests: AsyncIterator[object], context: Context) -> object:
         async with around(context, unary=False) as call:
@@ -305,7 +322,7 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
             aclosing(handler.stream_stream(checked_stream(call, requests, context), context)) as responses,
         ):
             async for response in responses:
-                await _send(context, response)
+                await _send(context, response, idle_s)
 
     kinds = {
         (False, False): (grpc.unary_unary_rpc_method_handler, unary_unary),
@@ -317,16 +334,35 @@ def _wrap(handler: Handler, around: Callable[..., Any]) -> Handler:
     return make(behaviour, request_deserializer=deserialize, response_serializer=handler.response_serializer)
 
 
-async def _send(context: Context, response: object) -> None:
+async def _send(context: Context, response: object, idle_s: float) -> None:
     """Send one message of a stream.
 
     Raises:
+        StreamIdle: nobody reads it.
         asyncio.CancelledError: the call is over; grpc may say so by failing before it cancels us.
     """
     try:
-        await context.write(response)
+        async with calls.aside(), _idle(idle_s, "was read"):
+            await context.write(response)
     except grpc.aio.InternalError as error:
         raise asyncio.CancelledError from error
+
+
+@asynccontextmanager
+async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
+    """Bound how long the block waits for the caller of a stream.
+
+    Raises:
+        StreamIdle: it was longer than `idle_s`.
+    """
+    limit = asyncio.timeout(idle_s)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise StreamIdle(f"nothing {what} on the stream for {idle_s:g} s", stream_idle_s=f"{idle_s:g}") from None
 
 
 def _refusing(error: ContextGraphError, around: Callable[..., Any]) -> Handler:

@@ -101,7 +101,7 @@ async def running(
             ("grpc.max_metadata_size", METADATA_BYTES_MAX),
             ("grpc.absolute_max_metadata_size", METADATA_BYTES_MAX),
             # A call counts from its message on: who opens calls and says nothing has none that counts.
-            ("grpc.max_concurrent_streams", max(STREAMS_MAX, 2 * border.calls_max)),
+            ("grpc.max_concurrent_streams", max(STREAMS_MAX, 2 * border.places.calls_max)),
             # Two processes on one port would share its calls at random: the second must fail instead.
             ("grpc.so_reuseport", 0),
             # Clients ping every 30 s while a call is under way; grpc's default is to hang up on them for it.

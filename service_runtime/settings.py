@@ -18,6 +18,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from service_runtime.documents import NESTING_MAX
+from service_runtime.places import CallLimits, Shares
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -89,6 +90,18 @@ class ServiceSettings(BaseSettings):
         0.01, ge=0, le=1, description="part of the traces that is kept, where the caller has not decided already"
     )
     calls_max: int = Field(1000, ge=1, description="calls under way at once; more are refused")
+    expensive_calls_max: int = Field(
+        8, ge=1, description="histories, walks, searches and compilations of mappings at once; more wait for their turn"
+    )
+    calls_share_of_tenant: float = Field(
+        0.75, gt=0, le=1, description="part of CALLS_MAX and of EXPENSIVE_CALLS_MAX that one tenant may have"
+    )
+    calls_share_of_key: float = Field(
+        0.5, gt=0, le=1, description="part of CALLS_MAX and of EXPENSIVE_CALLS_MAX that one key or subject may have"
+    )
+    stream_idle_s: float = Field(
+        120.0, gt=0, description="seconds that the caller of a stream may neither send nor read; then it ends"
+    )
     connection_age_s: float = Field(
         600.0,
         gt=0,
@@ -152,6 +165,16 @@ class ServiceSettings(BaseSettings):
         if self.jwt_jwks_url and not self.jwt_jwks_url.startswith(("https://", "http://")):
             raise ValueError("JWT_JWKS_URL is not an http(s) URL")
         return self
+
+    @property
+    def call_limits(self) -> CallLimits:
+        """What calls may take up."""
+        return CallLimits(
+            calls_max=self.calls_max,
+            expensive_calls_max=self.expensive_calls_max,
+            shares=Shares(of_tenant=self.calls_share_of_tenant, of_key=self.calls_share_of_key),
+            stream_idle_s=self.stream_idle_s,
+        )
 
     @property
     def reflects_without_key(self) -> bool:

@@ -25,12 +25,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from context_service.mcp import body
 from context_service.mcp.server import Context, mcp_server, shown
 from context_service.mcp.servicer import ToolsServicer
 from contextgraph.errors import (
     ContextGraphError,
     DeadlineExceeded,
     InvalidArgument,
+    LimitExceeded,
     PermissionDenied,
     RateLimited,
     TooManyCalls,
@@ -39,16 +41,17 @@ from contextgraph.errors import (
     Unimplemented,
 )
 from service_runtime.auth import Authenticator
-from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller, check_calls
+from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
+from service_runtime.places import CallLimits, Place, Places
 from service_runtime.server import CannotListen
 from service_runtime.tls import TlsFiles, server_context
 
 _log = logging.getLogger("mcp")
 
 PATH = "/mcp"
-_BODY_BYTES_MAX = 4 * 1024 * 1024
 HEAD_S_MAX = 10.0  # that the head of a request may take; for the first, since the connection was made
-_REQUEST_S_MAX = UNARY_TIMEOUT_S + 10  # with the time that its body takes
+_WORK_S_MAX = UNARY_TIMEOUT_S + 10  # that a request may take once its body is here
+READ_S_MAX = 30.0  # that a caller may not read of what is ready for it
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
 _ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
 _ENTITY = "x-entity-node-id"
@@ -59,6 +62,7 @@ _STATUS: dict[type[ContextGraphError], int] = {
     PermissionDenied: 403,
     Unimplemented: 405,
     DeadlineExceeded: 408,
+    LimitExceeded: 413,
     InvalidArgument: 421,  # a Host that is not ours
     RateLimited: 429,
     TooManyCalls: 503,
@@ -73,7 +77,7 @@ class HttpOptions:
     host: str
     port: int  # 0: any free one
     allowed_origins: frozenset[str]
-    calls_max: int
+    limits: CallLimits
     drain_s: float
     tls: TlsFiles | None
 
@@ -112,31 +116,34 @@ class _Door:
         self._border = border
         self._allowed_origins = options.allowed_origins
         self._on_loopback = _is_loopback(options.host)
-        self._requests = 0
-        self._requests_max = options.calls_max
+        self._places = Places(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        self._requests += 1
+        place = Place(self._places)
         try:
-            async with asyncio.timeout(_REQUEST_S_MAX):
-                scope[_SESSION] = await self._session(scope)
+            scope[_SESSION] = await self._session(scope, place)
+            if scope["path"] == PATH:
+                receive = await body.read_whole(receive)
+            async with asyncio.timeout(_WORK_S_MAX):
                 await self._app(scope, receive, send)
         except ContextGraphError as error:
             _log.info("request refused", extra={"reason": error.reason, "peer": _peer(scope)})
             await _refusal(error)(scope, receive, send)
         except TimeoutError:
             await _refusal(DeadlineExceeded("the request took too long"))(scope, receive, send)
+        except body.SenderGone:
+            _log.info("request broken off", extra={"peer": _peer(scope)})
         except asyncio.CancelledError:  # the drain is over, and nothing of an answer is sent: it goes out whole
             await _refusal(Unavailable("the service is stopping", dependency="context-service"))(scope, receive, send)
             raise
         finally:
-            self._requests -= 1
+            place.give_back()
 
-    async def _session(self, scope: Scope) -> _HttpSession:
-        check_calls(self._requests, self._requests_max, what="requests")
+    async def _session(self, scope: Scope, place: Place) -> _HttpSession:
+        place.take()
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
         origin = headers.get("origin")
@@ -148,6 +155,7 @@ class _Door:
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
         metadata = [(name, headers[name]) for name in _METADATA if name in headers]
         principal = await self._authenticator.authenticate(metadata)
+        place.belongs_to(principal)
         caller = Caller(principal=principal, metadata=metadata, peer=_peer(scope))
         return _HttpSession(
             rpcs=_Here(self._tools, self._border, caller), entity_node_id=headers.get(_ENTITY, "").strip()
@@ -158,9 +166,10 @@ class _Door:
 
 
 class _Connection(H11Protocol):
-    """Hangs up on who takes too long to say what he wants: uvicorn waits for the head of a request for ever."""
+    """Hangs up on who takes too long to say what he wants, or to read his answer: uvicorn waits for ever for both."""
 
     _hanging_up: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         super().connection_made(transport)
@@ -173,14 +182,28 @@ class _Connection(H11Protocol):
         elif self._hanging_up is None:
             self._hanging_up = self.loop.call_later(HEAD_S_MAX, self.transport.abort)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_S_MAX, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._read()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stay()
+        self._read()
         super().connection_lost(exc)
 
     def _stay(self) -> None:
         if self._hanging_up is not None:
             self._hanging_up.cancel()
             self._hanging_up = None
+
+    def _read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
 
 class _Server(uvicorn.Server):
@@ -205,7 +228,7 @@ async def serving(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=_BODY_BYTES_MAX,
+        max_request_body_size=body.BYTES_MAX,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does it
     )
     config = uvicorn.Config(

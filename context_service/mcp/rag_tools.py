@@ -104,6 +104,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_search_records",
         context_type="RAG",
+        rpc="SearchWMRecords",
         description="Finds working memory records anywhere by words in their names, descriptions and contents, the "
         "best first, with small contents. Read the others with wm_read.",
         arguments=SearchRecordsArguments,
@@ -112,6 +113,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_search_nodes",
         context_type="RAG",
+        rpc="SearchNodes",
         description="Finds nodes of the entity graph by name, by conditions on their fields and data, or below a node.",
         arguments=SearchNodesArguments,
         run=search_nodes,
@@ -119,6 +121,7 @@ RAG_TOOLS = (
     Tool(
         name="rag_similar_nodes",
         context_type="RAG",
+        rpc="SearchSimilar",
         description="Finds nodes whose embeddings are most like a node's, the most similar first.",
         arguments=SimilarNodesArguments,
         run=similar_nodes,

@@ -95,6 +95,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
+        await calls.take_turn_of(tool.rpc)
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
         answer = await tool.run(Use(door=self._door, current_entity=str(entity or "")), arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())

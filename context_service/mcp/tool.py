@@ -76,6 +76,7 @@ class Tool:
 
     name: str
     context_type: str  # "WM", "History" or "RAG"
+    rpc: str  # that it comes down to: it waits for a turn where that does
     description: str
     arguments: type[Arguments]
     run: Callable[[Use, Any], Awaitable[Document]]

@@ -299,6 +299,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_list",
         context_type="WM",
+        rpc="FetchWMRecordsByEntity",
         description="Lists the working memory records (files, JSON documents) of an entity, newest first, "
         "without their contents. Read a content with wm_read.",
         arguments=ListArguments,
@@ -307,6 +308,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_read",
         context_type="WM",
+        rpc="FetchWMRecord",
         description="Reads the content of a working memory record, piece by piece: as text, or as "
         "base64 where it is none. `next_page_token` is there as long as something follows.",
         arguments=ReadArguments,
@@ -315,6 +317,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_search",
         context_type="WM",
+        rpc="SearchWMRecords",
         description="Finds records of an entity by words in their names, descriptions and contents, the best first.",
         arguments=SearchArguments,
         run=search_records,
@@ -322,6 +325,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_query",
         context_type="WM",
+        rpc="QueryWMRecords",
         description="Answers a question about all records that you may see: columns, conditions, groups with "
         "counts, sums, averages, least and greatest values. It takes no SQL.",
         arguments=QueryArguments,
@@ -330,6 +334,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_manifest",
         context_type="WM",
+        rpc="FetchWMManifest",
         description="Lists the entities below an entity in the graph, each with its records by memory type.",
         arguments=ManifestArguments,
         run=manifest,
@@ -337,6 +342,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_upload",
         context_type="WM",
+        rpc="UploadBlob",
         description="Stores a text or a file as a new working memory record of an entity.",
         arguments=UploadArguments,
         run=upload,
@@ -346,6 +352,7 @@ WORKING_MEMORY_TOOLS = (
     Tool(
         name="wm_archive",
         context_type="WM",
+        rpc="DeleteWMRecord",
         description="Archives a working memory record: it is no longer listed, and goes when its "
         "retention ends. An operator or an application can bring it back until then.",
         arguments=ArchiveArguments,

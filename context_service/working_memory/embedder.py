@@ -18,7 +18,7 @@ import orjson
 from context_service.settings import Settings
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from contextgraph.errors import InvalidArgument, Unavailable
-from service_runtime.calls import answer_s, remaining_s
+from service_runtime.calls import answer_s, aside, remaining_s
 from service_runtime.vectors import check_vector
 
 _log = logging.getLogger("embedder")
@@ -109,7 +109,7 @@ class Embedder:
             Unavailable: it gives no vector.
         """
         try:
-            async with asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
+            async with aside(), asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
                 (embedding,) = await self.embed([text])
         except TextRefused as error:
             raise InvalidArgument(str(error), field="text") from error

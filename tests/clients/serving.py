@@ -13,6 +13,7 @@ from contextgraph.entity.v1 import entity_graph_pb2_grpc
 from service_runtime.auth import ANONYMOUS, Authenticator, Metadata, Principal
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
+from service_runtime.settings import ServiceSettings
 
 _ADD: dict[type, Callable[[Any, grpc.aio.Server], None]] = {
     entity_graph_pb2_grpc.EntityGraphServicer: entity_graph_pb2_grpc.add_EntityGraphServicer_to_server,
@@ -34,7 +35,7 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve subclasses of generated servicers; yields the address."""
     server = grpc.aio.server(
-        interceptors=[Border(callers or Everybody(), calls_max=100, metrics=Metrics())],
+        interceptors=[Border(callers or Everybody(), limits=ServiceSettings().call_limits, metrics=Metrics())],
         options=[("grpc.so_reuseport", 0)],
     )
     for servicer in servicers:

@@ -22,6 +22,7 @@ from tests.conftest import Addresses
 from tests.rpcs import Rpc
 
 TIMEOUT_S = 20.0
+WHOLE_SHARES = {"calls_share_of_tenant": 1.0, "calls_share_of_key": 1.0}  # one key may have all places
 
 # What one call sends: a message, or bytes in the place of one; of a client stream, several.
 Case = Message | bytes | Sequence[Message | bytes]

@@ -11,7 +11,7 @@ from context_service.history import registry
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
-from tests.hostile.calling import AnyTenant, Client
+from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
 
 
 @pytest.fixture(scope="package")
@@ -28,7 +28,9 @@ def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def addresses(shared_urls: Urls, blob_folder: Path) -> Iterator[Addresses]:
     # Few calls at once: a call that never ends would soon be noticed as one too many.
-    with running_in_a_thread(shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20) as started:
+    with running_in_a_thread(
+        shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20, **WHOLE_SHARES
+    ) as started:
         yield started
 
 

@@ -30,7 +30,7 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
-from tests.hostile.calling import AnyTenant, Case, Client, Outcome
+from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Case, Client, Outcome
 from tests.hostile.things import RPCS, Things, seeded
 
 KIB, MIB, GIB = 1024, 1024**2, 1024**3
@@ -381,6 +381,7 @@ LIMITS = [
 # Limits that are no field of a request, and have tests of their own below.
 TESTED_BELOW = {
     "calls_max": (1000, 6),
+    "expensive_calls_max": (8, 2),  # it refuses nothing: calls wait; test_shares.py tries it
     "database_pool_max": (10, 3),
     "evaluation_steps_max": (10_000, 100),
     "evaluation_bytes_max": (MIB, 500),
@@ -398,7 +399,7 @@ def lowered(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("lowered")
     with (
         cloned(postgres) as urls,
-        running_in_a_thread(urls.service, folder, callers=AnyTenant(), **LOWERED) as addresses,
+        running_in_a_thread(urls.service, folder, callers=AnyTenant(), **LOWERED, **WHOLE_SHARES) as addresses,
     ):
         yield addresses, urls
 

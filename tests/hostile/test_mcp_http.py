@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
@@ -27,7 +28,8 @@ HEADERS = {
 @pytest.fixture
 def context_settings(context_settings: Settings, caplog: pytest.LogCaptureFixture) -> Settings:
     caplog.set_level(logging.INFO, logger="mcp")
-    return context_settings.model_copy(update={"mcp_port": 0, "calls_max": 3})
+    whole = {"calls_share_of_tenant": 1.0, "calls_share_of_key": 1.0}
+    return context_settings.model_copy(update={"mcp_port": 0, "calls_max": 3, **whole})
 
 
 @pytest.fixture
@@ -188,3 +190,84 @@ async def test_one_request_more_than_a_process_may_answer_is_refused(port: int):
                 await asyncio.sleep(0.02)  # until the three have arrived
     assert (answer.status_code, answer.json()["error"]["reason"]) == (503, "TOO_MANY_CALLS")
     assert answer.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("drips", [False, True], ids=["silent", "dripping"])
+async def test_a_body_that_comes_too_slowly_is_refused_and_leaves_its_place(
+    port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, drips: bool
+):
+    """1,000 bodies of one key that dripped kept every tenant out, for as long as they liked to."""
+    monkeypatch.setattr("context_service.mcp.body.START_S", 1.0)
+    answers = []
+    async with AsyncExitStack() as stack:
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(request_of({"Content-Length": "10000"}, b"{"))
+            answers.append((reader, writer))
+        async with asyncio.timeout(20):
+            while drips and not any(reader._buffer for reader, _ in answers):  # type: ignore[attr-defined]
+                for _, writer in answers:
+                    writer.write(b" ")
+                await asyncio.sleep(0.1)
+            for reader, _ in answers:
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 408")
+        assert (await sent(port, request_of({})))[0] == 200
+    assert not errors(caplog)
+
+
+async def test_a_body_may_take_longer_if_it_is_larger(port: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("context_service.mcp.body.START_S", 0.5)
+    monkeypatch.setattr("context_service.mcp.body.BYTES_PER_S", 1000)
+    request = request_of({}, PING + b" " * 2000)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for start in range(0, len(request), 400):
+            writer.write(request[start : start + 400])
+            await asyncio.sleep(0.2)
+        async with asyncio.timeout(20):
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+    finally:
+        writer.close()
+
+
+async def test_who_hangs_up_in_the_middle_of_a_body_is_no_fault(port: int, caplog: pytest.LogCaptureFixture):
+    """The SDK logged a traceback of it."""
+    for said in (b"", b"{", PING[:-1]):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request_of({"Content-Length": str(len(PING))}, said))
+        await asyncio.sleep(0.1)
+        writer.transport.abort()
+    async with asyncio.timeout(10):
+        while sum(record.getMessage() == "request broken off" for record in caplog.records) < 3:
+            await asyncio.sleep(0.01)
+    assert (await sent(port, request_of({})))[0] == 200
+    assert not errors(caplog)
+
+
+async def test_who_does_not_read_the_answers_is_hung_up_on(port: int, monkeypatch: pytest.MonkeyPatch):
+    """Requests one after another, and no answer read: the one that cannot be sent kept its place for ever."""
+    monkeypatch.setattr(http, "READ_S_MAX", 1.0)
+    listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+    async with AsyncExitStack() as stack:
+        deaf = []
+        for _ in range(3):
+            unread = socket.socket()
+            unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            unread.setblocking(False)
+            stack.callback(unread.close)
+            await asyncio.get_running_loop().sock_connect(unread, ("127.0.0.1", port))
+            deaf.append(asyncio.create_task(asked_for_ever(unread, request_of({}, listing))))
+        async with asyncio.timeout(40):
+            await asyncio.gather(*deaf)
+        assert (await sent(port, request_of({})))[0] == 200
+
+
+async def asked_for_ever(unread: socket.socket, request: bytes) -> None:
+    """Ask until the other side hangs up."""
+    loop = asyncio.get_running_loop()
+    try:
+        while True:
+            await loop.sock_sendall(unread, request)
+    except ConnectionError:
+        pass

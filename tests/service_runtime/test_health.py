@@ -22,6 +22,7 @@ from service_runtime import server
 from service_runtime.auth import ApiKeys
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
+from service_runtime.settings import ServiceSettings
 from tests.conftest import METADATA, Addresses, Urls
 
 
@@ -163,7 +164,7 @@ def serving(checks_of: Mapping[str, Sequence[server.Check]]) -> AbstractAsyncCon
     """Serve nothing but the health of these names, yielding the port."""
     services = [server.Service(full_name=name, add=lambda _: None, checks=of) for name, of in checks_of.items()]
     metrics = Metrics()
-    border = Border(ApiKeys({}), calls_max=10, metrics=metrics)
+    border = Border(ApiKeys({}), limits=ServiceSettings().call_limits, metrics=metrics)
     options = server.ServerOptions(host="127.0.0.1", port=0, drain_s=0, connection_age_s=600)
     return server.running(services, border, options, metrics)
 

@@ -356,7 +356,10 @@ class StorageFull(ResourceExhausted):
 
 
 class TooManyCalls(ResourceExhausted):
-    """The process answers as many calls as it may; another replica, or a moment later, may take it."""
+    """The process answers as many calls as it may, or of the tenant or the key: `limit` in the metadata says of whom.
+
+    Another replica, or a moment later, may take it.
+    """
 
     reason = "TOO_MANY_CALLS"
 
@@ -399,6 +402,12 @@ class DeadlineExceeded(ContextGraphError):
 
     code = grpc.StatusCode.DEADLINE_EXCEEDED
     reason = "DEADLINE_EXCEEDED"
+
+
+class StreamIdle(DeadlineExceeded):
+    """The caller of a stream neither sent nor read for `stream_idle_s`, and the server ended it."""
+
+    reason = "STREAM_IDLE"
 
 
 class Cancelled(ContextGraphError):

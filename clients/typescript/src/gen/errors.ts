@@ -234,7 +234,7 @@ export class StorageFull extends ResourceExhausted {
   static override readonly reason: string = "STORAGE_FULL";
 }
 
-/** The process answers as many calls as it may; another replica, or a moment later, may take it. */
+/** The process answers as many calls as it may, or of the tenant or the key: `limit` in the metadata says of whom. */
 export class TooManyCalls extends ResourceExhausted {
   static override readonly reason: string = "TOO_MANY_CALLS";
 }
@@ -271,6 +271,11 @@ export class Overloaded extends Unavailable {
 export class DeadlineExceeded extends ContextGraphError {
   static override readonly code: StatusCode = "DEADLINE_EXCEEDED";
   static override readonly reason: string = "DEADLINE_EXCEEDED";
+}
+
+/** The caller of a stream neither sent nor read for `stream_idle_s`, and the server ended it. */
+export class StreamIdle extends DeadlineExceeded {
+  static override readonly reason: string = "STREAM_IDLE";
 }
 
 /** The call was cancelled. */

@@ -1,0 +1,161 @@
+"""Turns: who does expensive work now, and who waits for it.
+
+A history over a hundred thousand nodes, a search, a mapping to compile: any of them is let through, but few at once, or
+a handful of callers would have the event loop, the processor and the connections to Postgres. Who comes while others
+work waits; a turn that comes free goes to the next tenant that waits, and of its keys to the next one, so that forty
+calls of one key are before nobody else's first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any
+
+from service_runtime.auth import Principal
+from service_runtime.places import CallLimits, key_of
+
+# Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
+EXPENSIVE = {
+    "GetChatHistory": "walks a graph and evaluates a mapping on each node",
+    "StreamChatHistory": "as GetChatHistory",
+    "AssembleContext": "as GetChatHistory",
+    "TestMapping": "compiles a mapping, and evaluates it",
+    "RegisterMapping": "compiles a mapping",
+    "FetchWMManifest": "walks a graph",
+    "SearchWMRecords": "compares texts and vectors of many records",
+    "QueryWMRecords": "meets conditions that no index knows",
+    "SearchNodes": "meets conditions that no index knows",
+    "CountNodes": "as SearchNodes, without pages",
+    "SearchSimilar": "compares with many vectors",
+    "Traverse": "walks a graph",
+    "ExportGraph": "reads a whole graph",
+}
+
+
+def is_expensive(rpc: str) -> bool:
+    """Say whether an RPC, by its name or its path, waits for a turn."""
+    return rpc.rpartition("/")[2] in EXPENSIVE
+
+
+class Turns:
+    """The turns of one server.
+
+    Args:
+        limits: How many there are, and whose.
+    """
+
+    def __init__(self, limits: CallLimits) -> None:
+        self._at_once_max = limits.expensive_calls_max
+        self._tenant_max = limits.shares.tenant_max(self._at_once_max)
+        self._key_max = limits.shares.key_max(self._at_once_max)
+        self.taken = 0
+        self.waiting = 0
+        self._of_tenant: Counter[Any] = Counter()
+        self._of_key: Counter[Any] = Counter()
+        # By tenant, then by key; whose turn was longest ago comes first.
+        self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
+
+    async def take(self, principal: Principal) -> None:
+        """Wait for a turn; who is cancelled leaves the queue."""
+        tenant_id, key = principal.tenant_id, key_of(principal)
+        if self.taken < self._at_once_max and self._may(tenant_id, key):  # then nobody waits who might, too
+            self._count(tenant_id, key, 1)
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue = self._queues.setdefault(tenant_id, OrderedDict()).setdefault(key, deque())
+        queue.append(mine)
+        self.waiting += 1
+        try:
+            await asyncio.shield(mine)
+        except asyncio.CancelledError:
+            if mine.done():  # it was given just now
+                self.give_back(principal)
+            else:
+                self._leave(tenant_id, key, mine)
+            raise
+
+    def give_back(self, principal: Principal) -> None:
+        """End a turn; the next in the queue has it."""
+        self._count(principal.tenant_id, key_of(principal), -1)
+        while self.taken < self._at_once_max and (next_one := self._next()) is not None:
+            next_one.set_result(None)
+
+    def _may(self, tenant_id: object, key: object) -> bool:
+        return self._of_tenant[tenant_id] < self._tenant_max and self._of_key[key] < self._key_max
+
+    def _next(self) -> asyncio.Future[None] | None:
+        for tenant_id, keys in self._queues.items():
+            for key, queue in keys.items():
+                if self._may(tenant_id, key):
+                    chosen = queue[0]
+                    self._leave(tenant_id, key, chosen)
+                    if key in keys:
+                        keys.move_to_end(key)
+                    if tenant_id in self._queues:
+                        self._queues.move_to_end(tenant_id)
+                    self._count(tenant_id, key, 1)
+                    return chosen
+        return None
+
+    def _leave(self, tenant_id: object, key: object, who: asyncio.Future[None]) -> None:
+        self.waiting -= 1
+        keys = self._queues[tenant_id]
+        keys[key].remove(who)
+        if not keys[key]:
+            del keys[key]
+        if not keys:
+            del self._queues[tenant_id]
+
+    def _count(self, tenant_id: object, key: object, change: int) -> None:
+        self.taken += change
+        for counter, whose in ((self._of_tenant, tenant_id), (self._of_key, key)):
+            counter[whose] += change
+            if not counter[whose]:
+                del counter[whose]
+
+
+class Turn:
+    """What one call has of the turns: nothing until it takes one; given back at the end of the block."""
+
+    __slots__ = ("_has_one", "_principal", "_turns")
+
+    def __init__(self, turns: Turns, principal: Principal) -> None:
+        self._turns = turns
+        self._principal = principal
+        self._has_one = False
+
+    async def __aenter__(self) -> Turn:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._give_back()
+
+    async def take(self) -> None:
+        """Wait for one, unless the call has one already."""
+        if not self._has_one:
+            await self._turns.take(self._principal)
+            self._has_one = True
+
+    def _give_back(self) -> None:
+        if self._has_one:
+            self._has_one = False
+            self._turns.give_back(self._principal)
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """Let others work for the block, in which the call only waits for its caller or for another server.
+
+        So who reads slowly keeps nobody from working, and two streams that wait for each other do not wait for ever.
+        """
+        if not self._has_one:
+            yield
+            return
+        self._give_back()
+        yield
+        await self.take()

@@ -1,0 +1,178 @@
+"""Who does expensive work, and who waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service_runtime.auth import Principal
+from service_runtime.places import CallLimits, Shares
+from service_runtime.turns import EXPENSIVE, Turn, Turns
+from tests.rpcs import all_rpcs
+
+# What costs no more than the rows or bytes that it names, or waits for its caller most of the time.
+CHEAP = """
+    CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
+    UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
+    UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges
+    UpdateEdgeData DeleteEdge ListEdges
+    InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
+    ListWMRecordActions UploadBlob StartUpload AppendUpload GetUpload FinishUpload GetBlob GetContent CreateDownloadUrl
+    DeleteBlob ListBlobs FetchEntityHistory GetMapping ListMappings DeleteMapping ListTools ListResources
+"""
+BY_TOOL = {"ExecuteTool"}
+
+
+def test_every_rpc_is_known_to_be_expensive_or_not():
+    cheap = set(CHEAP.split())
+    assert {rpc.name for rpc in all_rpcs()} == cheap | set(EXPENSIVE) | BY_TOOL
+    assert not cheap & set(EXPENSIVE)
+
+
+def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> Turns:
+    shares = Shares(of_tenant=tenant, of_key=key)
+    return Turns(CallLimits(calls_max=1000, expensive_calls_max=at_once, shares=shares, stream_idle_s=60))
+
+
+def caller(tenant: int, key: int = 0) -> Principal:
+    return Principal(tenant_id=uuid.UUID(int=tenant), subject=str(key))
+
+
+async def until_idle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_who_comes_behind_forty_of_one_key_is_next():
+    turns = turns_of(2, key=0.5)
+    served = []
+
+    async def work(who: Principal) -> None:
+        async with Turn(turns, who) as turn:
+            await turn.take()
+            served.append((who.tenant_id.int, who.subject))
+            await asyncio.sleep(0)
+
+    hostile = [asyncio.create_task(work(caller(1, key=1))) for _ in range(40)]
+    await asyncio.sleep(0)
+    other_key, other_tenant = (asyncio.create_task(work(who)) for who in (caller(1, key=2), caller(2)))
+    await asyncio.gather(*hostile, other_key, other_tenant)
+
+    assert served.index((1, "2")) <= 3
+    assert served.index((2, "0")) <= 3
+    assert len(served) == 42
+
+
+async def test_who_is_cancelled_leaves_the_queue():
+    turns = turns_of(1)
+    await turns.take(caller(1))
+    waiting = [asyncio.create_task(turns.take(caller(1))) for _ in range(3)]
+    await until_idle()
+    assert turns.waiting == 3
+
+    waiting[1].cancel()
+    await until_idle()
+
+    assert turns.waiting == 2
+    turns.give_back(caller(1))
+    await until_idle()
+    assert [one.done() for one in waiting] == [True, True, False]
+    waiting[2].cancel()
+    await until_idle()
+    turns.give_back(caller(1))
+    assert (turns.taken, turns.waiting) == (0, 0)
+
+
+async def test_a_turn_that_was_given_to_who_was_just_cancelled_goes_on_to_the_next():
+    turns = turns_of(1)
+    await turns.take(caller(1))
+    cancelled, following = (asyncio.create_task(turns.take(caller(tenant))) for tenant in (2, 3))
+    await until_idle()
+
+    turns.give_back(caller(1))  # and the next has it, but does not know yet
+    cancelled.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    await asyncio.wait_for(following, 1)
+    assert (turns.taken, turns.waiting) == (1, 0)
+
+
+async def test_who_waits_for_its_caller_lets_others_work():
+    """Else two streams of which a client reads one to write the other wait for each other for ever."""
+    turns = turns_of(1)
+
+    async def write() -> None:
+        async with Turn(turns, caller(1)) as writing:
+            await writing.take()
+
+    async with Turn(turns, caller(1)) as reading:
+        await reading.take()
+        waiting = asyncio.create_task(write())
+        await until_idle()
+        assert not waiting.done()
+        async with reading.aside():
+            await asyncio.wait_for(waiting, 1)
+        assert turns.taken == 1
+    assert (turns.taken, turns.waiting) == (0, 0)
+
+
+@given(
+    at_once=st.integers(1, 5),
+    tenant=st.floats(0.1, 1),
+    key=st.floats(0.1, 1),
+    callers=st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), max_size=40),
+    seed=st.integers(0, 1000),
+)
+def test_no_share_is_passed_and_nobody_waits_without_need(
+    at_once: int, tenant: float, key: float, callers: list[tuple[int, int]], seed: int
+):
+    """Whoever comes, works, waits or gives up in whatever order."""
+    asyncio.run(mixed(at_once, Shares(of_tenant=tenant, of_key=key), callers, random.Random(seed)))
+
+
+async def mixed(at_once: int, shares: Shares, callers: list[tuple[int, int]], chance: random.Random) -> None:
+    turns = turns_of(at_once, tenant=shares.of_tenant, key=shares.of_key)
+    working: Counter[tuple[int, int]] = Counter()
+    waiting: Counter[tuple[int, int]] = Counter()
+
+    def may(tenant: int, key: int) -> bool:
+        of_tenant = sum(count for who, count in working.items() if who[0] == tenant)
+        return of_tenant < shares.tenant_max(at_once) and working[tenant, key] < shares.key_max(at_once)
+
+    async def work(who: tuple[int, int]) -> None:
+        async with Turn(turns, caller(*who)) as turn:
+            waiting[who] += 1
+            try:
+                await turn.take()
+            finally:
+                waiting[who] -= 1
+            assert may(*who)
+            assert working.total() < at_once
+            working[who] += 1
+            try:
+                for _ in range(chance.randrange(5)):
+                    await asyncio.sleep(0)
+            finally:
+                working[who] -= 1
+
+    tasks = []
+    for who in callers:
+        tasks.append(asyncio.create_task(work(who)))
+        if chance.random() < 0.5:
+            await asyncio.sleep(0)
+        if chance.random() < 0.3:
+            chance.choice(tasks).cancel()
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0)
+        if turns.waiting and working.total() == turns.taken < at_once:  # all who were let in know of it
+            assert not any(count and may(*who) for who, count in waiting.items())
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+    assert (turns.taken, turns.waiting) == (0, 0)
