@@ -28,6 +28,36 @@ def test_nodes_are_searched_and_counted(run: Run, answer: Answer, node: str):
     assert run("search --where", '{"status": {"$no": 1}}').exit_code == 2
 
 
+def test_a_walk_of_a_search_goes_both_ways_and_what_is_found_is_ordered(run: Run, answer: Answer, node: str):
+    (edge,) = answer(f"edge list {node}")
+    turn = edge["to_node_id"]
+    assert [each["id"] for each in answer(f"search --connected-to {turn} --direction in")] == [node]
+    assert answer(f"search --connected-to {turn} --direction in --edge-type Calls --depth 1") == []
+    assert run("search --direction in").exit_code == 2
+    bundle = '{"type": "Session"}'
+    assert answer("search --agent-bundle-id 0197f1f2-0000-7000-8000-000000000001 --where", bundle) == []
+    for score in (1, 3, 2):
+        answer(f"node create Scored{node} --data", f'{{"score": {score}}}')
+    ordered = answer("search --order-by -data.score --where", f'{{"type": "Scored{node}"}}')
+    assert [each["data"]["score"] for each in ordered] == [3, 2, 1]
+
+
+def test_nodes_are_named_by_id_name_and_external_id(run: Run, answer: Answer, node: str):
+    for _ in range(2):
+        made = answer(f"node create Session --name same{node}")["id"]
+    other = answer(f"node create Session --external-id mine{node}")["id"]
+    assert [each["id"] for each in answer(f"node get {made} {other}")] == [made, other]
+    assert answer(f"node get mine{node} --external-id")["id"] == other
+    named = run(f"node get same{node} --name --json")
+    assert made in named.stdout
+    assert "2 nodes have this name" in named.stderr
+    unknown = "0197f1f2-0000-7000-8000-00000000ffff"
+    some = run(f"node get {made} {unknown}")
+    assert (some.exit_code, made in some.stdout, unknown in some.stderr) == (3, True, True)
+    assert run(f"node get {unknown}").exit_code == run("node get nobody --name").exit_code == 3
+    assert run("node get").exit_code == run(f"node get {made} {other} --name").exit_code == 2
+
+
 def test_a_node_is_made_read_changed_archived_and_walked_from(run: Run, answer: Answer, node: str):
     made = answer("node create Session --name support --data", '{"a": 1, "b": 2}')
     one = made["id"]

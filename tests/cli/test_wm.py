@@ -30,6 +30,29 @@ def test_a_file_goes_up_is_listed_and_comes_down_again(run: Run, answer: Answer,
     assert (tmp_path / "b.md").read_bytes() == raw.stdout_bytes == (tmp_path / "a.md").read_bytes()
 
 
+def test_a_blob_is_named_by_its_key_too(run: Run, answer: Answer, tmp_path: Path):
+    """Lists of blobs have keys, and FireFoundry's users know blobs by nothing else."""
+    put = answer("wm put - --name piped --reasoning because --content-type text/csv", stdin=b"a,b")
+    key = answer(f"wm get {put['working_memory_id']}")["blob_key"]
+
+    found = answer(f"wm get {key}")
+    assert (found["working_memory_id"], found["reasoning"]) == (put["working_memory_id"], "because")
+    assert found["content_type"] == "text/csv"
+    assert run(f"wm get {key} --raw").stdout == "a,b"
+    assert run(f"wm get {key} -o {tmp_path / 'a'}").exit_code == 0
+    assert run(f"wm get {key[:-1]}x").exit_code == 3
+    assert answer(f"wm delete {key}")["working_memory_id"] == put["working_memory_id"]
+    assert answer(f"wm delete {key} --purge --yes")["status"] == "purged"
+
+
+def test_records_are_listed_by_what_they_are_for(answer: Answer, node: str):
+    for purpose in ("plan", "report"):
+        answer(f"wm record {purpose} --entity {node} --purpose {purpose}")
+    assert [each["name"] for each in answer(f"wm list {node} --purpose plan")] == ["plan"]
+    (entity,) = answer(f"wm manifest {node} --purpose report")
+    assert [group["record_count"] for group in entity["groups"]] == [1]
+
+
 def test_stdin_goes_up_and_needs_a_name(run: Run, answer: Answer):
     assert answer("wm put - --name piped", stdin=b"bytes")["size_bytes"] == 5
     refused = run("wm put -", stdin=b"bytes")

@@ -21,6 +21,7 @@ from contextgraph.cli._base import (
 )
 from contextgraph.cli._output import Format, Output
 from contextgraph.client._messages import ENVELOPE_TYPES, NOT_GIVEN
+from contextgraph.errors import NodeNotFound
 from contextgraph.values import EnvelopeType
 
 _ROW = ("id", "general_type_name", "name", "status", "version", "created_at")
@@ -39,17 +40,47 @@ def node() -> None:
 
 
 @command(
-    _NODE,
+    click.argument("node_ids", metavar="NODE_ID...", nargs=-1, required=True),
+    external_id_option,
+    click.option("--name", "by_name", is_flag=True, help="It is a name: of the nodes that have it, the newest."),
+    click.option("--graph", "graph_name", default="", help="Where to look for your own id or a name; else default."),
     name="get",
     group=node,
     example="""
 contextgraph node get 0197f1f2-0000-7000-8000-000000000001 --json
+contextgraph node get 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000-8000-000000000002
 contextgraph node get thread-42 --external-id
 """,
 )
-def get(session: Session, output: Output, *, node: dict[str, Any]) -> None:
-    """Print a node."""
-    output.one(session.graph.get_node(**node))
+def get(
+    session: Session,
+    output: Output,
+    *,
+    node_ids: tuple[str, ...],
+    by_external_id: bool,
+    by_name: bool,
+    graph_name: str,
+) -> None:
+    """Print a node, or list several.
+
+    If one is not there, the exit code is 3.
+    """
+    if len(node_ids) > 1:
+        if by_external_id or by_name or graph_name:
+            raise click.UsageError("several nodes go by their ids")
+        batch = session.graph.batch_get_nodes(node_ids)
+        output.many(batch.nodes, *_ROW)
+        if batch.missing_ids:
+            raise NodeNotFound(f"there is no node {', '.join(batch.missing_ids)}")
+    elif by_name:
+        if by_external_id:
+            raise click.UsageError("it is your own id or a name, not both")
+        found = session.graph.get_node_by_name(node_ids[0], graph_name=graph_name)
+        output.one(found.node)
+        if found.matches > 1:
+            click.echo(f"{found.matches} nodes have this name; this is the newest", err=True)
+    else:
+        output.one(session.graph.get_node(**node_named(node_ids[0], by_external_id, graph_name)))
 
 
 @command(

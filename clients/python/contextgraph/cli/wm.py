@@ -15,6 +15,7 @@ from contextgraph.client._messages import RecordFields, SearchMode
 from contextgraph.memory_types import MemoryType
 
 _ROW = ("working_memory_id", "memory_type", "name", "size_bytes", "status", "created_at")
+_BLOB_KEY = "blob_"  # how the keys of blobs begin
 
 _TYPES = click.option("--type", "memory_types", multiple=True, help="Only of this memory type; may be repeated.")
 _ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too.")
@@ -23,7 +24,10 @@ _TAGS = click.option("--tag", "tags", multiple=True, help="May be repeated.")
 _PURPOSE = click.option("--purpose", "semantic_purpose", default="", help="What it is for.")
 _DESCRIPTION = click.option("--description", default="", help="What it is.")
 _METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
-_FIELDS = (_ENTITY, _PURPOSE, _DESCRIPTION, _TAGS, _METADATA)
+_REASONING = click.option("--reasoning", default="", help="Why it was written.")
+_CONTENT_TYPE = click.option("--content-type", default="", help="A media type; else guessed from the name.")
+_FIELDS = (_ENTITY, _PURPOSE, _DESCRIPTION, _REASONING, _CONTENT_TYPE, _TAGS, _METADATA)
+_PURPOSES = click.option("--purpose", "semantic_purposes", multiple=True, help="Only for this; may be repeated.")
 
 
 @click.group(epilog="\b\nExample:\n  contextgraph wm put report.pdf --entity 0197f1f2-0000-7000-8000-000000000001")
@@ -75,7 +79,7 @@ def insert(session: Session, output: Output, *, name: str, memory_type: str, con
 
 
 @command(
-    click.argument("working_memory_id"),
+    click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
     click.option("-o", "--output", "path", type=click.Path(dir_okay=False, path_type=Path), help="Download to a file."),
     _ARCHIVED,
     name="get",
@@ -86,7 +90,7 @@ contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 -o report.md
 contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 """,
 )
-def get(session: Session, output: Output, *, working_memory_id: str, path: Path | None, include_archived: bool) -> None:
+def get(session: Session, output: Output, *, record: str, path: Path | None, include_archived: bool) -> None:
     """Print a record, or its content.
 
     --output downloads its blob into a file, --raw prints the bytes of its content, blob or JSON.
@@ -94,16 +98,20 @@ def get(session: Session, output: Output, *, working_memory_id: str, path: Path 
     if path is not None:
         with progress(path.name) as on_progress:
             found = session.context.download_blob(
-                working_memory_id, path, include_archived=include_archived, on_progress=on_progress
+                record, path, include_archived=include_archived, on_progress=on_progress
             )
         output.one(found, *_ROW)
         return
-    found = session.context.fetch_wm_record(working_memory_id, include_archived=include_archived)
+    if record.startswith(_BLOB_KEY):
+        with session.context.get_blob(record, include_archived=include_archived) as blob:
+            found = blob.record
+    else:
+        found = session.context.fetch_wm_record(record, include_archived=include_archived)
     if output.format is not Format.RAW:
         output.one(found)
     elif found.blob_key:
         stdout = sys.stdout.buffer
-        with session.context.get_blob(working_memory_id, include_archived=include_archived) as chunks:
+        with session.context.get_blob(found, include_archived=include_archived) as chunks:
             for chunk in chunks:
                 stdout.write(chunk)
         stdout.flush()
@@ -115,6 +123,7 @@ def get(session: Session, output: Output, *, working_memory_id: str, path: Path 
     NodeArgument("entity_node_id"),
     _TYPES,
     click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated."),
+    _PURPOSES,
     click.option("--prefix", "name_prefix", default="", help="Only names that begin so."),
     _ARCHIVED,
     limit_option(),
@@ -151,6 +160,7 @@ def blobs(session: Session, output: Output, *, node: dict[str, Any], include_arc
     click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps below the root; 0: 3."),
     click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
     _TYPES,
+    _PURPOSES,
     _ARCHIVED,
     name="manifest",
     group=wm,
@@ -239,7 +249,7 @@ def log(session: Session, output: Output, *, working_memory_id: str) -> None:
 
 
 @command(
-    click.argument("working_memory_id"),
+    click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
     click.option("--purge", is_flag=True, help="For good, with its blob. Needs --yes or an answer."),
     yes_option,
     name="delete",
@@ -249,10 +259,11 @@ contextgraph wm delete 0197f1f2-0000-7000-8000-000000000002
 contextgraph wm delete 0197f1f2-0000-7000-8000-000000000002 --purge --yes
 """,
 )
-def delete(session: Session, output: Output, *, working_memory_id: str, purge: bool, yes: bool) -> None:
+def delete(session: Session, output: Output, *, record: str, purge: bool, yes: bool) -> None:
     """Archive a record, or remove it for good (--purge)."""
     if purge:
         confirm("Purge it?", yes)
+    working_memory_id = session.context.delete_blob(record) if record.startswith(_BLOB_KEY) else record
     archived = session.context.delete_wm_record(working_memory_id, purge=purge)
     if archived is None:
         output.one({"working_memory_id": working_memory_id, "status": "purged"})
