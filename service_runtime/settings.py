@@ -124,6 +124,14 @@ class ServiceSettings(BaseSettings):
     type_chars_max: int = Field(128, ge=1, description="names of types, graphs, mappings and their apps; statuses")
     traverse_depth_max: int = Field(100, ge=1, description="depth of a traversal, and of a mapping's")
 
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _is_a_level(cls, level: object) -> object:
+        """Take what Node's loggers call them, too: "info", "warn"."""
+        if not isinstance(level, str):
+            return level
+        return {"WARN": "WARNING"}.get(level.upper(), level.upper())
+
     @field_validator("database_url", "database_admin_url")
     @classmethod
     def _is_of_postgres(cls, url: SecretStr | None) -> SecretStr | None:

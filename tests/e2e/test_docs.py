@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY, Addresses
-from tests.rpcs import all_rpcs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -71,15 +70,3 @@ def test_every_link_to_a_file_of_ours_leads_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_every_rpc_that_the_page_for_newcomers_names_as_ours_is_there():
-    page = (ROOT / "docs" / "coming-from-firefoundry.md").read_text("utf-8")
-    rpcs = {rpc.name for rpc in all_rpcs()}
-    named: set[str] = set()
-    for heading in ("## RPCs", "## The tools' commands"):
-        section = page.partition(heading)[2].partition("\n## ")[0]
-        for row in re.findall(r"^\|(.*)\|$", section, re.MULTILINE)[2:]:
-            named.update(re.findall(r"`(?:\w+\.)?([A-Z]\w*[a-z]\w*)`", row.split("|")[1]))
-    assert len(named) > 30
-    assert named - rpcs == set()

@@ -66,3 +66,9 @@ def test_secrets_are_not_shown(monkeypatch: pytest.MonkeyPatch):
 def test_settings_do_not_change():
     with pytest.raises(ValueError, match="frozen"):
         Settings().calls_max = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("said", "level"), [("info", "INFO"), ("warn", "WARNING"), ("Warning", "WARNING")])
+def test_a_level_is_taken_as_loggers_elsewhere_write_it(monkeypatch: pytest.MonkeyPatch, said: str, level: str):
+    monkeypatch.setenv("LOG_LEVEL", said)
+    assert load(Settings).log_level == level
