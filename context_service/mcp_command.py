@@ -16,6 +16,7 @@ from contextgraph.client.aio import AsyncContextClient
 from contextgraph.errors import ContextGraphError
 from service_runtime import logs
 from service_runtime.commands import Subparsers
+from service_runtime.loading import loading
 from service_runtime.settings import load
 
 
@@ -35,7 +36,8 @@ def add_mcp(commands: Subparsers) -> None:
 def run_mcp(arguments: argparse.Namespace) -> None:
     """Serve until the input ends."""
     try:
-        from context_service.mcp.remote import serve_stdio
+        with loading():
+            from context_service.mcp.remote import serve_stdio
     except ImportError:
         sys.exit("context-service: this needs the package mcp: pip install 'context-service[mcp]'")
     settings = load(McpSettings)

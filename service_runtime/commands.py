@@ -9,15 +9,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from service_runtime.check_config import Checked, Probe, check, explain, show
-from service_runtime.migrate import Migration, migrate
-from service_runtime.settings import ServiceSettings, load
+if TYPE_CHECKING:  # loaded where they are used: `context-service mcp` starts without them
+    from service_runtime.check_config import Checked, Probe
+    from service_runtime.migrate import Migration
+    from service_runtime.settings import ServiceSettings
 
 Subparsers = Any  # argparse keeps the type to itself
-_S = TypeVar("_S", bound=ServiceSettings)
+_S = TypeVar("_S", bound="ServiceSettings")
 
 
 @contextmanager
@@ -66,6 +67,9 @@ def run_check_config(
         probes: What to ask, once the settings are right.
         arguments: Of the command line.
     """
+    from service_runtime.check_config import check, explain, show
+    from service_runtime.settings import load
+
     settings = explain(settings_class)
     answers: list[Checked] = []
     if not arguments.offline and not any(one.problem for one in settings):
@@ -79,6 +83,8 @@ def run_migrations(settings: ServiceSettings, migrations: list[Migration], *, as
     Raises:
         MigrationFailed: see `migrate`.
     """
+    from service_runtime.migrate import migrate
+
     role = unquote(urlsplit(settings.database).username or "")
     applied = migrate(settings.database_admin, migrations, service_role=role)
     if as_json:

@@ -12,8 +12,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -136,6 +134,9 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _is_of_postgres(cls, url: SecretStr | None) -> SecretStr | None:
         if url is not None:
+            from psycopg import ProgrammingError
+            from psycopg.conninfo import conninfo_to_dict
+
             text = url.get_secret_value()
             if not text.startswith(("postgresql://", "postgres://")):
                 raise ValueError("is no postgresql:// URL")
