@@ -96,6 +96,7 @@ def history_limits_of(settings: Settings) -> HistoryLimits:
         expression=ExpressionLimits(
             length_max=settings.expression_chars_max, nesting_max=settings.expression_nesting_max
         ),
+        symbols_max=settings.mapping_symbols_max,
         evaluation_steps_max=settings.evaluation_steps_max,
         evaluation_bytes_max=settings.evaluation_bytes_max,
         call_steps_max=settings.call_steps_max,

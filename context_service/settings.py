@@ -123,6 +123,9 @@ class Settings(ServiceSettings):
     )
     mapping_bytes_max: int = Field(256 * KIB, ge=1, description="all rules of a mapping, as JSON")
     mapping_rules_max: int = Field(32, ge=1, description="message rules of a mapping")
+    mapping_symbols_max: int = Field(
+        10_000, ge=1, description="names, values, operators and brackets in all expressions of a mapping"
+    )
     app_mappings_max: int = Field(200, ge=1, description="mappings of an app")
     expression_chars_max: int = Field(4096, ge=1, description="one expression of a mapping")
     expression_nesting_max: int = Field(50, ge=1, le=50, description="nesting of an expression")

@@ -87,7 +87,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._keyless = (*[_HEALTH] * health_without_key, *[_REFLECTION] * reflection_without_key)
         self._metrics = metrics
         self.places = Places(limits)
-        self._turns = turns = Turns(limits)
+        self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
         self._stream_idle_s = limits.stream_idle_s
         metrics.watch("contextgraph_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
         metrics.watch("contextgraph_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from service_runtime.auth import Principal
-from service_runtime.places import CallLimits, key_of
+from service_runtime.places import Shares, key_of
 
 # Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
 EXPENSIVE = {
@@ -42,16 +42,17 @@ def is_expensive(rpc: str) -> bool:
 
 
 class Turns:
-    """The turns of one server.
+    """The turns of one server, or of one kind of work in it.
 
     Args:
-        limits: How many there are, and whose.
+        at_once_max: How many there are.
+        shares: Whose they are.
     """
 
-    def __init__(self, limits: CallLimits) -> None:
-        self._at_once_max = limits.expensive_calls_max
-        self._tenant_max = limits.shares.tenant_max(self._at_once_max)
-        self._key_max = limits.shares.key_max(self._at_once_max)
+    def __init__(self, at_once_max: int, shares: Shares) -> None:
+        self._at_once_max = at_once_max
+        self._tenant_max = shares.tenant_max(at_once_max)
+        self._key_max = shares.key_max(at_once_max)
         self.taken = 0
         self.waiting = 0
         self._of_tenant: Counter[Any] = Counter()

@@ -10,15 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from context_service.history.cel import (
     CelError,
-    ExpressionLimits,
+    CompileBudget,
     Literal,
     MapLiteral,
     Node,
     elements,
     outcomes,
-    parse,
 )
-from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import Rule, expression_fault
 from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, ROLE_NAMES, ROLES
@@ -48,8 +46,12 @@ _FIELDS_MEANT = {
 _NO_ROLE = f"is no role, only {', '.join(ROLE_NAMES)}"
 
 
-def check_evident(mapping: CompiledMapping, limits: HistoryLimits = DEFAULTS) -> None:
+def check_evident(mapping: CompiledMapping, budget: CompileBudget) -> None:
     """Check what the text of a mapping's expressions shows of the roles and the parts that they give.
+
+    Args:
+        mapping: Compiled rules.
+        budget: What they were compiled on: it has kept their trees.
 
     Raises:
         InvalidArgument: a role is none, or a part is of no type, has a field that its type has not, or lacks one. The
@@ -62,18 +64,19 @@ def check_evident(mapping: CompiledMapping, limits: HistoryLimits = DEFAULTS) ->
             )
             raise InvalidArgument(message, field="rules.role_mapping")
     for rule in mapping.messages:
-        _check(rule.role, outcomes, _role_fault, limits.expression)
+        _check(rule.role, outcomes, _role_fault, budget)
         if rule.parts is not None:
-            _check(rule.parts, elements, _part_fault, limits.expression)
+            _check(rule.parts, elements, _part_fault, budget)
 
 
 def _check(
     rule: Rule,
     seen: Callable[[Node], Iterator[Node]],
     fault_of: Callable[[Node], CelError | None],
-    limits: ExpressionLimits,
+    budget: CompileBudget,
 ) -> None:
-    for node in seen(parse(rule.expression.source, limits)):
+    for node in seen(budget.trees[rule.expression.source]):
+        budget.look()
         if fault := fault_of(node):
             raise expression_fault(rule.place, fault)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_service.history.cel import CallBudget, ExpressionLimits
+from context_service.history.cel import CallBudget, CompileBudget, ExpressionLimits
 
 KIB = 1024
 
@@ -23,9 +23,14 @@ class HistoryLimits:
     sample_nesting_max: int = 100
     sample_chars_max: int = 512  # of its other fields
     expression: ExpressionLimits = ExpressionLimits()
+    symbols_max: int = 10_000  # of all expressions of a mapping; it compiles in half a second at most
     evaluation_steps_max: int = 10_000
     evaluation_bytes_max: int = 1024 * KIB
     call_steps_max: int = 50_000_000
+
+    def compile_budget(self, *, gives_way: bool = False) -> CompileBudget:
+        """Return what the expressions of one mapping may take to compile."""
+        return CompileBudget(symbols_max=self.symbols_max, expression=self.expression, gives_way=gives_way)
 
     def call_budget(self) -> CallBudget:
         """Return what the expressions of one call may spend."""

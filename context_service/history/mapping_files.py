@@ -45,8 +45,9 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
             if (app_id, name) in found:
                 raise InvalidArgument(f"{place} is in another file, too")
             try:
-                found[app_id, name] = compile_mapping(rules, limits)
-                check_evident(found[app_id, name], limits)
+                budget = limits.compile_budget()
+                found[app_id, name] = compile_mapping(rules, limits, budget)
+                check_evident(found[app_id, name], budget)
             except ContextGraphError as error:
                 raise type(error)(f"{place}: {error.message}") from error
             size_bytes += rules_bytes(rules)

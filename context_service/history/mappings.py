@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from context_service.history.cel import (
     CallBudget,
     CelError,
+    CompileBudget,
     Evaluator,
-    ExpressionLimits,
     ExpressionTooLarge,
     ResultType,
     compile_expression,
@@ -91,18 +91,25 @@ class Mapping:
         return any(path[0] == variable for path in self.read)
 
 
-def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
+def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS, budget: CompileBudget | None = None) -> Mapping:
     """Compile and check rules.
 
+    Args:
+        rules: What to compile.
+        limits: How large they may be.
+        budget: What their expressions may cost; None: what the limits say.
+
     Raises:
+        CompileStopped: the budget was stopped.
         InvalidArgument: the violation names the field, and says line and column of an expression's fault.
-        LimitExceeded: an expression is too long or too deeply nested, or the rules are too many or too large.
+        LimitExceeded: an expression is too long or too deeply nested, the rules are too many or too large, or their
+            expressions have too many symbols together.
     """
     walk = rules.expanded(limits)
-    expression = limits.expression
-    filter_rule = _compile("filter", walk.filter, "bool", expression)
-    messages = tuple(_compile_rule(f"messages[{i}]", rule, expression) for i, rule in enumerate(walk.messages))
-    order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", expression)
+    budget = budget or limits.compile_budget()
+    filter_rule = _compile("filter", walk.filter, "bool", budget)
+    messages = tuple(_compile_rule(f"messages[{i}]", rule, budget) for i, rule in enumerate(walk.messages))
+    order_by = None if walk.order_by == _BY_TIME else _compile("order_by", walk.order_by, "any", budget)
     compiled = [filter_rule, order_by]
     for message in messages:
         compiled += [message.role, message.content, message.when, message.for_each]
@@ -118,19 +125,19 @@ def compile_mapping(rules: Rules, limits: HistoryLimits = DEFAULTS) -> Mapping:
     )
 
 
-def _compile_rule(place: str, rule: MessageRule, limits: ExpressionLimits) -> CompiledMessageRule:
+def _compile_rule(place: str, rule: MessageRule, budget: CompileBudget) -> CompiledMessageRule:
     variables = _ELEMENT if rule.for_each else _NODE
-    role = _compile(f"{place}.role", rule.role, "string", limits, variables)
+    role = _compile(f"{place}.role", rule.role, "string", budget, variables)
     assert role is not None, "Rules.expanded requires a role"
     return CompiledMessageRule(
         place=f"rules.{place}",
         role=role,
-        content=_compile(f"{place}.content", rule.content, "content", limits, variables),
-        when=_compile(f"{place}.when", rule.when, "bool", limits, variables),
-        for_each=_compile(f"{place}.for_each", rule.for_each, "list", limits),
-        name=_compile(f"{place}.name", rule.name, "string", limits, variables),
-        parts=_compile(f"{place}.parts", rule.parts, "list", limits, variables),
-        metadata=_compile(f"{place}.metadata", rule.metadata, "map", limits, variables),
+        content=_compile(f"{place}.content", rule.content, "content", budget, variables),
+        when=_compile(f"{place}.when", rule.when, "bool", budget, variables),
+        for_each=_compile(f"{place}.for_each", rule.for_each, "list", budget),
+        name=_compile(f"{place}.name", rule.name, "string", budget, variables),
+        parts=_compile(f"{place}.parts", rule.parts, "list", budget, variables),
+        metadata=_compile(f"{place}.metadata", rule.metadata, "map", budget, variables),
     )
 
 
@@ -138,13 +145,13 @@ def _compile(
     place: str,
     source: str,
     result: ResultType,
-    limits: ExpressionLimits,
+    budget: CompileBudget,
     variables: frozenset[str] = _NODE,
 ) -> Rule | None:
     if not source:
         return None
     try:
-        expression = compile_expression(source, variables=variables, result=result, limits=limits, fields=_FIELDS)
+        expression = compile_expression(source, variables=variables, result=result, budget=budget, fields=_FIELDS)
         return Rule(f"rules.{place}", expression)
     except CelError as error:
         raise expression_fault(f"rules.{place}", error) from error

@@ -13,8 +13,11 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
+from context_service.history.cel import CompileBudget
+from context_service.history.compiling import CompilePool
 from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mapping_files import FileMappings
@@ -83,7 +86,7 @@ class MappingRegistry:
         # What was compiled, by tenant, app and name: used again for the same rules, as long as there is room.
         self._compiled: OrderedDict[tuple[UUID, str, str], _Found] = OrderedDict()
         self._compiled_bytes = 0
-        self._compiling = asyncio.Lock()
+        self._pool = CompilePool(limits)
 
     async def find(self, principal: Principal, app_id: str, name: str) -> Mapping:
         """Return the mapping of that name that the caller sees.
@@ -170,22 +173,25 @@ class MappingRegistry:
             raise MappingExists(
                 f"{name!r} is built in; its rules cannot be changed", mapping_name=name, built_in="true"
             )
-        await self._check_new(principal, scope, name, rules, rules_version)
+        mapping = await self._check_new(principal, scope, name, rules, rules_version)
         stored, changed = await self._store.register(
             principal, scope, name, rules, rules_version=rules_version, replace=replace
         )
         if changed:
             self._forget()
+        if stored.rules == rules:
+            return self._keep(principal, stored, mapping).listed, changed
         return (await self._compile(principal, stored)).listed, changed
 
-    async def compiled(self, rules: Rules) -> Mapping:
+    async def compiled(self, principal: Principal, rules: Rules) -> Mapping:
         """Compile rules that are not registered.
 
         Raises:
             InvalidArgument, LimitExceeded: they do not compile, or pass a limit, or are evidently wrong.
         """
-        mapping = await self._in_thread(rules)
-        await asyncio.to_thread(check_evident, mapping, self._limits)
+        mapping, fault = await self._compile_new(principal, rules)
+        if fault is not None:
+            raise fault
         return mapping
 
     async def delete(self, principal: Principal, app_id: str, name: str) -> Listed:
@@ -264,16 +270,28 @@ class MappingRegistry:
         return sorted(found, key=lambda one: (one.app_id, one.name))
 
     async def _compile(self, principal: Principal, stored: StoredMapping) -> _Found:
-        key = (principal.tenant_id, stored.app_id, stored.name)
-        known = self._compiled.get(key)
-        if known is not None and known.listed.rules == stored.rules:
-            mapping, problem = known.mapping, known.listed.error
-        else:
-            mapping, problem = None, ""
-            try:
-                mapping = await self._in_thread(stored.rules)
-            except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
-                problem = error.message
+        known = self._known(principal, stored)
+        if known is None:
+            async with self._pool.turn(principal):
+                known = self._known(principal, stored)  # others may have waited for it, too
+                if known is None:
+                    return await self._compile_stored(principal, stored)
+        return self._keep(principal, stored, known.mapping, known.listed.error)
+
+    def _known(self, principal: Principal, stored: StoredMapping) -> _Found | None:
+        known = self._compiled.get((principal.tenant_id, stored.app_id, stored.name))
+        return known if known is not None and known.listed.rules == stored.rules else None
+
+    async def _compile_stored(self, principal: Principal, stored: StoredMapping) -> _Found:
+        mapping, problem = None, ""
+        try:
+            mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))
+        except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
+            problem = error.message
+        return self._keep(principal, stored, mapping, problem)
+
+    def _keep(self, principal: Principal, stored: StoredMapping, mapping: Mapping | None, problem: str = "") -> _Found:
+        """Keep what was compiled, behind all others; the first of them make room for it."""
         listed = Listed(
             app_id=stored.app_id,
             name=stored.name,
@@ -285,11 +303,7 @@ class MappingRegistry:
             updated_at=stored.updated_at,
         )
         found = _Found(listed=listed, mapping=mapping)
-        self._keep(key, found)
-        return found
-
-    def _keep(self, key: tuple[UUID, str, str], found: _Found) -> None:
-        """Keep what was compiled, behind all others; the first of them make room for it."""
+        key = (principal.tenant_id, stored.app_id, stored.name)
         if before := self._compiled.pop(key, None):
             self._compiled_bytes -= rules_bytes(before.listed.rules)
         self._compiled[key] = found
@@ -297,26 +311,37 @@ class MappingRegistry:
         while self._compiled_bytes > _KEPT_BYTES_MAX:
             _, dropped = self._compiled.popitem(last=False)
             self._compiled_bytes -= rules_bytes(dropped.listed.rules)
+        return found
 
-    async def _in_thread(self, rules: Rules) -> Mapping:
-        """Compile off the event loop: a mapping may have hundreds of expressions. One at a time."""
-        async with self._compiling:
-            return await asyncio.to_thread(compile_mapping, rules, self._limits)
+    async def _compile_new(self, principal: Principal, rules: Rules) -> tuple[Mapping, InvalidArgument | None]:
+        """Return rules compiled, and what is evidently wrong with them."""
 
-    async def _check_new(self, principal: Principal, scope: str, name: str, rules: Rules, rules_version: int) -> None:
+        def work(budget: CompileBudget) -> tuple[Mapping, InvalidArgument | None]:
+            mapping = compile_mapping(rules, self._limits, budget)
+            try:
+                check_evident(mapping, budget)
+            except InvalidArgument as fault:
+                return mapping, fault
+            return mapping, None
+
+        async with self._pool.turn(principal):
+            return await self._pool.run(work)
+
+    async def _check_new(
+        self, principal: Principal, scope: str, name: str, rules: Rules, rules_version: int
+    ) -> Mapping:
         """Compile rules that are to be registered, and refuse what is evidently wrong, unless they change nothing.
 
         An app registers its rules at every start. Those that were taken once must not keep it from starting because
         this version of the service sees more in them.
         """
-        mapping = await self._in_thread(rules)
-        try:
-            await asyncio.to_thread(check_evident, mapping, self._limits)
-        except InvalidArgument:
+        mapping, fault = await self._compile_new(principal, rules)
+        if fault is not None:
             stored = (await self._store.find(principal, name, [scope])).get(scope)
             older = stored is not None and 0 < rules_version < stored.rules_version
             if stored is None or (stored.rules != rules and not older):
-                raise
+                raise fault
+        return mapping
 
     async def _not_found(self, principal: Principal, name: str) -> MappingNotFound:
         apps = {*await self._store.apps(principal, name), *(app for app, known in self._files if known == name)}

@@ -140,7 +140,7 @@ class MappingTrials:
         key = decode_token(query, trial.page_token, parts=2)
         if key is not None and not (is_place(*key) if trial.node_id else _is_index(key)):
             raise InvalidPageToken("page_token is malformed", field="page_token")
-        mapping = await self._mappings.compiled(trial.rules)
+        mapping = await self._mappings.compiled(principal, trial.rules)
         with within_budget():
             if trial.node_id:
                 page = await self._of_node(trial.node_id, mapping, size, key)

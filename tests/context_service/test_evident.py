@@ -7,7 +7,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from context_service.history.cel import CallBudget, EvaluationError
+from context_service.history.cel import CallBudget, CompileBudget, EvaluationError
 from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS
 from context_service.history.mapping_files import load
@@ -30,8 +30,13 @@ def parts_of(value: list[object]) -> tuple[Part, ...]:
     return parts(value, budget)
 
 
+def check_rules(rules: Rules) -> None:
+    budget = CompileBudget()
+    check_evident(compile_mapping(rules, budget=budget), budget)
+
+
 def check(**rule: str) -> None:
-    check_evident(compile_mapping(Rules(messages=(MessageRule(**{"role": "'user'", **rule}),))))
+    check_rules(Rules(messages=(MessageRule(**{"role": "'user'", **rule}),)))
 
 
 def fault(**rule: str) -> str:
@@ -148,7 +153,7 @@ def test_a_role_mapping_gives_roles():
     rules = Rules(content_field="text", role_mapping={"Question": "user", "Answer": "bot"})
 
     with pytest.raises(InvalidArgument) as caught:
-        check_evident(compile_mapping(rules))
+        check_rules(rules)
 
     assert caught.value.message == (
         "rules.role_mapping: 'bot', of 'Answer', is no role, only user, assistant, system, tool; is it assistant?"
@@ -158,7 +163,9 @@ def test_a_role_mapping_gives_roles():
 
 def test_built_in_mappings_have_nothing_wrong():
     for name in built_in_names():
-        check_evident(built_in(name))
+        mapping = built_in(name)
+        assert mapping is not None
+        check_rules(mapping.rules)
 
 
 def test_a_file_with_such_a_mapping_is_refused(tmp_path: Path):

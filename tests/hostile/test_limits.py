@@ -141,6 +141,19 @@ def chunks(size_bytes: int) -> list[bytes]:
     return [b"x" * min(CHUNK_BYTES, size_bytes - at) for at in range(0, size_bytes, CHUNK_BYTES)]
 
 
+def symbols_of(c: Caller, count: int) -> history.RegisterMappingRequest:
+    """Return a mapping whose expressions have so many symbols, in expressions that are not too long alone."""
+    most = 2 * ((c.limits["expression_chars_max"] + 1) // 3) - 1
+    messages = []
+    names = {"name": "'a'"} if count % 2 else {}  # a role and a sum are an even number
+    left = count - len(names)
+    while left:
+        texts = (min(most, left - 1) + 1) // 2
+        messages.append(said("+".join(["''"] * texts), **names))
+        left, names = left - 2 * texts, {}
+    return mapping(messages)
+
+
 def mapping_of(c: Caller, size_bytes: int) -> history.RegisterMappingRequest:
     """Return a mapping whose rules are so large, in expressions that are not too long alone."""
     texts = [[3, 3] for _ in range(c.limits["mapping_rules_max"])]  # characters of content and name
@@ -319,6 +332,10 @@ LIMITS = [
     Limit(
         what="nesting of an expression", setting="expression_nesting_max", default=50, lowered=5,
         rpc="RegisterMapping", request=lambda c, n: mapping([said("(" * n + "'a'" + ")" * n)]),
+    ),
+    Limit(
+        what="symbols of a mapping", setting="mapping_symbols_max", default=10_000, lowered=80,
+        rpc="RegisterMapping", request=symbols_of,
     ),
     Limit(
         what="rules of a mapping", setting="mapping_rules_max", default=32, lowered=2,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service_runtime.auth import Principal
-from service_runtime.places import CallLimits, Shares
+from service_runtime.places import Shares
 from service_runtime.turns import EXPENSIVE, Turn, Turns
 from tests.rpcs import all_rpcs
 
@@ -37,7 +37,7 @@ def test_every_rpc_is_known_to_be_expensive_or_not():
 
 def turns_of(at_once: int, *, tenant: float = 1, key: float = 1) -> Turns:
     shares = Shares(of_tenant=tenant, of_key=key)
-    return Turns(CallLimits(calls_max=1000, expensive_calls_max=at_once, shares=shares, stream_idle_s=60))
+    return Turns(at_once, shares)
 
 
 def caller(tenant: int, key: int = 0) -> Principal:

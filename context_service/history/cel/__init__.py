@@ -6,6 +6,7 @@ the call's budget, so it ends soon whatever the expression and the data are.
 """
 
 from context_service.history.cel.budget import CallBudget, ExpressionLimits
+from context_service.history.cel.compile_budget import CompileBudget, CompileStopped
 from context_service.history.cel.errors import (
     CallBudgetExceeded,
     CelError,
@@ -27,6 +28,8 @@ __all__ = [
     "CallBudgetExceeded",
     "CelError",
     "CelType",
+    "CompileBudget",
+    "CompileStopped",
     "Duration",
     "EvaluationBudgetExceeded",
     "EvaluationError",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from context_service.history.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget
 from context_service.history.cel.calls import caller, indexer
+from context_service.history.cel.compile_budget import CompileBudget
 from context_service.history.cel.errors import CelError, EvaluationError
 from context_service.history.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
 from context_service.history.cel.logic import choice, junction, negation
@@ -31,7 +32,7 @@ from context_service.history.cel.paths import (
     selector,
     tester,
 )
-from context_service.history.cel.patterns import BadPattern, Pattern
+from context_service.history.cel.patterns import BadPattern, Pattern, symbols_of
 from context_service.history.cel.presence import Presence, joined, negated, presence
 from context_service.history.cel.slips import hint
 from context_service.history.cel.syntax import (
@@ -95,12 +96,16 @@ class Compiler:
 
     Args:
         variables: The names it may read.
+        budget: What pays for it, and may stop it.
         checked: Refuse what can be seen to be wrong.
         fields: Of the variables whose fields are always the same ones.
     """
 
-    def __init__(self, variables: frozenset[str], *, checked: bool, fields: Fields = NO_FIELDS) -> None:
+    def __init__(
+        self, variables: frozenset[str], budget: CompileBudget, *, checked: bool, fields: Fields = NO_FIELDS
+    ) -> None:
         self._variables = variables
+        self._budget = budget
         self._fields = fields
         self._checked = checked
         self._paths: set[tuple[str, ...]] = set()
@@ -122,7 +127,9 @@ class Compiler:
 
         Raises:
             CelError: an unknown name or function, or a wrong number of arguments.
+            CompileStopped: nobody waits for it.
         """
+        self._budget.look()
         compile_node: Callable[[Compiler, Any, _Scope], Code] = _NODES[type(node)]
         code = compile_node(self, node, scope)
         self.types[id(node)] = code.type
@@ -343,6 +350,7 @@ class Compiler:
         """Compile `matches` with a constant pattern, which is compiled here too."""
         if type(codes[1].value) is not str:
             return self._refuse("matches needs a string as its pattern", pattern_at)
+        self._budget.charge(symbols_of(codes[1].value), pattern_at)
         try:
             pattern = Pattern(codes[1].value)
         except BadPattern as error:

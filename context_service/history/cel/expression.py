@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from context_service.history.cel.budget import CallBudget, ExpressionLimits
+from context_service.history.cel.budget import CallBudget
 from context_service.history.cel.compile import NO_FIELDS, Code, Compiler, Fields
+from context_service.history.cel.compile_budget import CompileBudget
 from context_service.history.cel.errors import CelError
 from context_service.history.cel.evaluators import Evaluator, evaluator
 from context_service.history.cel.parse import parse
@@ -55,7 +56,7 @@ def compile_expression(
     *,
     variables: frozenset[str],
     result: ResultType = "any",
-    limits: ExpressionLimits = ExpressionLimits(),  # noqa: B008  # frozen
+    budget: CompileBudget | None = None,
     fields: Fields = NO_FIELDS,
 ) -> Expression:
     """Return `source` compiled.
@@ -64,16 +65,18 @@ def compile_expression(
         source: The expression.
         variables: The names it may read.
         result: The type that every evaluation must give.
-        limits: How long and how deep the text may be.
+        budget: What it is compiled on, with others; None: alone.
         fields: Of the variables that always have the same ones.
 
     Raises:
-        ExpressionTooLarge: `source` passes `limits`.
+        ExpressionTooLarge: `source` passes the budget.
+        CompileStopped: the budget was stopped.
         CelError: a syntax error, an unknown variable, field or function, a wrong number of
             arguments, or a result that is evidently of another type.
     """
-    tree = parse(source, limits)
-    compiler = Compiler(variables, checked=True, fields=fields)
+    budget = budget or CompileBudget()
+    tree = parse(source, budget)
+    compiler = Compiler(variables, budget, checked=True, fields=fields)
     code = compiler.code(tree, {})
     if result == "any":
         return _expression(source, compiler, code, None)
@@ -93,8 +96,9 @@ def compile_unchecked(source: str, *, variables: frozenset[str]) -> Expression:
     Raises:
         CelError: a syntax error.
     """
-    compiler = Compiler(variables, checked=False)
-    code = compiler.code(parse(source, ExpressionLimits()), {})
+    budget = CompileBudget()
+    compiler = Compiler(variables, budget, checked=False)
+    code = compiler.code(parse(source, budget), {})
     return _expression(source, compiler, code, None)
 
 

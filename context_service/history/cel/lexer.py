@@ -8,10 +8,11 @@ too: nothing that passes them can be slow or deep for what follows.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from math import isinf
 
-from context_service.history.cel.budget import ExpressionLimits
+from context_service.history.cel.compile_budget import CompileBudget
 from context_service.history.cel.errors import CelError, ExpressionTooLarge
 from context_service.history.cel.escapes import BadEscape, unescape_bytes, unescape_string
 from context_service.history.cel.slips import hint
@@ -56,13 +57,14 @@ class Token:
     at: Position
 
 
-def tokens_of(source: str, limits: ExpressionLimits) -> tuple[list[Token], Position]:
+def tokens_of(source: str, budget: CompileBudget) -> tuple[list[Token], Position]:
     """Return the tokens of `source` and the position after its last character.
 
     Raises:
-        ExpressionTooLarge: `source` is longer or deeper than `limits` allow.
+        ExpressionTooLarge: `source` is longer or deeper than an expression may be, or there are no symbols left.
         CelError: a character, a literal or an escape that the language does not have.
     """
+    limits = budget.expression
     if len(source) > limits.length_max:
         raise ExpressionTooLarge(
             f"the expression has {len(source)} characters, more than {limits.length_max}",
@@ -83,6 +85,7 @@ def tokens_of(source: str, limits: ExpressionLimits) -> tuple[list[Token], Posit
         if match["space"] is not None:
             continue
         token = _token(match, lines.position(start), lines, start)
+        budget.charge(1, token.at)
         if token.kind == "op":
             depth += (token.text in _OPENING) - (token.text in _CLOSING)
             signs = signs + 1 if _is_sign(token, tokens) else 0
@@ -107,9 +110,7 @@ class _Lines:
         self._starts = [0, *(match.end() for match in _NEWLINE.finditer(source))]
 
     def position(self, offset: int) -> Position:
-        line = len(self._starts)
-        while self._starts[line - 1] > offset:
-            line -= 1
+        line = bisect_right(self._starts, offset)
         return Position(line, offset - self._starts[line - 1] + 1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from context_service.history.cel.budget import ExpressionLimits
+from context_service.history.cel.compile_budget import CompileBudget
 from context_service.history.cel.errors import CelError, ExpressionTooLarge
 from context_service.history.cel.lexer import Token, tokens_of
 from context_service.history.cel.slips import hint
@@ -78,23 +78,26 @@ _SHOWN_CHARS_MAX = 40  # of a token, in a message
 _TREE_LEVELS = 2
 
 
-def parse(source: str, limits: ExpressionLimits) -> Node:
-    """Return the tree of `source`.
+def parse(source: str, budget: CompileBudget) -> Node:
+    """Return the tree of `source`, and keep it with the budget.
 
     Raises:
-        ExpressionTooLarge: `source` is longer or deeper than `limits` allow.
+        ExpressionTooLarge: `source` is longer or deeper than an expression may be, or there are no symbols left.
         CelError: `source` is not an expression of the language.
+        CompileStopped: nobody waits for it.
     """
-    tokens, end = tokens_of(source, limits)
+    tokens, end = tokens_of(source, budget)
     parser, punctuation = _grammar()
     steps = parser.parse_interactive("")
     try:
         for index, token in enumerate(tokens):
+            budget.look()
             steps.feed_token(_lark_token(token, index, punctuation))
         tree = steps.feed_eof()
     except UnexpectedToken as error:
         raise _unexpected(error, tokens, end) from None
-    return _Builder(tokens, limits.nesting_max).node(tree, 0)
+    budget.trees[source] = node = _Builder(tokens, budget).node(tree, 0)
+    return node
 
 
 def _grammar() -> tuple[Any, dict[str, str]]:
@@ -142,11 +145,13 @@ def _unexpected(error: Any, tokens: list[Token], end: Position) -> CelError:
 class _Builder:
     """Turns the grammar's tree into ours. Its recursion follows our levels only."""
 
-    def __init__(self, tokens: list[Token], nesting_max: int) -> None:
+    def __init__(self, tokens: list[Token], budget: CompileBudget) -> None:
         self._tokens = tokens
-        self._nesting_max = nesting_max
+        self._budget = budget
+        self._nesting_max = budget.expression.nesting_max
 
     def node(self, tree: Any, depth: int) -> Node:
+        self._budget.look()
         while len(tree.children) == 1 and tree.data in _PASSING:
             tree = tree.children[0]
         if depth > self._nesting_max * _TREE_LEVELS:

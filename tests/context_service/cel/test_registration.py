@@ -12,7 +12,13 @@ import time
 
 import pytest
 
-from context_service.history.cel import CelError, ExpressionLimits, ExpressionTooLarge, compile_expression
+from context_service.history.cel import (
+    CelError,
+    CompileBudget,
+    ExpressionLimits,
+    ExpressionTooLarge,
+    compile_expression,
+)
 
 VARIABLES = frozenset({"entity", "edge", "root"})
 
@@ -256,12 +262,12 @@ def test_no_text_takes_long_to_refuse(source: str) -> None:
 
 
 def test_limits_are_the_callers() -> None:
-    limits = ExpressionLimits(length_max=10, nesting_max=2)
-    compile_expression("((1))", variables=VARIABLES, limits=limits)
+    budget = CompileBudget(expression=ExpressionLimits(length_max=10, nesting_max=2))
+    compile_expression("((1))", variables=VARIABLES, budget=budget)
     with pytest.raises(ExpressionTooLarge):
-        compile_expression("(((1)))", variables=VARIABLES, limits=limits)
+        compile_expression("(((1)))", variables=VARIABLES, budget=budget)
     with pytest.raises(ExpressionTooLarge):
-        compile_expression("1 + 1 + 1 + 1", variables=VARIABLES, limits=limits)
+        compile_expression("1 + 1 + 1 + 1", variables=VARIABLES, budget=budget)
 
 
 def test_the_parser_leaves_the_recursion_limit_alone() -> None:

@@ -149,8 +149,11 @@ class ChatHistoryServicer:
         `rules_version`; a lower one is OK and changes nothing, so that a rolling deployment never flips a mapping back. Every
         replica sees the change within a second.
 
-        Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED, MAPPING_EXISTS (other rules have the
-        name, or it is built in).
+        Of the calls of one key, one compiles at a time. All expressions of a mapping have 10,000 symbols at most: names, values,
+        operators and brackets.
+
+        Reasons: INVALID_ARGUMENT (metadata `rule`, `line`, `column`), LIMIT_EXCEEDED (of expressions with these, too; `limit` is
+        "symbols" where there are too many), MAPPING_EXISTS (other rules have the name, or it is built in).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,6 +179,8 @@ class ChatHistoryServicer:
 
         Nothing is stored. What is below a node comes in the order of `created_at`, whatever the rules' order is: where they have
         another, its value is among the evaluations.
+
+        The rules are compiled as by RegisterMapping, within its limits; a call that is cancelled stops it.
 
         Reasons: INVALID_ARGUMENT (the rules: metadata `rule`, `line`, `column`; a node), LIMIT_EXCEEDED, NODE_NOT_FOUND,
         INVALID_PAGE_TOKEN, COST_EXCEEDED, NODE_BUDGET_EXCEEDED, ANSWER_TOO_LARGE (what one node gives).
