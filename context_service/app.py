@@ -147,9 +147,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tag_chars_max=settings.tag_chars_max,
         )
         tenant_limits = _tenant_limits(settings)
+        rows = Records(search_language=settings.search_language)
         memory = WorkingMemory(
             database,
-            records=Records(),
+            records=rows,
             blobs=BlobRows(),
             requests=requests,
             checks=checks,
@@ -157,7 +158,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             limits=tenant_limits,
             embeds_texts=bool(settings.embedding_url),
         )
-        reader = RecordReader(database, records=Records(), storage=storage, checks=checks)
+        reader = RecordReader(database, records=rows, storage=storage, checks=checks)
         embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
         uploads = ResumableUploads(
             database,
@@ -175,10 +176,15 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         finders = Finders(
             manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
             queries=RecordQueries(database),
-            searches=Searches(database, vectors_max=settings.search_vectors_max, embed_text=embed_text),
+            searches=Searches(
+                database,
+                language=settings.search_language,
+                vectors_max=settings.search_vectors_max,
+                embed_text=embed_text,
+            ),
             names=names,
         )
-        life = LifeCycle(database, records=Records(), purges=_purges(settings), log=ActionLog())
+        life = LifeCycle(database, records=rows, purges=_purges(settings), log=ActionLog())
         sweeper = _sweeper(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         limits = history_limits_of(settings)

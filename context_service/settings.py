@@ -14,6 +14,39 @@ from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_
 
 GIB = 1024 * MIB
 
+# The configurations for full text that every Postgres from 16 on has.
+SearchLanguage = Literal[
+    "simple",
+    "arabic",
+    "armenian",
+    "basque",
+    "catalan",
+    "danish",
+    "dutch",
+    "english",
+    "finnish",
+    "french",
+    "german",
+    "greek",
+    "hindi",
+    "hungarian",
+    "indonesian",
+    "irish",
+    "italian",
+    "lithuanian",
+    "nepali",
+    "norwegian",
+    "portuguese",
+    "romanian",
+    "russian",
+    "serbian",
+    "spanish",
+    "swedish",
+    "tamil",
+    "turkish",
+    "yiddish",
+]
+
 Provider = Literal["azure", "gcs", "s3", "local"]
 
 
@@ -117,6 +150,11 @@ class Settings(ServiceSettings):
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
+    search_language: SearchLanguage = Field(
+        "english",
+        description="language in whose forms SearchWMRecords finds words, beside the words as they are; simple: none. "
+        "For what was written before a change see docs/search.md",
+    )
     search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
     mappings_path: Path | None = Field(
         None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"

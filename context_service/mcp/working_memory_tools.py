@@ -13,11 +13,13 @@ from pydantic import Field
 
 from context_service.mcp.answers import Document, first_rows, fitting_page, plain, size_bytes_of
 from context_service.mcp.tool import ARGUMENTS, Archived, Arguments, EntityId, PageSize, PageToken, Tool, Use, Where
+from context_service.working_memory.fields import content_type_of_name
 from contextgraph.context.v1 import working_memory_pb2 as pb
 from contextgraph.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.pages import decode_token, encode_token
 
+_TEXT = "text/plain"
 _CHUNK_BYTES = 1024 * 1024
 _UTF8_BYTES_MAX = 4  # of one character
 
@@ -74,8 +76,9 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
         working_memory_id=asked.working_memory_id, include_archived=asked.include_archived
     )
     record = (await use.door.memory.FetchWMRecord(request, None)).record
-    inline = record.content_json.encode()
+    inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
+    record.ClearField("content_text")
     query = ("wm_read", record.working_memory_id, record.sha256)  # of other content the token means nothing
     (start,) = decode_token(query, asked.page_token, parts=1) or (0,)
     if type(start) is not int or not 0 <= start <= record.size_bytes:
@@ -229,7 +232,7 @@ class UploadArguments(Arguments):
     entity_node_id: EntityId = ""
     memory_type: str = Field("file", description='Category, such as "file", "text/markdown", "code/python".')
     description: str = ""
-    content_type: str = Field("", description="Media type. Left out: guessed from the name.")
+    content_type: str = Field("", description="Media type. Left out: guessed from the name, else that of plain text.")
     tags: list[str] = Field([])
     metadata: dict[str, Any] = Field({})
     request_id: str = Field("", description="A UUID: the same call again stores nothing more.")
@@ -256,7 +259,7 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
             memory_type=asked.memory_type,
             name=asked.name,
             description=asked.description,
-            content_type=asked.content_type,
+            content_type=asked.content_type or content_type_of_name(asked.name) or (_TEXT if asked.content else ""),
             tags=asked.tags,
             metadata_json=_json(asked.metadata),
         ),

@@ -53,6 +53,22 @@ $$;
 
 ALTER FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) OWNER TO contextgraph_owner;
 
+CREATE FUNCTION context.keep_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NEW.search_language = '' THEN
+        NEW.search_language := 'english';
+    END IF;
+    NEW.search := context.search_of(
+        NEW.tenant_id, NEW.search_language, NEW.name, NEW.description, NEW.content,
+        CASE WHEN NEW.content IS NULL THEN coalesce(NEW.content_text, NEW.blob_text) END);
+    RETURN NEW;
+END
+$$;
+
+ALTER FUNCTION context.keep_search() OWNER TO contextgraph_owner;
+
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -74,11 +90,78 @@ CREATE FUNCTION context.name_search_of(tenant_id uuid, name text) RETURNS tsvect
 
 ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextgraph_owner;
 
-CREATE FUNCTION context.search_of(tenant_id uuid, name text, description text, content json) RETURNS tsvector
+CREATE FUNCTION context.paired_letters() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (((array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || setweight(to_tsvector('english'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)), 'A'::"char")) || setweight(to_tsvector('english'::regconfig, description), 'B'::"char")) || CASE WHEN (content IS NULL) THEN ''::tsvector WHEN (octet_length((content)::text) <= 50000) THEN json_to_tsvector('english'::regconfig, content, '["string", "numeric"]'::jsonb) ELSE to_tsvector('english'::regconfig, COALESCE(context.beginning_of_texts(content, 50000), ''::text)) END);
+    RETURN '\u1100-\u11FF\u3005-\u3007\u3040-\u30FF\u3100-\u318F\u31A0-\u31BF\u31F0-\u31FF\u3400-\u4DBF\u4E00-\u9FFF\uA960-\uA97F\uAC00-\uD7FF\uF900-\uFAFF\uFF66-\uFFDC\U00020000-\U0003FFFF'::text;
 
-ALTER FUNCTION context.search_of(tenant_id uuid, name text, description text, content json) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.paired_letters() OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.pairs_of(said text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    letter_rows text := regexp_replace(said, '[^' || context.paired_letters() || ']+', ' ', 'g');
+    first_left_out text := regexp_replace(letter_rows, '(^| )[^ ]', ' ', 'g');
+    pairs text := regexp_replace(letter_rows || ' ' || first_left_out, '([^ ][^ ])', '\1 ', 'g');
+BEGIN
+    RETURN array_to_tsvector(array_remove(string_to_array(pairs, ' '), ''));
+END
+$$;
+
+ALTER FUNCTION context.pairs_of(said text) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) RETURNS tsquery
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    one tsquery;
+    together tsquery := '';
+    whole tsquery := '';
+BEGIN
+    FOR place IN 1 .. cardinality(terms) LOOP
+        one := context.words_asked(language, terms[place]);
+        IF are_not[place] THEN
+            one := !! one;
+        END IF;
+        IF behind_or[place] THEN
+            whole := whole || together;
+            together := '';
+        END IF;
+        together := together && one;
+    END LOOP;
+    RETURN whole || together;
+END
+$$;
+
+ALTER FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.search_of(tenant_id uuid, language text, name text, description text, content json, content_text text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    -- The tenant is a word like the others, one that no text can hold; see 0007.
+    search tsvector := array_to_tsvector(ARRAY['tenant ' || tenant_id::text]);
+    document text := content::text;
+    config regconfig := ('pg_catalog.' || language)::regconfig;
+BEGIN
+    search := search || setweight(
+        context.words_of(language, regexp_replace(left(name, 5000), '[[:punct:]]+', ' ', 'g')), 'A');
+    search := context.with_words(search, setweight(context.words_of(language, description), 'B'));
+    IF content_text IS NOT NULL THEN
+        RETURN context.with_words(search, context.words_of(language, left(content_text, 50000)));
+    ELSIF content IS NULL THEN
+        RETURN search;
+    ELSIF octet_length(document) > 50000 OR octet_length(document) > char_length(document) OR document ~ '\\u' THEN
+        RETURN context.with_words(
+            search, context.words_of(language, coalesce(context.beginning_of_texts(content, 50000), '')));
+    END IF;
+    search := context.with_words(search, json_to_tsvector(config, content, '["string", "numeric"]'));
+    RETURN context.with_words(
+        search, strip(json_to_tsvector('pg_catalog.simple', content, '["string", "numeric"]')));
+END
+$$;
+
+ALTER FUNCTION context.search_of(tenant_id uuid, language text, name text, description text, content json, content_text text) OWNER TO contextgraph_owner;
 
 CREATE FUNCTION context.sees_record(record_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -105,6 +188,66 @@ END
 $$;
 
 ALTER FUNCTION context.sees_upload(upload_id uuid) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.spaced(said text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (octet_length(said) = char_length(said)) THEN said ELSE lower(regexp_replace(said, (('[\u0080-\u00A9\u00AB-\u00B4\u00B6-\u00B9\u00BB-\u00BF\u00D7\u00F7\u2000-\u206F\u3000-\u303F\uFF00-\uFF0F\uFF1A-\uFF20\uFF3B-\uFF40\uFF5B-\uFF65'::text || context.paired_letters()) || ']+'::text), ' '::text, 'g'::text)) END;
+
+ALTER FUNCTION context.spaced(said text) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.with_words(words tsvector, more tsvector) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((pg_column_size(words) + pg_column_size(more)) < 1000000) THEN (words || more) ELSE words END;
+
+ALTER FUNCTION context.with_words(words tsvector, more tsvector) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.words_asked(language text, asked text) RETURNS tsquery
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    letters text := '[' || context.paired_letters() || ']+';
+    spaced text := context.spaced(asked);
+    words tsquery := phraseto_tsquery(('pg_catalog.' || language)::regconfig, spaced);
+    plain tsquery := phraseto_tsquery('pg_catalog.simple', spaced);
+    letter_row text;
+BEGIN
+    IF numnode(words) = 1 AND numnode(plain) = 1 AND words <> plain THEN
+        words := words || plain;
+    END IF;
+    IF spaced <> asked THEN
+        FOR letter_row IN SELECT found.parts[1] FROM regexp_matches(asked, letters, 'g') found (parts) LOOP
+            words := words && (
+                SELECT string_agg(quote_literal(substr(letter_row, place, 2)), ' & ')
+                    || CASE WHEN char_length(letter_row) = 1 THEN ':*' ELSE '' END
+                FROM generate_series(1, greatest(char_length(letter_row) - 1, 1)) place
+            )::tsquery;
+        END LOOP;
+    END IF;
+    RETURN words;
+END
+$$;
+
+ALTER FUNCTION context.words_asked(language text, asked text) OWNER TO contextgraph_owner;
+
+CREATE FUNCTION context.words_of(language text, said text) RETURNS tsvector
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    spaced text := context.spaced(said);
+    words tsvector;
+BEGIN
+    words := to_tsvector(('pg_catalog.' || language)::regconfig, spaced);
+    IF language <> 'simple' THEN
+        words := context.with_words(words, strip(to_tsvector('pg_catalog.simple', spaced)));
+    END IF;
+    IF octet_length(said) > char_length(said) AND said ~ ('[' || context.paired_letters() || ']') THEN
+        words := context.with_words(words, context.pairs_of(said));
+    END IF;
+    RETURN words;
+END
+$$;
+
+ALTER FUNCTION context.words_of(language text, said text) OWNER TO contextgraph_owner;
 
 CREATE TABLE context.action (
     tenant_id uuid NOT NULL,
@@ -335,8 +478,11 @@ CREATE TABLE context.wm_record (
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     content json,
-    search tsvector GENERATED ALWAYS AS (context.search_of(tenant_id, name, description, content)) STORED,
+    search tsvector,
     name_search tsvector GENERATED ALWAYS AS (context.name_search_of(tenant_id, name)) STORED,
+    content_text text,
+    blob_text text,
+    search_language text DEFAULT ''::text NOT NULL,
     CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
     CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
     CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
@@ -467,6 +613,9 @@ ALTER TABLE ONLY context.upload_part
 ALTER TABLE ONLY context.upload
     ADD CONSTRAINT upload_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE context.wm_record
+    ADD CONSTRAINT wm_record_content_text_check CHECK (((blob_id IS NULL) OR (content_text IS NULL))) NOT VALID;
+
 ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
@@ -517,6 +666,10 @@ CREATE TRIGGER count_change AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN 
 CREATE TRIGGER count_part AFTER INSERT OR DELETE ON context.upload_part FOR EACH ROW EXECUTE FUNCTION context.count_usage('0');
 
 CREATE TRIGGER count_record AFTER INSERT OR DELETE ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.count_usage('1');
+
+CREATE TRIGGER keep_search_of_changed BEFORE UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.name IS DISTINCT FROM new.name) OR (old.description IS DISTINCT FROM new.description)) OR ((old.content)::text IS DISTINCT FROM (new.content)::text)) OR (old.content_text IS DISTINCT FROM new.content_text)) OR (old.blob_text IS DISTINCT FROM new.blob_text)) OR (old.search_language IS DISTINCT FROM new.search_language))) EXECUTE FUNCTION context.keep_search();
+
+CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH ROW EXECUTE FUNCTION context.keep_search();
 
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 

@@ -24,6 +24,7 @@ def record_message(record: Record) -> pb.WMRecord:
         content_type=record.content_type,
         metadata_json=record.metadata_json,
         content_json=record.content_json or "",
+        content_text=record.content_text or "",
         provider=record.provider,
         blob_key=record.blob_key,
         size_bytes=record.size_bytes,

@@ -268,6 +268,7 @@ def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
         content_type=message.content_type,
         metadata_json=message.metadata_json,
         content_json=message.content_json,
+        content_text=message.content_text,
         tags=tuple(message.tags),
         graph_name=message.graph_name,
         agent_bundle_id=message.agent_bundle_id,

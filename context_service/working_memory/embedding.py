@@ -35,7 +35,8 @@ PAUSE_S_MAX = 60.0  # of a worker whose endpoint does not answer
 FAILED_ATTEMPTS = 5  # so many failures make a record FAILED; it is tried further
 
 _READ_TEXTS = """
-SELECT id, name, description, content::text AS content_json
+SELECT id, name, description, content::text AS content_json,
+    CASE WHEN content IS NULL THEN content_text END AS content_text
 FROM context.wm_record
 WHERE tenant_id = %s AND id = ANY (%s)
 """
@@ -147,7 +148,7 @@ class RecordEmbedding:
         ids = [owed.subject_id for owed in claimed]
         texts = {}
         for row in await tenant.query(_READ_TEXTS, (tenant.tenant_id, ids)):
-            content = ""
+            content = row.content_text or ""
             if row.content_json is not None:
                 value = orjson.loads(row.content_json)
                 # Written anew: what was escaped in the document is one text with what was not.

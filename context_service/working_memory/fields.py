@@ -13,7 +13,7 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from contextgraph.errors import LimitExceeded
+from contextgraph.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.vectors import check_vector
 
@@ -76,7 +76,8 @@ class RecordInput:
     reasoning: str = ""
     content_type: str = ""  # empty: guessed from the name
     metadata_json: str = ""  # empty: {}
-    content_json: str = ""  # empty: no inline content
+    content_json: str = ""  # inline content as JSON
+    content_text: str = ""  # or as plain text; both empty: no inline content
     tags: tuple[str, ...] = ()
     graph_name: str = ""  # empty: "default"
     agent_bundle_id: str = ""
@@ -103,10 +104,13 @@ class RecordFilter:
 
 # What a mask of UpdateWMRecord may name: the names of the fields are those of the message.
 CHANGEABLE = frozenset(
-    {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "tags", "expires_at", "embedding"}
+    {*_TEXTS, *_PROSE, "entity_node_id", "metadata_json", "content_json", "content_text"}
+    | {"tags", "expires_at", "embedding"}
 )
+# One content: to name either in a mask is to replace it.
+CONTENTS = frozenset({"content_json", "content_text"})
 # What a vector is made of, where callers give none.
-TEXTS_EMBEDDED = frozenset({"name", "description", "content_json"})
+TEXTS_EMBEDDED = frozenset({"name", "description"}) | CONTENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +161,7 @@ class FieldChecks:
         others: dict[str, Callable[[RecordInput, str], None]] = {
             "metadata_json": self._check_metadata,
             "content_json": self._check_content,
+            "content_text": self._check_content_text,
             "tags": self._check_tags,
             "embedding": _check_embedding,
         }
@@ -191,6 +196,12 @@ class FieldChecks:
         if said.content_json:
             parse_json(field, said.content_json, size_bytes_max=self.content_bytes_max, nesting_max=self.nesting_max)
 
+    def _check_content_text(self, said: RecordInput, field: str) -> None:
+        if said.content_text and said.content_json:
+            raise InvalidArgument("give content_json or content_text, not both", field=field)
+        check_text(field, said.content_text, chars_max=self.content_bytes_max)
+        check_size(field, said.content_text, size_bytes_max=self.content_bytes_max)
+
     def _check_object(self, field: str, text: str) -> None:
         parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
@@ -202,12 +213,15 @@ class FieldChecks:
 
 def content_type_of(said: RecordInput, *, otherwise: str) -> str:
     """Return the content type: what the caller says, else what the ending of the name tells, else `otherwise`."""
-    if said.content_type:
-        return said.content_type
+    return said.content_type or content_type_of_name(said.name) or otherwise
+
+
+def content_type_of_name(name: str) -> str:
+    """Return the content type that the ending of a name tells; empty for one that tells none."""
     # Only the ending: `guess_type` takes URLs, and would believe what a `data:` URL says of itself.
-    endings = "".join(PurePosixPath(said.name).suffixes[-2:])
+    endings = "".join(PurePosixPath(name).suffixes[-2:])
     guessed, encoding = _CONTENT_TYPES.guess_type(f"name{endings}")
-    return f"application/{encoding}" if encoding else guessed or otherwise
+    return f"application/{encoding}" if encoding else guessed or ""
 
 
 def check_count(field: str, values: Sequence[object], *, count_max: int) -> None:

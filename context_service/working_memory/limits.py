@@ -81,13 +81,13 @@ class TenantLimits:
     bytes_max: int | None  # of all contents and unfinished uploads; None: any number
     records_max: int | None  # archived ones too; None: any number
 
-    def check_content(self, field: str, content_json: str) -> None:
+    def check_content(self, field: str, content: str) -> None:
         """Refuse an inline content that is too large.
 
         Raises:
             LimitExceeded: it is.
         """
-        check_size(field, content_json, size_bytes_max=self.content_bytes_max)
+        check_size(field, content, size_bytes_max=self.content_bytes_max)
 
     def check_blob(self, size_bytes: int) -> None:
         """Refuse a blob that is too large, or will be.

@@ -10,13 +10,22 @@ import dataclasses
 import hashlib
 import secrets
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import Declared
 from context_service.working_memory.blob_rows import BlobRows, publishing
-from context_service.working_memory.fields import CHANGEABLE, TEXTS_EMBEDDED, FieldChecks, RecordInput, content_type_of
+from context_service.working_memory.fields import (
+    CHANGEABLE,
+    CONTENTS,
+    TEXTS_EMBEDDED,
+    FieldChecks,
+    RecordInput,
+    content_type_of,
+    content_type_of_name,
+)
 from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.reading import RecordName, record_archived
 from context_service.working_memory.records import (
@@ -26,6 +35,7 @@ from context_service.working_memory.records import (
     RecordOrRequestExists,
     Records,
 )
+from context_service.working_memory.texts import Beginning
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextgraph.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
@@ -39,6 +49,7 @@ from service_runtime.requests import Request, Requests
 _BLOB_KEY_PREFIX = "blob_"
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
+_JSON, _TEXT, _BINARY = "application/json", "text/plain", "application/octet-stream"
 _HEX = "\\x"  # in front of bytes that Postgres writes as JSON
 
 
@@ -87,11 +98,11 @@ class WorkingMemory:
         """
         await beside_the_loop(len(said.content_json), self._checks.check, said, path="record")
         said = within_bounds(said, principal)
-        record = _with_content(_new_record(said, principal), said.content_json)
+        record = _with_content(_new_record(said, principal), said)
 
         tenant = self._tenant(principal)
         limits = await self._limits.of(tenant)
-        limits.check_content("record.content_json", said.content_json)
+        _check_content(limits, said)
 
         async def write(door: Tenant | Transaction) -> Record:
             return await self._records.insert(
@@ -109,7 +120,7 @@ class WorkingMemory:
                 stored = await write(tenant)  # one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
             stored = await self._made_before(tenant, request, record.id, error)
-        return dataclasses.replace(stored, content_json=said.content_json or None)
+        return _shown(stored, said)
 
     async def update(
         self,
@@ -132,11 +143,11 @@ class WorkingMemory:
         """
         _check_names(names)
         await beside_the_loop(len(said.content_json), self._checks.check, said, path="record", names=names)
-        content_changes = "content_json" in names
+        content_changes = not CONTENTS.isdisjoint(names)
         tenant = self._tenant(principal)
         limits = await self._limits.of(tenant)
         if content_changes:
-            limits.check_content("record.content_json", said.content_json)
+            _check_content(limits, said)
 
         async def work(transaction: Transaction) -> Record:
             if request and (answer := await self._requests.claim(transaction, request)):
@@ -152,7 +163,11 @@ class WorkingMemory:
                 )
             if content_changes and record.blob_key:
                 raise RecordHasBlob("the content of this record is a blob", working_memory_id=record_id)
+            holds_text = bool(said.content_text)
+            if "content_type" in names and not content_changes:
+                holds_text = await self._records.holds_text(transaction, record_id)
             changed = _changed(record, said, names, principal)
+            changed = _retyped(changed, said, names, holds_text=holds_text)
             principal.check_bounds(
                 graph_name=changed.graph_name, agent_bundle_id=changed.agent_bundle_id, app_id=changed.app_id
             )
@@ -175,7 +190,7 @@ class WorkingMemory:
             return updated
 
         stored = await tenant.transaction(work)
-        return dataclasses.replace(stored, content_json=said.content_json or None) if content_changes else stored
+        return _shown(stored, said) if content_changes else stored
 
     async def upload_blob(
         self,
@@ -207,13 +222,17 @@ class WorkingMemory:
         if record := await self.answered(tenant, request):
             return record
         limits = await self.check_room(tenant, said, declared)
-        return await self._writer.write(
-            tenant,
-            chunks,
-            declared=declared,
-            size_bytes_max=limits.blob_bytes_max,
-            commit=lambda written: self.publish(tenant, written, said, principal=principal, request=request),
-        )
+        beginning = Beginning(said)
+        async with aclosing(beginning.watched(chunks)) as watched:
+            return await self._writer.write(
+                tenant,
+                watched,
+                declared=declared,
+                size_bytes_max=limits.blob_bytes_max,
+                commit=lambda written: self.publish(
+                    tenant, written, said, text=beginning.text(), principal=principal, request=request
+                ),
+            )
 
     def check_header(self, said: RecordInput, *, path: str) -> None:
         """Refuse what cannot be the record of an upload.
@@ -225,8 +244,9 @@ class WorkingMemory:
         Raises:
             InvalidArgument, LimitExceeded: a field is malformed.
         """
-        if said.content_json:
-            raise InvalidArgument("an upload has no inline content", field=f"{path}.content_json")
+        for name in sorted(CONTENTS):
+            if getattr(said, name):
+                raise InvalidArgument("an upload has no inline content", field=f"{path}.{name}")
         self._checks.check(said, path=path)
 
     async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> TenantLimits:
@@ -259,6 +279,7 @@ class WorkingMemory:
         written: WrittenBlob,
         said: RecordInput,
         *,
+        text: str | None,
         principal: Principal,
         request: Request | None,
         first: Callable[[Transaction], Awaitable[None]] | None = None,
@@ -269,6 +290,7 @@ class WorkingMemory:
             tenant: Whose.
             written: The blob.
             said: The record.
+            text: What is to be found of the blob.
             principal: Who uploads.
             request: Makes it happen once.
             first: What else the transaction does, before that; again if it is run again.
@@ -303,6 +325,7 @@ class WorkingMemory:
                 transaction,
                 record,
                 blob_id=live_id,
+                blob_text=text,
                 embedding=said.embedding,
                 owes_vector=self._owes_vector(said),
                 request=request,
@@ -387,7 +410,7 @@ def _new_record(said: RecordInput, principal: Principal) -> Record:
         name=said.name,
         description=said.description,
         reasoning=said.reasoning,
-        content_type=content_type_of(said, otherwise="application/json" if said.content_json else ""),
+        content_type=content_type_of(said, otherwise=_content_type(said)),
         metadata_json=said.metadata_json or "{}",
         tags=said.tags,
         graph_name=said.graph_name,
@@ -402,23 +425,40 @@ def _new_record(said: RecordInput, principal: Principal) -> Record:
     )
 
 
-def _with_content(record: Record, content_json: str) -> Record:
-    """Return the record with inline content, or without any."""
-    if not content_json:
-        return dataclasses.replace(record, content_json=None, provider="", size_bytes=0, sha256=b"")
-    content = content_json.encode()
+def _check_content(limits: TenantLimits, said: RecordInput) -> None:
+    """Refuse inline content that is too large for its tenant.
+
+    Raises:
+        LimitExceeded: it is.
+    """
+    limits.check_content("record.content_json", said.content_json)
+    limits.check_content("record.content_text", said.content_text)
+
+
+def _content_type(said: RecordInput) -> str:
+    """Return the content type of inline content of which nobody says another."""
+    return _JSON if said.content_json else _TEXT if said.content_text else ""
+
+
+def _with_content(record: Record, said: RecordInput) -> Record:
+    """Return the record with the inline content that a caller says, or without any."""
+    content = (said.content_json or said.content_text).encode()
     return dataclasses.replace(
-        record,
-        content_json=content_json,
-        provider=INLINE_PROVIDER,
+        _shown(record, said),
+        provider=INLINE_PROVIDER if content else "",
         size_bytes=len(content),
-        sha256=hashlib.sha256(content).digest(),
+        sha256=hashlib.sha256(content).digest() if content else b"",
     )
+
+
+def _shown(record: Record, said: RecordInput) -> Record:
+    """Return a stored record as it is answered: with its content."""
+    return dataclasses.replace(record, content_json=said.content_json or None, content_text=said.content_text or None)
 
 
 def _changed(record: Record, said: RecordInput, names: Sequence[str], principal: Principal) -> Record:
     """Return the record with the named fields as the caller says them; empty ones get their defaults."""
-    values: dict[str, Any] = {name: getattr(said, name) for name in names if name not in ("content_json", "embedding")}
+    values: dict[str, Any] = {name: getattr(said, name) for name in names if name not in {*CONTENTS, "embedding"}}
     if "metadata_json" in values:
         values["metadata_json"] = said.metadata_json or "{}"
     if "graph_name" in values:
@@ -428,13 +468,26 @@ def _changed(record: Record, said: RecordInput, names: Sequence[str], principal:
     if "app_id" in values:
         values["app_id"] = said.app_id or principal.app_default
     changed = dataclasses.replace(record, **values)
-    if "content_json" in names:
-        changed = _with_content(changed, said.content_json)
-    if "content_type" in names and not said.content_type:
-        named = dataclasses.replace(said, name=changed.name)
-        otherwise = {"": "", INLINE_PROVIDER: "application/json"}.get(changed.provider, "application/octet-stream")
-        changed = dataclasses.replace(changed, content_type=content_type_of(named, otherwise=otherwise))
-    return changed
+    return changed if CONTENTS.isdisjoint(names) else _with_content(changed, said)
+
+
+def _retyped(record: Record, said: RecordInput, names: Sequence[str], *, holds_text: bool) -> Record:
+    """Return a changed record with the content type that it has where nobody says one.
+
+    Args:
+        record: With what else has changed.
+        said: What the caller says.
+        names: Of the fields that change.
+        holds_text: It has inline text.
+    """
+    if "content_type" in names:
+        stays = bool(said.content_type)
+    else:  # new content of the other kind
+        stays = not (said.content_json or said.content_text) or record.content_type not in ("", _JSON, _TEXT)
+    if stays:
+        return record
+    otherwise = _BINARY if record.blob_key else "" if not record.provider else _TEXT if holds_text else _JSON
+    return dataclasses.replace(record, content_type=content_type_of_name(record.name) or otherwise)
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -448,7 +501,8 @@ def _check_names(names: Sequence[str]) -> None:
 def _answer_of(record: Record) -> dict[str, Any]:
     """Return what a repeated request is answered with, as Postgres writes it: the record without its content."""
     values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-    del values["content_json"]
+    for name in CONTENTS:
+        del values[name]
     for name in _UUIDS:
         values[name] = values[name] and str(values[name])
     for name in _TIMES:

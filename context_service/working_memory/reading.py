@@ -153,7 +153,8 @@ class RecordReader:
             name, principal=principal, include_archived=include_archived, with_content=True, with_blob=True
         )
         if stored is None:
-            return dataclasses.replace(record, content_json=None), (record.content_json or "").encode()
+            inline = record.content_json or record.content_text or ""
+            return dataclasses.replace(record, content_json=None, content_text=None), inline.encode()
         if stored.size_bytes > CONTENT_BYTES_MAX:
             raise AnswerTooLarge(
                 f"the blob has {stored.size_bytes} bytes; an answer takes {CONTENT_BYTES_MAX}: use GetBlob",

@@ -42,7 +42,8 @@ class Record:
     reasoning: str
     content_type: str
     metadata_json: str
-    content_json: str | None = None  # None: there is none, or it was not asked for
+    content_json: str | None = None  # inline JSON; None: there is none, or it was not asked for
+    content_text: str | None = None  # inline text; likewise
     provider: str = ""
     blob_key: str = ""  # the public one; empty without a blob
     size_bytes: int = 0
@@ -82,14 +83,15 @@ WITH new_record AS (
     INSERT INTO context.wm_record (
         tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type,
         subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id,
-        created_by, owner_user_id, agent_id, index_state, tags, metadata, content
+        created_by, owner_user_id, agent_id, index_state, tags, metadata, content, content_text, blob_text,
+        search_language
     )
     VALUES (
         %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
         %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
         %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
         %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END, %(tags)s,
-        %(metadata_json)s, %(content_json)s
+        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s, %(search_language)s
     )
     RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
         content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
@@ -129,10 +131,11 @@ FROM new_record
 _FIND_RECORD = """
 SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
     r.reasoning, r.content_type, r.metadata::text AS metadata_json,
-    CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
-    r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
-    r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at, r.created_at,
-    r.updated_at, r.version, r.index_state, r.index_error, r.seq,
+    CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
+    CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text, r.provider, r.blob_key,
+    r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id,
+    r.agent_id, r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
+    r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
     b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
 FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
 WHERE r.tenant_id = %(tenant_id)s AND r.id = CASE
@@ -164,7 +167,8 @@ UPDATE context.wm_record SET
     reasoning = %(reasoning)s, content_type = %(content_type)s, graph_name = %(graph_name)s,
     agent_bundle_id = %(agent_bundle_id)s, app_id = %(app_id)s, tags = %(tags)s, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
-    index_state = %(index_state)s, index_error = %(index_error)s,
+    content_text = CASE WHEN %(content_changes)s THEN %(content_text)s::text ELSE content_text END,
+    search_language = %(search_language)s, index_state = %(index_state)s, index_error = %(index_error)s,
     updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
@@ -220,16 +224,17 @@ FROM restored
 _LIST_RECORDS = f"""
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
     content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
-    provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id,
-    agent_id, is_archived, expires_at, created_at, updated_at, version, index_state, index_error, seq, found
+    CASE WHEN %(with_content)s AND content IS NULL THEN content_text END AS content_text, provider, blob_key,
+    size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived,
+    expires_at, created_at, updated_at, version, index_state, index_error, seq, found
 FROM (
     SELECT w.*, count(*) OVER () AS found, row_number() OVER newest AS place, sum(w.bytes) OVER newest AS bytes_so_far
     FROM (
         SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
-            r.description, r.reasoning, r.content_type, r.metadata, r.content, r.provider, r.blob_key, r.size_bytes,
-            r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
-            r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
-            r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
+            r.description, r.reasoning, r.content_type, r.metadata, r.content, r.content_text, r.provider, r.blob_key,
+            r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id,
+            r.agent_id, r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived,
+            r.expires_at, r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
             %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
                 + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
                 + octet_length(r.app_id) + octet_length(r.memory_type) + octet_length(r.subtype)
@@ -251,6 +256,10 @@ FROM (
 WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
 ORDER BY created_at DESC, seq DESC
 """  # noqa: S608 - a constant
+
+_HOLDS_TEXT = """
+SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s AND content IS NULL AND content_text IS NOT NULL
+"""
 
 _RECORD_EXISTS = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
 
@@ -294,7 +303,14 @@ async def configure(connection: Connection) -> None:
 
 
 class Records:
-    """The tables `wm_record`, `embedding` and `action`."""
+    """The tables `wm_record`, `embedding` and `action`.
+
+    Args:
+        search_language: In whose forms the words of what is written are found.
+    """
+
+    def __init__(self, *, search_language: str) -> None:
+        self._search_language = search_language
 
     async def find(
         self,
@@ -330,7 +346,7 @@ class Records:
                     size_bytes=row.size_bytes,
                     crc32c=bytes(row.stored_crc32c or b""),
                 )
-            return record_of(row, content_json=row.content_json), stored
+            return record_of(row, with_content=True), stored
         return None
 
     async def exists(self, tenant: Tenant, record_id: UUID) -> bool:
@@ -372,7 +388,7 @@ class Records:
         }
         rows = await tenant.query(_LIST_RECORDS, parameters)
         return RecordPage(
-            records=[record_of(row, content_json=row.content_json) for row in rows],
+            records=[record_of(row, with_content=True) for row in rows],
             has_more=bool(rows) and rows[0].found > len(rows),
         )
 
@@ -382,6 +398,7 @@ class Records:
         record: Record,
         *,
         blob_id: UUID | None = None,
+        blob_text: str | None = None,
         embedding: Embedding | None = None,
         owes_vector: bool = False,
         request: Request | None = None,
@@ -394,6 +411,7 @@ class Records:
             door: The tenant's.
             record: What to store.
             blob_id: Of its blob.
+            blob_text: What is to be found of its blob.
             embedding: Its vector.
             owes_vector: One is to be made of its text.
             request: Makes it happen once.
@@ -402,8 +420,9 @@ class Records:
             RecordOrRequestExists: the id is taken, or the request was answered before; a transaction is to end.
         """
         parameters = {
-            **_parameters(door.tenant_id, record),
+            **self._parameters(door.tenant_id, record),
             "blob_id": blob_id,
+            "blob_text": blob_text,
             "dimension": embedding and len(embedding.values),
             "model": embedding and embedding.model,
             "vector": embedding and HalfVector(list(embedding.values)),
@@ -434,7 +453,7 @@ class Records:
 
     async def update(self, transaction: Transaction, record: Record, *, content_changes: bool) -> Record:
         """Store the fields of a locked record and return it, a version later, without its content."""
-        parameters = {**_parameters(transaction.tenant_id, record), "content_changes": content_changes}
+        parameters = {**self._parameters(transaction.tenant_id, record), "content_changes": content_changes}
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
         return record_of(row)
 
@@ -487,48 +506,53 @@ class Records:
         }
         await transaction.query(_PUT_EMBEDDING, parameters)
 
+    async def holds_text(self, transaction: Transaction, record_id: UUID) -> bool:
+        """Tell whether a record has inline text."""
+        return bool(await transaction.query(_HOLDS_TEXT, (transaction.tenant_id, record_id)))
+
     async def has_vector_of_caller(self, transaction: Transaction, record_id: UUID) -> bool:
         """Tell whether a record has a vector that was not made of its text here."""
         return bool(await transaction.query(_HAS_VECTOR_OF_CALLER, (transaction.tenant_id, record_id)))
+
+    def _parameters(self, tenant_id: UUID, record: Record) -> dict[str, Any]:
+        return {
+            "tenant_id": tenant_id,
+            "id": record.id,
+            "entity_node_id": record.entity_node_id,
+            "memory_type": record.memory_type,
+            "subtype": record.subtype,
+            "semantic_purpose": record.semantic_purpose,
+            "name": record.name,
+            "description": record.description,
+            "reasoning": record.reasoning,
+            "content_type": record.content_type,
+            "metadata_json": record.metadata_json,
+            "content_json": record.content_json,
+            "content_text": record.content_text,
+            "provider": record.provider,
+            "blob_key": record.blob_key or None,
+            "size_bytes": record.size_bytes,
+            "sha256": record.sha256 or None,
+            "tags": list(record.tags),
+            "graph_name": record.graph_name,
+            "agent_bundle_id": record.agent_bundle_id,
+            "app_id": record.app_id,
+            "created_by": record.created_by,
+            "owner_user_id": record.owner_user_id,
+            "agent_id": record.agent_id,
+            "index_state": record.index_state,
+            "index_error": record.index_error,
+            "expires_at": record.expires_at,
+            "search_language": self._search_language,
+        }
 
 
 class RecordOrRequestExists(Exception):
     """The id of a record is taken, or its request has been answered: which, only a second look can tell."""
 
 
-def _parameters(tenant_id: UUID, record: Record) -> dict[str, Any]:
-    return {
-        "tenant_id": tenant_id,
-        "id": record.id,
-        "entity_node_id": record.entity_node_id,
-        "memory_type": record.memory_type,
-        "subtype": record.subtype,
-        "semantic_purpose": record.semantic_purpose,
-        "name": record.name,
-        "description": record.description,
-        "reasoning": record.reasoning,
-        "content_type": record.content_type,
-        "metadata_json": record.metadata_json,
-        "content_json": record.content_json,
-        "provider": record.provider,
-        "blob_key": record.blob_key or None,
-        "size_bytes": record.size_bytes,
-        "sha256": record.sha256 or None,
-        "tags": list(record.tags),
-        "graph_name": record.graph_name,
-        "agent_bundle_id": record.agent_bundle_id,
-        "app_id": record.app_id,
-        "created_by": record.created_by,
-        "owner_user_id": record.owner_user_id,
-        "agent_id": record.agent_id,
-        "index_state": record.index_state,
-        "index_error": record.index_error,
-        "expires_at": record.expires_at,
-    }
-
-
-def record_of(row: Row, *, content_json: str | None = None) -> Record:
-    """Return the record of a row that has its columns by name."""
+def record_of(row: Row, *, with_content: bool = False) -> Record:
+    """Return the record of a row that has its columns by name; those of its content are read if it has them."""
     return Record(
         id=row.id,
         entity_node_id=row.entity_node_id,
@@ -541,7 +565,8 @@ def record_of(row: Row, *, content_json: str | None = None) -> Record:
         reasoning=row.reasoning,
         content_type=row.content_type,
         metadata_json=row.metadata_json,
-        content_json=content_json,
+        content_json=row.content_json if with_content else None,
+        content_text=row.content_text if with_content else None,
         provider=row.provider,
         blob_key=row.blob_key or "",
         size_bytes=row.size_bytes,

@@ -50,6 +50,8 @@ SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app
 _PREFIX_CHARS_MIN = 3  # a shorter beginning is that of too many words
 _PREFIX_WORDS_MAX = 10
 _WORD = re.compile(r"[^\W_]+")
+# Its sign, and a phrase or a word. A phrase that does not end goes on to the end.
+_TERM = re.compile(r'(-*)(?:"([^"]*)"?|([^\s"]+))')
 # Signs of a query that means more than its words.
 _OPERATOR = re.compile(r'"|(?:^|\s)-|\bor\b', re.IGNORECASE)
 
@@ -62,8 +64,10 @@ _SCOPE = """(
 )"""
 
 # What is asked, known when the statement is planned. Null without a word that counts: joined with the tenant's, a query
-# without words would be all records.
-_WORDS = "nullif(websearch_to_tsquery('pg_catalog.english', %(text)s), ''::tsquery)"
+# without words would be all records. The functions are those that made what it is compared with.
+_WORDS = """nullif(
+    context.search_asked(%(language)s::text, %(terms)s::text[], %(are_not)s::boolean[], %(behind_or)s::boolean[]), ''
+)"""
 _NAMES = "nullif(to_tsquery('pg_catalog.simple', %(names)s), ''::tsquery)"
 _TENANT = "quote_literal('tenant ' || %(tenant_id)s::uuid)::tsquery"
 
@@ -138,7 +142,7 @@ _RECORDS_OF_VECTORS = """
 # Cut where the answer is full, behind one record at least.
 _RECORDS = """
 SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata_json, content_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
+    content_type, metadata_json, content_json, content_text, provider, blob_key, size_bytes, sha256, tags, graph_name,
     agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at,
     version, index_state, index_error, seq
 FROM (
@@ -146,8 +150,10 @@ FROM (
     FROM (
         SELECT found.place, r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
             r.description, r.reasoning, r.content_type, r.metadata::text AS metadata_json,
-            CASE WHEN %(with_content)s THEN r.content::text END AS content_json, r.provider, r.blob_key, r.size_bytes,
-            r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
+            CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
+            CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text, r.provider,
+            r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by,
+            r.owner_user_id, r.agent_id,
             r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
             r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
             %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
@@ -157,10 +163,10 @@ FROM (
         FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
         CROSS JOIN LATERAL (
             SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
-                r.description, r.reasoning, r.content_type, r.metadata, r.content, r.blob_id, r.provider, r.blob_key,
-                r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by,
-                r.owner_user_id, r.agent_id, r.archived_at, r.expires_at, r.created_at, r.updated_at, r.version,
-                r.index_state, r.index_error, r.seq
+                r.description, r.reasoning, r.content_type, r.metadata, r.content, r.content_text, r.blob_id,
+                r.provider, r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id,
+                r.created_by, r.owner_user_id, r.agent_id, r.archived_at, r.expires_at, r.created_at, r.updated_at,
+                r.version, r.index_state, r.index_error, r.seq
             FROM context.wm_record r
             WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
             OFFSET 0
@@ -230,11 +236,15 @@ class Searches:
 
     Args:
         database: Where the records are.
+        language: In whose forms words are found.
         vectors_max: Vectors that one search may compare with.
         embed_text: Makes the vector of a text, where there is an embedder.
     """
 
-    def __init__(self, database: Database, *, vectors_max: int, embed_text: EmbedText | None = None) -> None:
+    def __init__(
+        self, database: Database, *, language: str, vectors_max: int, embed_text: EmbedText | None = None
+    ) -> None:
+        self._language = language
         self._embed_text = embed_text
         self._database = database
         self._vectors_max = vectors_max
@@ -277,7 +287,8 @@ class Searches:
         parameters = {
             **bindings.values,
             **_scope(tenant, question),
-            "text": question.text,
+            "language": self._language,
+            **terms_of(question.text),
             "names": name_query(question.text),
             "ranked_max": RANKED_MAX,
             "limit": limit,
@@ -352,7 +363,7 @@ class Searches:
             "bytes_max": PAGE_BYTES_MAX,
         }
         rows = await tenant.query(_RECORDS, parameters)
-        return {row.id: record_of(row, content_json=row.content_json) for row in rows}
+        return {row.id: record_of(row, with_content=True) for row in rows}
 
 
 def slice_sql(where: str) -> str:
@@ -388,6 +399,23 @@ def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
             )
         )
     return sorted(both, key=lambda one: -one.score)
+
+
+def terms_of(text: str) -> dict[str, list[Any]]:
+    """Return what `context.search_asked` is asked: the words and phrases of a text, as a web search means them."""
+    terms: list[str] = []
+    are_not: list[bool] = []
+    behind_or: list[bool] = []
+    is_or = False
+    for minus, phrase, word in _TERM.findall(text):
+        if word.lower() == "or" and not minus and terms:
+            is_or = True
+            continue
+        terms.append(phrase or word)
+        are_not.append(bool(minus))
+        behind_or.append(is_or)
+        is_or = False
+    return {"terms": terms, "are_not": are_not, "behind_or": behind_or}
 
 
 def name_query(text: str) -> str:

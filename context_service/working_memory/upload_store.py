@@ -187,6 +187,7 @@ class UploadStore:
 
 def _json_of(said: RecordInput) -> dict[str, Any]:
     values = dataclasses.asdict(said)
+    del values["content_text"]  # an upload has none, and a replica of the version before knows none
     for name in ("id", "entity_node_id"):
         values[name] = values[name] and str(values[name])
     values["expires_at"] = said.expires_at and said.expires_at.isoformat()

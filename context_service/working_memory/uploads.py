@@ -20,6 +20,7 @@ from context_service.working_memory.fields import RecordInput
 from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.memory import WorkingMemory, within_bounds
 from context_service.working_memory.records import Record
+from context_service.working_memory.texts import Beginning
 from context_service.working_memory.upload_store import OpenUpload, UploadStore
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextgraph.errors import (
@@ -220,14 +221,21 @@ class ResumableUploads:
             if await self._store.remove(transaction, upload_id) != upload.offset_bytes:
                 raise Aborted("a part was added while the upload was put together; try again", upload_id=upload_id)
 
+        beginning = Beginning(upload.said)
+
         async def commit(written: WrittenBlob) -> Record:
+            text = beginning.text()
             return await self._memory.publish(
-                tenant, written, upload.said, principal=principal, request=request, first=take
+                tenant, written, upload.said, text=text, principal=principal, request=request, first=take
             )
 
         try:
-            async with aclosing(self._joined(parts)) as joined, aclosing(self._kept(tenant, upload, joined)) as kept:
-                return await self._writer.write(tenant, kept, declared=whole, commit=commit)
+            async with (
+                aclosing(self._joined(parts)) as joined,
+                aclosing(self._kept(tenant, upload, joined)) as kept,
+                aclosing(beginning.watched(kept)) as watched,
+            ):
+                return await self._writer.write(tenant, watched, declared=whole, commit=commit)
         except UploadNotFound:
             return await self._finished(tenant, request, declared)  # a twin of this call was faster
 

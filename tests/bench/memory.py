@@ -148,7 +148,6 @@ class Bench:
         with psycopg.connect(self.url) as connection:
             register_vector(connection)
             cursor = connection.cursor()
-            cursor.execute("SET session_replication_role = replica")  # no trigger for each row
             with cursor.copy(
                 "COPY context.wm_record (tenant_id, id, entity_node_id, memory_type, name, description, content,"
                 " size_bytes, provider, app_id, created_by) FROM STDIN"

@@ -60,6 +60,14 @@ def test_stdin_goes_up_and_needs_a_name(run: Run, answer: Answer):
     assert "--name" in refused.stderr
 
 
+def test_a_text_is_written_found_and_printed_as_it_is(run: Run, answer: Answer):
+    made = answer("wm record note", "--text", "# Quokka\n  plan")
+    assert made["memory_type"] == "text/plain"
+    assert answer(f"wm get {made['working_memory_id']}")["content_text"] == "# Quokka\n  plan"
+    assert run(f"wm get {made['working_memory_id']} --raw").stdout == "# Quokka\n  plan"
+    assert [hit["record"]["name"] for hit in answer("wm search quokkas")] == ["note"]
+
+
 def test_a_record_is_written_read_archived_restored_and_purged(run: Run, answer: Answer):
     made = answer("wm record plan", "--content", '{"n": 9007199254740993}', "--metadata", '{"a": 1}')
     one = made["working_memory_id"]

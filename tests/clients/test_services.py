@@ -289,6 +289,13 @@ async def test_records(world, context):
     with pytest.raises(RecordHasNoBlob):
         await world.read(context, record)
 
+    note = await world.run(context.insert_wm_record, MemoryType.MARKDOWN, "note", content_text="# Note\n")
+    assert (note.content_type, note.content_json, note.content_text) == ("text/plain", "", "# Note\n")
+    assert note.content == "# Note\n"
+    assert await world.run(context.get_content, note) == b"# Note\n"
+    turned = await world.run(context.update_wm_record, note.working_memory_id, content={"a": 1})
+    assert (turned.content, turned.content_text) == ({"a": 1}, "")
+
     changed = await world.run(
         context.update_wm_record, record.working_memory_id, name="better plan", content=[1], tags=[], expected_version=1
     )

@@ -312,6 +312,11 @@ def test_a_mask_names_what_is_given():
         messages.record_input(colour="red")
     with pytest.raises(InvalidArgument, match="not both"):
         messages.record_input(content=1, content_json="1")
+    for other in ({"content": None}, {"content_json": ""}):
+        assert messages.record_input(content_text="a", **other).content_text == "a"
+    for other in ({"content": 0}, {"content_json": "1"}):
+        with pytest.raises(InvalidArgument, match="not both"):
+            messages.record_input(content_text="a", **other)
 
 
 def test_rules_are_a_dict_of_the_protos_fields():

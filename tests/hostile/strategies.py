@@ -558,6 +558,7 @@ _BY_NAME: list[tuple[str, Callable[[Pool, str | None], Strategy]]] = [
 _MASKS = [
     "name",
     "content_json",
+    "content_text",
     "metadata_json",
     "tags",
     "embedding",

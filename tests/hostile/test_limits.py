@@ -239,6 +239,10 @@ LIMITS = [
         rpc="InsertWMRecord", request=lambda c, n: record(content_json=document(n)),
     ),
     Limit(
+        what="content_text of a record", setting="node_data_bytes_max", default=MIB, lowered=500,
+        rpc="InsertWMRecord", request=lambda c, n: record(content_text="x" * n),
+    ),
+    Limit(
         what="metadata_json of a record", setting="metadata_bytes_max", default=64 * KIB, lowered=120,
         rpc="InsertWMRecord", request=lambda c, n: record(metadata_json=document(n)),
     ),

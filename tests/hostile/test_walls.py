@@ -24,7 +24,7 @@ from context_service.working_memory import records
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.record_fields import RECORD_FIELDS
-from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
+from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of
 from contextgraph.errors import InvalidArgument
 from entity_service.search import FIELDS, NodeFilter, NodeSearch, Search
 from entity_service.traversal import Traversal
@@ -309,7 +309,7 @@ async def test_a_group_is_made_of_no_record_that_its_caller_may_not_see(database
 
 
 async def test_a_search_compares_with_no_record_that_its_caller_may_not_see(database: Database, caller: Principal):
-    searches = Searches(database, vectors_max=ROWS)
+    searches = Searches(database, language="english", vectors_max=ROWS)
     modes = (SearchMode.TEXT, SearchMode.VECTOR, SearchMode.FUSED)
     conditions = ["", *(document(one, "metadata") for one in CONDITIONS)]
     for mode, condition in zip(itertools.cycle(modes), conditions * 2, strict=False):
@@ -432,10 +432,19 @@ def test_exempt_operators_raise_on_no_value_of_their_types(poisoned: Urls):
             connection.execute(
                 "SELECT %s::text[] && %s::text[], %s::text[] <> '{}'", (left_list, right_list, left_list)
             )
-        words = ["", "zebra", '"zebra crossing" -fence or x', "a" * 900]
+        words = [
+            "",
+            "zebra",
+            '"zebra crossing" -fence or x',
+            "a" * 900,
+            "京都 서울 \U00020000",
+            "é" * 1000,
+            "'\\ & | ! :*",
+        ]
         for text, asked_words in itertools.product(words, words):
             connection.execute(
-                "SELECT to_tsvector('english', %s) @@ (quote_literal('tenant x')::tsquery &&"
-                " websearch_to_tsquery('english', %s))",
-                (text, asked_words),
+                "SELECT context.words_of('english', %(said)s) @@ (quote_literal('tenant x')::tsquery &&"
+                " context.search_asked('english', %(terms)s::text[], %(are_not)s::boolean[],"
+                " %(behind_or)s::boolean[]))",
+                {"said": text, **terms_of(asked_words)},
             )

@@ -92,6 +92,8 @@ def test_a_trigger_is_one_that_stays_on_its_shard(urls: Urls):
     colocated = {  # all read or write rows of the same tenant
         ("bounds", "entity.edge"),  # of entity.node
         ("edges_bounded", "entity.edge"),
+        ("keep_search_of_new", "context.wm_record"),  # of this row alone
+        ("keep_search_of_changed", "context.wm_record"),
         ("move_embedding", "context.wm_record"),  # of context.embedding
         ("count_record", "context.wm_record"),  # of context.tenant_usage, as the others
         ("count_change", "context.wm_record"),

@@ -32,10 +32,12 @@ export interface WMRecord {
   reasoning: string;
   contentType: string;
   metadata: JsonObject;
-  /** Inline content, parsed; undefined: there is none, or a list left it out. */
+  /** Inline content: JSON parsed, text as it is; undefined: there is none, or a list left it out. */
   content: unknown;
-  /** The same as text, byte for byte as it was given. */
+  /** Inline JSON as text, byte for byte as it was given. */
   contentJson: string;
+  /** Inline text. */
+  contentText: string;
   /** "postgres" for inline content, else where the blob lives; empty without content. */
   provider: string;
   blobKey: string;
@@ -90,10 +92,11 @@ export interface RecordFields {
   embeddingModel?: string;
 }
 
-/** Inline content: any JSON up to 1 MiB, as a value or as text that is kept byte for byte. */
+/** Inline content, one of these: any JSON up to 1 MiB, as a value or as text that is kept byte for byte, or plain text. */
 export interface InlineContent {
   content?: unknown;
   contentJson?: string;
+  contentText?: string;
 }
 
 /** One blob of an entity. */
@@ -177,9 +180,12 @@ export interface Upload {
 }
 
 export function recordInput(record: RecordFields & InlineContent & { workingMemoryId?: string }): pb.WMRecordInput {
-  const { content, contentJson } = record;
+  const { content, contentJson, contentText } = record;
   if (content !== undefined && contentJson) {
     throw new InvalidArgument("give content or contentJson, not both", { field: "record.content_json" });
+  }
+  if (contentText && (content !== undefined || contentJson)) {
+    throw new InvalidArgument("give contentText or JSON, not both", { field: "record.content_text" });
   }
   return create(pb.WMRecordInputSchema, {
     workingMemoryId: record.workingMemoryId,
@@ -193,6 +199,7 @@ export function recordInput(record: RecordFields & InlineContent & { workingMemo
     contentType: record.contentType,
     metadataJson: toObject(record.metadata, "record.metadata_json"),
     contentJson: content === undefined ? contentJson : toJson(content, "record.content_json"),
+    contentText,
     tags: record.tags,
     graphName: record.graphName,
     agentBundleId: record.agentBundleId,
@@ -214,6 +221,7 @@ const MASK_PATHS: Readonly<Record<keyof (RecordFields & InlineContent), string>>
   metadata: "metadata_json",
   content: "content_json",
   contentJson: "content_json",
+  contentText: "content_text",
   tags: "tags",
   graphName: "graph_name",
   agentBundleId: "agent_bundle_id",
@@ -249,7 +257,7 @@ export function recordOf(message: pb.WMRecord): WMRecord {
   return {
     ...fields,
     metadata: parseObject(metadataJson),
-    content: fields.contentJson ? parseJson(fields.contentJson) : undefined,
+    content: fields.contentJson ? parseJson(fields.contentJson) : fields.contentText || undefined,
     sizeBytes: Number(sizeBytes),
     version: Number(version),
     status: enumText(pb.RecordStatus, status),

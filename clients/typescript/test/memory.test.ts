@@ -29,6 +29,21 @@ import {
 
 import { CONTEXT_ADDRESS, MIB, OTHER_KEY, context, graph, withContext } from "./stack.js";
 
+test("a text comes back as it was written, and is found", async () => {
+  const entityNodeId = newId();
+  const text = "# Wombat\n\u2028 plan";
+  const note = await context.insertWMRecord({ entityNodeId, name: "note", memoryType: "file", contentText: text });
+  assert.deepEqual(await context.fetchWMRecord(note.workingMemoryId), note);
+  assert.deepEqual([note.contentText, note.content, note.contentJson, note.contentType], [text, text, "", "text/plain"]);
+  assert.equal((await context.searchWMRecords({ text: "wombats", entityNodeIds: [entityNodeId] })).length, 1);
+  const changed = await context.updateWMRecord(note.workingMemoryId, { contentText: "other" });
+  assert.equal(changed.contentText, "other");
+  await assert.rejects(
+    context.updateWMRecord(note.workingMemoryId, { contentText: "a", content: 1 }),
+    (error: Error) => error instanceof InvalidArgument,
+  );
+});
+
 test("a record comes back as it was written", async () => {
   const entityNodeId = newId();
   const written = await context.insertWMRecord({

@@ -64,18 +64,33 @@ def put(session: Session, output: Output, *, file: str, name: str, memory_type: 
 
 @command(
     click.argument("name"),
-    click.option("--type", "memory_type", default=MemoryType.JSON.value, show_default=True, help="The memory type."),
+    click.option("--type", "memory_type", help="The memory type; else data/json, of text text/plain."),
     click.option("--content", type=JSON, help="Any JSON, or @FILE."),
+    click.option("--text", "content_text", default="", help="Plain text instead."),
     *_FIELDS,
     name="record",
     group=wm,
     example="""
 contextgraph wm record plan --content '{"steps": ["read", "write"]}' --tag draft
+contextgraph wm record note.md --type text/markdown --text '# Call back on Monday'
 """,
 )
-def insert(session: Session, output: Output, *, name: str, memory_type: str, content: Any, **given: Any) -> None:
-    """Write a record with inline JSON."""
-    output.one(session.context.insert_wm_record(memory_type, name, content=content, **_fields(given)), *_ROW)
+def insert(
+    session: Session,
+    output: Output,
+    *,
+    name: str,
+    memory_type: str | None,
+    content: Any,
+    content_text: str,
+    **given: Any,
+) -> None:
+    """Write a record with inline JSON or text."""
+    memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
+    record = session.context.insert_wm_record(
+        memory_type, name, content=content, content_text=content_text, **_fields(given)
+    )
+    output.one(record, *_ROW)
 
 
 @command(
@@ -93,7 +108,7 @@ contextgraph wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
 def get(session: Session, output: Output, *, record: str, path: Path | None, include_archived: bool) -> None:
     """Print a record, or its content.
 
-    --output downloads its blob into a file, --raw prints the bytes of its content, blob or JSON.
+    --output downloads its blob into a file, --raw prints the bytes of its content, blob, JSON or text.
     """
     if path is not None:
         with progress(path.name) as on_progress:
@@ -115,6 +130,8 @@ def get(session: Session, output: Output, *, record: str, path: Path | None, inc
             for chunk in chunks:
                 stdout.write(chunk)
         stdout.flush()
+    elif found.content_text:
+        click.echo(found.content_text, nl=False)
     else:
         click.echo(found.content_json)
 

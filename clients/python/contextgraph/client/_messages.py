@@ -146,7 +146,8 @@ class RecordChanges(RecordFields, total=False):
     memory_type: str
     name: str
     content: Any  # any JSON value
-    content_json: str  # the same as text, kept byte for byte
+    content_json: str  # the same as JSON text, kept byte for byte
+    content_text: str  # plain text instead
 
 
 def to_json(field: str, value: object) -> str:
@@ -525,6 +526,7 @@ def record_input(
     metadata: Mapping[str, Any] | None = None,
     content: Any = None,
     content_json: str = "",
+    content_text: str = "",
     tags: Iterable[str] = (),
     graph_name: str = "",
     agent_bundle_id: str = "",
@@ -541,6 +543,8 @@ def record_input(
     """
     if content is not None and content_json:
         raise InvalidArgument("give content or content_json, not both", field="record.content_json")
+    if content_text and (content is not None or content_json):
+        raise InvalidArgument("give content_text or JSON, not both", field="record.content_text")
     given = None
     if embedding is not None:
         given = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
@@ -558,6 +562,7 @@ def record_input(
         content_type=content_type,
         metadata_json=to_object("record.metadata_json", metadata),
         content_json=content_json if content is None else to_json("record.content_json", content),
+        content_text=content_text,
         tags=texts("record.tags", tags),
         graph_name=graph_name,
         agent_bundle_id=agent_bundle_id,

@@ -30,7 +30,8 @@ class Record(Value):
     reasoning: str = ""
     content_type: str = ""
     metadata_json: str = "{}"
-    content_json: str = ""  # inline content, byte for byte as it was given; empty: none, or left out of a list
+    content_json: str = ""  # inline JSON, byte for byte as it was given; empty: none, or left out of a list
+    content_text: str = ""  # inline text, likewise
     provider: str = ""  # "postgres" for inline content, else where the blob lives; empty without content
     blob_key: str = ""
     size_bytes: int = 0
@@ -60,8 +61,8 @@ class Record(Value):
 
     @property
     def content(self) -> Any:
-        """Return the inline content, parsed; None where there is none."""
-        return self._kept("_content", self.content_json)
+        """Return the inline content: JSON parsed, text as it is; None where there is none."""
+        return self.content_text or self._kept("_content", self.content_json)
 
     def __str__(self) -> str:
         archived = ", archived" if self.status == "archived" else ""
@@ -82,6 +83,7 @@ class Record(Value):
             content_type=record.content_type,
             metadata_json=record.metadata_json,
             content_json=record.content_json,
+            content_text=record.content_text,
             provider=record.provider,
             blob_key=record.blob_key,
             size_bytes=record.size_bytes,

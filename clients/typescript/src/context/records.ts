@@ -32,7 +32,7 @@ export interface RecordFilter {
 /** An RPC is one method. */
 export abstract class RecordCalls extends AppClient {
   /**
-   * Write a record with inline JSON content, or with none, and return it.
+   * Write a record with inline content, JSON or text, or with none, and return it.
    *
    * @throws RecordExists The id is taken.
    */

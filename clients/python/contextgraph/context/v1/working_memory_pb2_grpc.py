@@ -156,7 +156,7 @@ class WorkingMemoryServicer:
     """
 
     def InsertWMRecord(self, request, context):
-        """Writes a record with inline JSON content, or with none.
+        """Writes a record with inline content, JSON or text, or with none.
 
         Reasons: INVALID_ARGUMENT, RECORD_EXISTS (the id is taken), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
         """
@@ -173,8 +173,8 @@ class WorkingMemoryServicer:
 
     def UpdateWMRecord(self, request, context):
         """Changes the fields that `update_mask` names: any field of WMRecordInput but `working_memory_id`, as a whole (`metadata_json` is
-        replaced, not merged). A named field that is empty is emptied, or gets its default. The answer carries inline content only
-        if the mask names it.
+        replaced, not merged). A named field that is empty is emptied, or gets its default. `content_json` and `content_text` are one content:
+        naming either replaces it. The answer carries inline content only if the mask names it.
 
         Reasons: RECORD_NOT_FOUND, RECORD_ARCHIVED, VERSION_CONFLICT (stale `expected_version`), RECORD_HAS_BLOB (inline content for a record
         whose content is a blob), REQUEST_ID_REUSED, LIMIT_EXCEEDED, INVALID_ARGUMENT (a mask names a field that cannot change).
@@ -212,10 +212,12 @@ class WorkingMemoryServicer:
     def SearchWMRecords(self, request, context):
         """Finds records of the tenant, of all entities: by their words, by a vector, or by both. The best come first.
 
-        TEXT looks into name, description and inline content (its texts and numbers; of more than 50,000 characters the first 50,000). A record
-        must have all words of `text`, in any form of English; "or" between words, "quotes" around a phrase and -minus before a word mean what
-        they mean in a web search. Names are also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a
-        name. Of more than 5,000 records that match, the newest 5,000 are ranked. What was written is found at once.
+        TEXT looks into name, description and content: inline text, the texts and numbers of inline JSON, and uploaded files that are text by their
+        content type, name or memory type and are valid UTF-8; of each the first 50,000 characters. A record must have all words of `text`, as
+        they are or in any form that the service's language (a setting, English) has of them; "or" between words, "quotes" around a phrase
+        and -minus before a word mean what they mean in a web search. Chinese, Japanese and Korean are found by pairs of characters. Names are
+        also found by the beginnings of their words. The score is Postgres's rank, and 1 more for a name. Of more than 5,000 records that match,
+        the newest 5,000 are ranked. What was written is found at once.
 
         VECTOR compares the embeddings of all records that pass the filters: it is exact, and the score is the cosine, -1 to 1. More than
         50,000 are SLICE_TOO_LARGE, and metadata `filters` names the filters that help; unless the operator has made an index of vectors: then
@@ -238,7 +240,7 @@ class WorkingMemoryServicer:
         """Answers a question about the tenant's records, of all entities: columns, a condition, groups, an order, a limit; no SQL. One
         statement that can only read, within the call's deadline.
 
-        A column is a field of WMRecord by its name in this proto (all but `content_json`; `status` is "active" or "archived",
+        A column is a field of WMRecord by its name in this proto (all but `content_json` and `content_text`; `status` is "active" or "archived",
         `index_state` "none", "pending", "indexed" or "failed"), `metadata` or a path into it (`metadata.a.b`; a number names an
         element of a list), `count(*)`, or `count`, `sum`, `avg`, `min` or `max` of one of those: `max(created_at)`. `sum` and `avg` take
         numbers, `min` and `max` also texts and times; of a path they look at what has the type (numbers before texts). `count` of a column counts the
@@ -370,8 +372,8 @@ class WorkingMemoryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetContent(self, request, context):
-        """Answers the bytes of a blob or of inline JSON, wherever they live, up to 3 MiB; none for a record that has neither. The record
-        beside them comes without its `content_json`.
+        """Answers the bytes of a blob or of inline content, wherever they live, up to 3 MiB; none for a record that has neither. The record
+        beside them comes without its `content_json` or `content_text`.
 
         Reasons: those of GetBlob; ANSWER_TOO_LARGE (use GetBlob).
         """

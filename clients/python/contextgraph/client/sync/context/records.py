@@ -25,18 +25,20 @@ class RecordCalls(Client):
         *,
         content: Any = None,
         content_json: str = "",
+        content_text: str = "",
         working_memory_id: Id | None = None,
         request_id: Id | None = None,
         timeout_s: float | None = None,
         **fields: Unpack[RecordFields],
     ) -> Record:
-        """Write a record with inline JSON content, or with none, and return it.
+        """Write a record with inline content, JSON or text, or with none, and return it.
 
         Args:
             memory_type: A `MemoryType`, or your own text.
             name: A label.
             content: Any JSON value, up to 1 MiB.
-            content_json: The same as text, kept byte for byte.
+            content_json: The same as JSON text, kept byte for byte.
+            content_text: Plain text instead, up to 1 MiB.
             working_memory_id: A UUID. None: the server makes one.
             request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -51,6 +53,7 @@ class RecordCalls(Client):
             name=name,
             content=content,
             content_json=content_json,
+            content_text=content_text,
             working_memory_id=working_memory_id,
             **messages.with_app(self._options.app_id, fields),
         )
