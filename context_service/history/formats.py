@@ -1,9 +1,9 @@
 """Histories as the requests of model vendors want them.
 
-Both vendors refuse a request in which a call of a tool is not followed by its result at once, or a result stands
+All vendors refuse a request in which a call of a tool is not followed by its result at once, or a result stands
 without its call. Graphs know no such order: a user may speak while a tool runs, a result may be older than its call,
 and of the newest N the call may be the one that is cut off. So first the results are paired with their calls
-(`_Conversation`), then the turns are written (`_openai`, `_anthropic`).
+(`_Conversation`), then the turns are written (`_openai`, `_anthropic`, `_gemini`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ NO_RESULT = "No result is recorded."
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
+_GEMINI_MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 _NAME_CHARS_MAX = 64
 
 
@@ -33,12 +34,13 @@ class Format(Enum):
 
     OPENAI = "openai"  # Chat Completions
     ANTHROPIC = "anthropic"  # Messages
+    GEMINI = "gemini"  # generateContent
 
 
 class Formatted(NamedTuple):
     """A history for the body of a request."""
 
-    body_json: str  # an object: `messages`, and for Anthropic `system`
+    body_json: str  # an object: `messages`, for Anthropic `system`; for Gemini `contents` and `systemInstruction`
     results_left_out: int  # results that have no call in the history, or that a later one of the same call replaces
     calls_unanswered: int  # calls without a result, which got `NO_RESULT` instead
 
@@ -82,7 +84,7 @@ def formatted(messages: Iterable[ChatMessage], to: Format) -> Formatted:
             if call.result is None:
                 call.result = _Result(NO_RESULT, is_error=True)
                 calls_unanswered += 1
-    body = _openai(conversation.turns) if to is Format.OPENAI else _anthropic(conversation.turns)
+    body = _WRITERS[to](conversation.turns)
     return Formatted(orjson.dumps(body).decode(), results_left_out, calls_unanswered)
 
 
@@ -258,6 +260,62 @@ def _tool_result(call: _Call, result: _Result) -> dict[str, Any]:
     if result.is_error:
         block["is_error"] = True
     return block
+
+
+def _gemini(turns: Sequence[_Turn]) -> dict[str, Any]:
+    system: list[dict[str, Any]] = []
+    contents: list[dict[str, Any]] = []
+    joins = False  # the last content may take more parts of its role: one of results takes none
+
+    def add(role: str, parts: list[dict[str, Any]]) -> None:
+        nonlocal joins
+        if parts and joins and contents[-1]["role"] == role:
+            contents[-1]["parts"] += parts
+        elif parts:
+            contents.append({"role": role, "parts": parts})
+            joins = True
+
+    for turn in turns:
+        parts = [part for said in turn.parts if (part := _gemini_part(said, turn.role))]
+        if turn.role == "system":
+            system += parts
+            continue
+        add("model" if turn.role == "assistant" else "user", parts)
+        # Without ids, which not all of its APIs take: results are known by their names and their order.
+        add("model", [{"functionCall": _function_call(call.call)} for call in turn.calls])
+        results = [_function_response(call, call.result) for call in turn.calls if call.result is not None]
+        if results:
+            joins = False
+            add("user", [{"functionResponse": result} for result in results])
+            joins = False
+    return {"systemInstruction": {"parts": system}, "contents": contents} if system else {"contents": contents}
+
+
+def _gemini_part(part: Part, role: str) -> dict[str, Any] | None:
+    """Return a part; None for blank text, which is refused."""
+    if role == "user" and part.url is not None and _GEMINI_MEDIA.fullmatch(part.media_type):
+        if inline := _DATA_URL.fullmatch(part.url):
+            return {"inlineData": {"mimeType": inline["type"], "data": inline["data"]}}
+        return {"fileData": {"mimeType": part.media_type, "fileUri": part.url}}
+    text = _part_text(part)
+    return {"text": text} if text.strip() else None
+
+
+def _function_call(call: ToolCall) -> dict[str, Any]:
+    return {"name": _gemini_name(call), "args": _arguments(call)}
+
+
+def _function_response(call: _Call, result: _Result) -> dict[str, Any]:
+    return {"name": _gemini_name(call.call), "response": {"error" if result.is_error else "output": result.text}}
+
+
+def _gemini_name(call: ToolCall) -> str:
+    """Return the name of a function, which begins with a letter or an underscore."""
+    name = _plain(call.name)
+    return name if name[0].isalpha() or name[0] == "_" else _plain(f"_{name}")
+
+
+_WRITERS = {Format.OPENAI: _openai, Format.ANTHROPIC: _anthropic, Format.GEMINI: _gemini}
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

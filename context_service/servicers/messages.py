@@ -39,6 +39,8 @@ def message_format(value: int) -> Format | None:
             return Format.OPENAI
         case chat_history_pb2.MESSAGE_FORMAT_ANTHROPIC:
             return Format.ANTHROPIC
+        case chat_history_pb2.MESSAGE_FORMAT_GEMINI:
+            return Format.GEMINI
     raise InvalidArgument(f"format {value} is unknown", field="format")
 
 

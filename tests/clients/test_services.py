@@ -431,12 +431,14 @@ async def test_a_chat_history_as_model_vendors_take_it(world, graph, context):
 
     openai = await world.run(context.formatted_chat_history, session.id, "openai")
     anthropic = await world.run(context.formatted_chat_history, session.id, "anthropic", max_messages=1)
+    gemini = await world.run(context.formatted_chat_history, session.id, "gemini")
 
     assert openai.body == {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}
     assert (openai.nodes_failed, openai.tool_results_left_out, openai.tool_calls_unanswered) == (0, 0, 0)
+    assert gemini.body["contents"][1] == {"role": "model", "parts": [{"text": "a"}]}
     assert anthropic.body == {"messages": [{"role": "assistant", "content": [{"type": "text", "text": "a"}]}]}
-    with pytest.raises(InvalidArgument, match="'gemini', not one of openai, anthropic"):
-        await world.run(context.formatted_chat_history, session.id, "gemini")
+    with pytest.raises(InvalidArgument, match="'mistral', not one of openai, anthropic, gemini"):
+        await world.run(context.formatted_chat_history, session.id, "mistral")
 
 
 async def test_the_history_of_an_entity(world, graph, context):

@@ -94,6 +94,29 @@ def test_anthropic_finds_roles_in_turns_and_results_first_in_the_next_message(hi
 
 
 @given(_HISTORIES)
+def test_gemini_finds_every_call_answered_by_name_in_the_next_content(history: list[ChatMessage]):
+    """It refuses a call that is not answered at once, by as many results, and an empty text or content."""
+    contents: list[dict[str, Any]] = orjson.loads(formatted(history, Format.GEMINI).body_json)["contents"]
+    calls = 0
+    for before, content, after in zip([None, *contents], contents, [*contents[1:], None], strict=False):
+        assert content["role"] in ("user", "model")
+        assert before is None or content["role"] != "model" or before["role"] == "user"
+        assert content["parts"]
+        assert all(part["text"].strip() for part in content["parts"] if "text" in part)
+        called = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
+        answered = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
+        assert not answered or len(answered) == len(content["parts"])
+        assert not answered or (before is not None and "functionCall" in before["parts"][-1])
+        names = [call["name"] for call in called]
+        assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name) for name in names)
+        assert all(isinstance(call["args"], dict) for call in called)
+        if after is not None and called and after is not contents[-1]:
+            assert [part["functionResponse"]["name"] for part in after["parts"]] == names
+        calls += len(called)
+    assert calls == calls_of(history)
+
+
+@given(_HISTORIES)
 def test_no_result_is_lost_uncounted(history: list[ChatMessage]):
     results = 0
     for message in history:

@@ -513,6 +513,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         history.GetChatHistoryRequest(node_id=t.node_id),
         history.GetChatHistoryRequest(external_id=t.external_id),
         history.GetChatHistoryRequest(node_id=t.node_id, format=history.MESSAGE_FORMAT_ANTHROPIC),
+        history.GetChatHistoryRequest(node_id=t.node_id, format=history.MESSAGE_FORMAT_GEMINI),
         history.GetChatHistoryRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
     ],
     "StreamChatHistory": lambda t: [

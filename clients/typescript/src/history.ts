@@ -49,7 +49,7 @@ export interface ChatHistory {
 
 /** A conversation for the body of a request to a model. */
 export interface FormattedHistory {
-  /** What goes into the request: `messages`, and for Anthropic `system`, if there is one. */
+  /** What goes into the request: `messages`, and for Anthropic `system`, if there is one; for Gemini `contents`. */
   body: JsonObject;
   nodesFailed: number;
   rolesUnknown: number;

@@ -150,8 +150,11 @@ test("a history comes as a model's vendor takes it", async () => {
 
   const openai = await context.getFormattedChatHistory(id, "openai");
   const anthropic = await context.getFormattedChatHistory(id, "anthropic", { maxMessages: 10 });
+  const gemini = await context.getFormattedChatHistory(id, "gemini");
 
   assert.deepEqual(openai.body.messages.map((message: { role: string }) => message.role), ["system", "user", "assistant"]);
+  assert.deepEqual(gemini.body.systemInstruction, { parts: [{ text: "Be brief." }] });
+  assert.deepEqual(gemini.body.contents.map((content: { role: string }) => content.role), ["user", "model"]);
   assert.match(JSON.stringify(anthropic.body.system), /Be brief/);
   assert.equal(anthropic.toolCallsUnanswered, 0);
   await assert.rejects(context.getFormattedChatHistory(id, "other" as never), InvalidArgument);

@@ -8,7 +8,7 @@ import click
 
 from contextgraph.cli._base import NodeArgument, Session, command
 from contextgraph.cli._output import Output
-from contextgraph.client._messages import MessageFormat
+from contextgraph.client._messages import FORMATS, MessageFormat
 
 
 @command(
@@ -19,7 +19,7 @@ from contextgraph.client._messages import MessageFormat
     click.option(
         "--format",
         "message_format",
-        type=click.Choice(["openai", "anthropic"]),
+        type=click.Choice(list(FORMATS), case_sensitive=False),
         help="Print the JSON that goes into a request to a model.",
     ),
     name="history",

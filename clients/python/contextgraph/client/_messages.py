@@ -30,7 +30,7 @@ from contextgraph.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, R
 M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
-MessageFormat = Literal["openai", "anthropic"]
+MessageFormat = Literal["openai", "anthropic", "gemini"]
 OnExisting = Literal["fail", "skip"]
 Role = Literal["user", "assistant", "system", "tool"]
 SearchMode = Literal["", "text", "vector", "fused"]
@@ -50,6 +50,7 @@ DIRECTIONS: dict[str, graph_pb.Direction] = {
 FORMATS: dict[str, history_pb.MessageFormat] = {
     "openai": history_pb.MESSAGE_FORMAT_OPENAI,
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
+    "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
 }
 ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {

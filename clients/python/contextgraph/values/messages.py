@@ -194,7 +194,7 @@ class FormattedHistory(Value):
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return what goes into the request: `messages`, and for Anthropic `system`, if there is one."""
+        """Return what goes into the request: `messages` (and `system`), or Gemini's `contents`."""
         return parsed_object(self.formatted_json)
 
     def __str__(self) -> str:

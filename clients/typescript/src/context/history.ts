@@ -12,7 +12,11 @@ import { BlobCalls } from "./blobs.js";
 
 const chat = pb.ChatHistory.method;
 
-const FORMATS = { openai: pb.MessageFormat.OPENAI, anthropic: pb.MessageFormat.ANTHROPIC };
+const FORMATS = {
+  openai: pb.MessageFormat.OPENAI,
+  anthropic: pb.MessageFormat.ANTHROPIC,
+  gemini: pb.MessageFormat.GEMINI,
+};
 
 export interface HistoryOptions extends CallOptions {
   /** How nodes become messages; else "simple_chat". */
@@ -54,7 +58,7 @@ export abstract class HistoryCalls extends BlobCalls {
   /**
    * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
    *
-   * @param format Whose: OpenAI's Chat Completions or Anthropic's Messages.
+   * @param format Whose: OpenAI's Chat Completions, Anthropic's Messages or Gemini's generateContent.
    * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
    */
   async getFormattedChatHistory(

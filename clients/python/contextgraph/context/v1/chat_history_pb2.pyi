@@ -16,6 +16,7 @@ class MessageFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MESSAGE_FORMAT_UNSPECIFIED: _ClassVar[MessageFormat]
     MESSAGE_FORMAT_OPENAI: _ClassVar[MessageFormat]
     MESSAGE_FORMAT_ANTHROPIC: _ClassVar[MessageFormat]
+    MESSAGE_FORMAT_GEMINI: _ClassVar[MessageFormat]
 
 class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -44,6 +45,7 @@ class HistoryEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 MESSAGE_FORMAT_UNSPECIFIED: MessageFormat
 MESSAGE_FORMAT_OPENAI: MessageFormat
 MESSAGE_FORMAT_ANTHROPIC: MessageFormat
+MESSAGE_FORMAT_GEMINI: MessageFormat
 SKIP_REASON_UNSPECIFIED: SkipReason
 SKIP_REASON_FILTERED: SkipReason
 SKIP_REASON_UNMATCHED: SkipReason
