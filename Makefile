@@ -50,7 +50,7 @@ run: runtime ## start Postgres and both services, and stay up until Ctrl-C
 	@$(RUN) -m context_service dev
 
 test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
-	@CONTEXTGRAPH_TEST_PG=$(PG) $(RUN) -m pytest
+	@CONTEXTKEEP_TEST_PG=$(PG) $(RUN) -m pytest
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py
@@ -121,11 +121,11 @@ bench-peers: install ## measure conversations beside LangGraph, Google ADK, Open
 
 clean: ## remove what the build made; the data of `make run` stays (DATA=1: it goes, too)
 ifeq ($(DATA),1)
-	@runs=$$(cat .contextgraph/lock 2> /dev/null || true); if [ -n "$$runs" ] && kill -0 "$$runs" 2> /dev/null; then \
+	@runs=$$(cat .contextkeep/lock 2> /dev/null || true); if [ -n "$$runs" ] && kill -0 "$$runs" 2> /dev/null; then \
 		echo "process $$runs runs on the data: stop it first"; exit 1; fi
 	@# As root the database is outside of the checkout; a file says where.
-	@cat .contextgraph/postgres-*.at 2> /dev/null | while read -r folder; do \
-		case "$$folder" in /var/lib/contextgraph/data/?*) echo "rm -rf $$folder"; rm -rf -- "$$folder";; esac; done
-	rm -rf .contextgraph
+	@cat .contextkeep/postgres-*.at 2> /dev/null | while read -r folder; do \
+		case "$$folder" in /var/lib/contextkeep/data/?*) echo "rm -rf $$folder"; rm -rf -- "$$folder";; esac; done
+	rm -rf .contextkeep
 endif
 	rm -rf .venv .bench-peers node_modules clients/typescript/node_modules clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

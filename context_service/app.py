@@ -50,12 +50,12 @@ from context_service.working_memory.sweep import Sweeper, Swept
 from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
-from contextgraph.address import Address, parse_address
-from contextgraph.client.aio import AsyncEntityClient
-from contextgraph.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
-from contextgraph.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
-from contextgraph.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
-from contextgraph.errors import FailedPrecondition
+from contextkeep.address import Address, parse_address
+from contextkeep.client.aio import AsyncEntityClient
+from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
+from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
+from contextkeep.errors import FailedPrecondition
 from service_runtime import access, background, connections, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
@@ -68,7 +68,7 @@ from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import ServerOptions
 
-_ENTITY_SERVICE = "contextgraph.entity.v1.EntityGraph"
+_ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
 
 
 class McpMissing(FailedPrecondition):
@@ -214,17 +214,17 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         schema = SchemaCheck(database, migrations())
         services = [
             server.Service(
-                full_name="contextgraph.context.v1.WorkingMemory",
+                full_name="contextkeep.context.v1.WorkingMemory",
                 add=partial(add_WorkingMemoryServicer_to_server, working_memory),
                 checks=[schema.ready, storage.check],
             ),
             server.Service(
-                full_name="contextgraph.context.v1.ChatHistory",
+                full_name="contextkeep.context.v1.ChatHistory",
                 add=partial(add_ChatHistoryServicer_to_server, history),
                 checks=[schema.ready, entity_ready],
             ),
             server.Service(
-                full_name="contextgraph.context.v1.Tools",
+                full_name="contextkeep.context.v1.Tools",
                 add=partial(add_ToolsServicer_to_server, tools),
                 checks=[schema.ready, storage.check, entity_ready],
             ),
@@ -256,7 +256,7 @@ def _mcp(
     try:
         from context_service.mcp import http  # only who has a port for it needs the package
     except ImportError as error:
-        raise McpMissing("MCP_PORT needs the package mcp: pip install 'context-service[mcp]'") from error
+        raise McpMissing("MCP_PORT needs the package mcp: pip install 'contextkeep-services[mcp]'") from error
     options = http.HttpOptions(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
@@ -408,7 +408,7 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
         from context_service.working_memory.embedding import RecordEmbedding
     except ModuleNotFoundError as error:
         raise FailedPrecondition(
-            "EMBEDDING_URL needs the package aiohttp: pip install 'context-service[embedding]'"
+            "EMBEDDING_URL needs the package aiohttp: pip install 'contextkeep-services[embedding]'"
         ) from error
     async with open_embedder(settings) as embedder:
         worker = RecordEmbedding(

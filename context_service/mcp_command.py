@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from context_service.settings import McpSettings
-from contextgraph.client.aio import AsyncContextClient
-from contextgraph.errors import ContextGraphError
+from contextkeep.client.aio import AsyncContextClient
+from contextkeep.errors import ContextKeepError
 from service_runtime import logs
 from service_runtime.commands import Subparsers
 from service_runtime.loading import loading
@@ -39,7 +39,7 @@ def run_mcp(arguments: argparse.Namespace) -> None:
         with loading():
             from context_service.mcp.remote import serve_stdio
     except ImportError:
-        sys.exit("context-service: this needs the package mcp: pip install 'context-service[mcp]'")
+        sys.exit("context-service: this needs the package mcp: pip install 'contextkeep-services[mcp]'")
     settings = load(McpSettings)
     logs.configure("WARNING")
 
@@ -54,7 +54,7 @@ def run_mcp(arguments: argparse.Namespace) -> None:
 
     try:
         asyncio.run(serve())
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         sys.exit(f"context-service: {error.message}")
     except OSError as error:
         sys.exit(f"context-service: {error}")

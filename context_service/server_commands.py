@@ -9,7 +9,7 @@ import sys
 from context_service import app, embedding_commands, storage_commands, tenant_commands
 from context_service.dev import stay_up
 from context_service.settings import Settings
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime import development, logs, process
 from service_runtime.commands import (
     Subparsers,
@@ -66,5 +66,5 @@ def run_server_command(arguments: argparse.Namespace) -> None:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
             process.serve(app.running(settings), host=settings.context_service_host, log=_log)
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         sys.exit(f"context-service: {error.message}")

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from contextgraph.address import parse_address
-from contextgraph.errors import InvalidArgument
+from contextkeep.address import parse_address
+from contextkeep.errors import InvalidArgument
 from service_runtime.settings import KIB, MIB, ServiceSettings, from_json, http_url
 
 GIB = 1024 * MIB
@@ -77,7 +77,7 @@ class Settings(ServiceSettings):
         False, description="make the container or bucket at the start if it is missing: for development"
     )
     working_memory_storage_path: Path | None = Field(
-        None, description="folder of the local provider; unset in development: .contextgraph/blobs"
+        None, description="folder of the local provider; unset in development: .contextkeep/blobs"
     )
     working_memory_storage_account: str = Field("", description="Azure: the storage account")
     working_memory_storage_key: SecretStr = Field(

@@ -18,7 +18,7 @@ from grpc_tools import protoc
 
 from context_service.settings import McpSettings
 from context_service.settings import Settings as ContextSettings
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from entity_service.settings import Settings as EntitySettings
 from service_runtime.settings import ServiceSettings, example
 
@@ -81,14 +81,14 @@ def compiled(*arguments: str) -> Iterator[tuple[Path, str]]:
 def typescript_errors() -> str:
     """Return the classes of the error table in TypeScript, parents before children."""
     lines = [
-        "// Made from contextgraph/errors.py by `make proto`: the same classes, codes and reasons.",
+        "// Made from contextkeep/errors.py by `make proto`: the same classes, codes and reasons.",
         "",
-        'import { ContextGraphError, type StatusCode } from "../error.js";',
+        'import { ContextKeepError, type StatusCode } from "../error.js";',
     ]
 
-    def write(parent: type[ContextGraphError]) -> None:
+    def write(parent: type[ContextKeepError]) -> None:
         for error in parent.__subclasses__():
-            if error.__module__ != ContextGraphError.__module__:
+            if error.__module__ != ContextKeepError.__module__:
                 continue  # a server's own, which never leaves it
             (sentence, *_) = (error.__doc__ or "").strip().splitlines()
             lines.extend(["", f"/** {sentence} */", f"export class {error.__name__} extends {parent.__name__} {{"])
@@ -97,7 +97,7 @@ def typescript_errors() -> str:
             lines.extend([f'  static override readonly reason: string = "{error.reason}";', "}"])
             write(error)
 
-    write(ContextGraphError)
+    write(ContextKeepError)
     return "\n".join([*lines, ""])
 
 

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from entity_service import app
 from entity_service.settings import Settings
 from service_runtime import development, logs, process
@@ -44,7 +44,7 @@ def main() -> None:
             run_migrations(settings, app.migrations(), as_json=getattr(arguments, "json", False))
         if arguments.command == "serve":
             process.serve(app.running(settings), host=settings.entity_service_host, log=_log)
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         sys.exit(f"entity-service: {error.message}")
 
 

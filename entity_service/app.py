@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from contextgraph.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
+from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
 from entity_service import embeddings
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
@@ -142,7 +142,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
         services = [
             server.Service(
-                full_name="contextgraph.entity.v1.EntityGraph",
+                full_name="contextkeep.entity.v1.EntityGraph",
                 add=lambda to: add_EntityGraphServicer_to_server(servicer, to),  # type: ignore[no-untyped-call]
                 checks=[SchemaCheck(database, migrations()).ready],
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextgraph.errors import NodeNotFound, StatusConflict, VersionConflict
+from contextkeep.errors import NodeNotFound, StatusConflict, VersionConflict
 from entity_service.merge_patch import merge_patch
 from entity_service.model import STATUS_DEFAULT, Node
 from entity_service.node_io import clear_output

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.errors import (
+    ContextKeepError,
     EdgeExists,
     ExternalIdTaken,
     InvalidArgument,
@@ -54,7 +54,7 @@ def ends_of(edge: NewEdge) -> Ends:
     return edge.from_node_id, edge.to_node_id, edge.edge_type
 
 
-def refusal(write: GraphWrite, standing: Standing) -> ContextGraphError | None:
+def refusal(write: GraphWrite, standing: Standing) -> ContextKeepError | None:
     """Return why `write` cannot be written as it is, or None: the first obstacle in the order of the request."""
     ends = dict(standing.nodes)
     external_ids = {key: node.id for key, node in standing.external_ids.items()}
@@ -94,7 +94,7 @@ def refusal(write: GraphWrite, standing: Standing) -> ContextGraphError | None:
     return None
 
 
-def misplaced(edge: NewEdge, path: str, ends: Mapping[str, StandingNode]) -> ContextGraphError | None:
+def misplaced(edge: NewEdge, path: str, ends: Mapping[str, StandingNode]) -> ContextKeepError | None:
     """Return why an edge cannot join its ends, or None.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from contextgraph.errors import InvalidPageToken
+from contextkeep.errors import InvalidPageToken
 from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant

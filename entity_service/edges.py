@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextgraph.errors import EdgeNotFound, VersionConflict
+from contextkeep.errors import EdgeNotFound, VersionConflict
 from entity_service.changes import DataChange, changed_data
 from entity_service.model import Edge
 from entity_service.store import ANSWER_BYTES_MAX, EDGE_COLUMNS, id_array, too_large

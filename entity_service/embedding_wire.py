@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from entity_service.embeddings import (
     Embedding,
     EmbeddingPage,

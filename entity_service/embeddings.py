@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 
-from contextgraph.errors import (
+from contextkeep.errors import (
     AnswerTooLarge,
     EmbeddingNotFound,
     InvalidArgument,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database
 
 INTERVAL_S = 1.0  # a call that writes thousands of rows into an empty database is over by then, and the next is not
@@ -22,7 +22,7 @@ class FirstStatistics:
         """Return whether the tables are known now."""
         try:
             (row,) = await self._database.untenanted(_ANALYZE)
-        except ContextGraphError:  # not migrated yet, or Postgres is away: health says so, and once a second is enough
+        except ContextKeepError:  # not migrated yet, or Postgres is away: health says so, and once a second is enough
             return False
         return bool(row.known)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from contextgraph.errors import InvalidPageToken
+from contextkeep.errors import InvalidPageToken
 from entity_service import graph_lines
 from entity_service.graph_lines import ExportedEdge, ExportedEmbedding, ExportedEnvelope, ExportedNode
 from entity_service.model import iso

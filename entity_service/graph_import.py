@@ -14,8 +14,8 @@ from typing import Any
 
 import orjson
 
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.errors import (
+    ContextKeepError,
     ExternalIdTaken,
     InvalidArgument,
     NodeExists,
@@ -147,7 +147,7 @@ class GraphImport:
         """Write batches as they come.
 
         Raises:
-            ContextGraphError: of a batch, with `lines_done` in the metadata: the lines that are written.
+            ContextKeepError: of a batch, with `lines_done` in the metadata: the lines that are written.
         """
         done = Imported()
         writing: asyncio.Task[None] | None = None
@@ -158,9 +158,9 @@ class GraphImport:
                 writing = asyncio.create_task(self._write(principal, graph_name, batch, done))
             if writing is not None:
                 await writing
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             if writing is not None and not writing.done():
-                with suppress(ContextGraphError):  # one error is told: that of the line which comes later
+                with suppress(ContextKeepError):  # one error is told: that of the line which comes later
                     await writing
             error.metadata["lines_done"] = str(done.lines)
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contextgraph.errors import NodeNotFound
+from contextkeep.errors import NodeNotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
 

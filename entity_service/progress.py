@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.types.json import Jsonb
 
-from contextgraph.errors import Aborted, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
+from contextkeep.errors import Aborted, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service.model import Node
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from entity_service.model import Limits
 from entity_service.progress import Appended, NewEnvelope, TimelinePage, TimelineQuery
 from entity_service.wire import check_count, fill_time, id_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextgraph.errors import EdgeNotFound
+from contextkeep.errors import EdgeNotFound
 from entity_service.changes import check_version, lock_node_for_removal
 from entity_service.edges import check_edge_version, edge_not_found
 from entity_service.model import Edge

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from psycopg import errors as pg
 
-from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from entity_service import json_paths
 from entity_service.model import Direction, Node, iso
 from entity_service.store import NODE_COLUMNS, id_array

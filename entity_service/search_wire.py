@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from entity_service.counts import EdgeTypePage, GraphPage
 from entity_service.model import Limits
 from entity_service.search import CREATED_AT, JSON_PATH_CHARS_MAX, ConnectedTo, NodeFilter, NodePage, NodeSearch

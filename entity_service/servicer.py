@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1 import entity_graph_pb2_grpc
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1 import entity_graph_pb2_grpc
 from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, traversal_wire, wire, write_wire
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts

@@ -12,7 +12,7 @@ import logging
 import time
 from uuid import UUID
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database, Tenant
 from service_runtime.tenants import all_tenants
 
@@ -44,7 +44,7 @@ class EdgeSettling:
                     # What was settled may have been all that another edge waited for.
                     if not await self._pass(tenant):
                         break
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             _log.warning("edges were not settled", extra={"error": str(error)})
 
     async def _pass(self, tenant: Tenant) -> int:

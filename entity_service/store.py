@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
 from entity_service.model import Direction, Edge, Node, iso
 from service_runtime.auth import Principal
 from service_runtime.ids import parse_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.tenants import all_tenants
@@ -27,7 +27,7 @@ class RequestSweep:
         try:
             for tenant in await all_tenants(self._database):
                 await self._requests.sweep(tenant)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             _log.warning("sweep of request ids failed", extra={"error": str(error)})
 
     async def keep_sweeping(self) -> None:

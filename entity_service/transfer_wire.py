@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import ContextGraphError, FieldViolation, InvalidArgument, LimitExceeded
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import ContextKeepError, FieldViolation, InvalidArgument, LimitExceeded
 from entity_service.embedding_wire import new_embedding
 from entity_service.embeddings import NewEmbedding
 from entity_service.graph_export import ExportPage, ExportQuery
@@ -422,7 +422,7 @@ def _fields_of(path: str) -> Iterator[None]:
     """Put a path in front of the fields that errors name."""
     try:
         yield
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         error.violations = tuple(
             violation
             if violation.field.startswith(path)

@@ -19,7 +19,7 @@ from decimal import Context, DecimalException
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
+from contextkeep.errors import InvalidArgument, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
 from entity_service import walk_queries
 from entity_service.model import Direction, iso
 from entity_service.store import id_array

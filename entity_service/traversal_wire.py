@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import AnswerTooLarge, InvalidArgument
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import AnswerTooLarge, InvalidArgument
 from entity_service.model import Limits
 from entity_service.store import ANSWER_BYTES_MAX
 from entity_service.traversal import Walk, WalkPage

@@ -8,8 +8,8 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from entity_service.changes import ArchiveChange, DataChange, Reset, StatusChange
 from entity_service.model import Direction, Edge, Limits, Node
 from entity_service.node_io import NodeIO, NodeIOChange

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from entity_service.model import STATUS_DEFAULT, GraphWrite, Limits, NewEdge, NewNode, Written, made_id
 from entity_service.wire import CANONICAL_ID, check_count, check_external_id, fill_time, id_of, micros_of
 from service_runtime.calls import principal

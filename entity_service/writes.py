@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from contextgraph.errors import Aborted, ContextGraphError, EdgeExists, ExternalIdTaken, NodeExists, NodeNotFound
+from contextkeep.errors import Aborted, ContextKeepError, EdgeExists, ExternalIdTaken, NodeExists, NodeNotFound
 from entity_service.conflicts import Standing, StandingEdge, StandingNode, ends_of, misplaced, refusal
 from entity_service.model import Answer, Edge, GraphWrite, NewEdge, NewNode, Node, Written, WrittenRow, iso, outcome
 from entity_service.store import NODE, NODE_BY_EXTERNAL_ID, id_array
@@ -473,7 +473,7 @@ async def _write_missing(transaction: Transaction, principal: Principal, write: 
     return answer
 
 
-def _taken(raised: psycopg.IntegrityError) -> ContextGraphError | None:
+def _taken(raised: psycopg.IntegrityError) -> ContextKeepError | None:
     """Return what a caller is told of a row in its way that it does not see: that an id is taken, and no more."""
     match raised.diag.constraint_name:
         case "node_pkey":
@@ -485,7 +485,7 @@ def _taken(raised: psycopg.IntegrityError) -> ContextGraphError | None:
     return None
 
 
-def _hidden(transaction: Transaction) -> ContextGraphError | None:
+def _hidden(transaction: Transaction) -> ContextKeepError | None:
     """Return the same, where Postgres did not say which."""
     return NodeExists("an id or external id of the request is taken") if transaction.bounds else None
 

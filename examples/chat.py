@@ -1,6 +1,6 @@
 """Ten lines: a conversation and a file, kept and read back. Needs `make run` in another terminal."""
 
-from contextgraph import ContextClient, EntityClient
+from contextkeep import ContextClient, EntityClient
 
 with EntityClient() as graph, ContextClient() as context:
     asked = graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)

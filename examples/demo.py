@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from context_service import dev
-from contextgraph import ChatMessage, ContextClient, EdgeInput, EntityClient, NodeInput
+from contextkeep import ChatMessage, ContextClient, EdgeInput, EntityClient, NodeInput
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from contextgraph.errors import RateLimited
+from contextkeep.errors import RateLimited
 from service_runtime.auth import (
     ANONYMOUS,
     DEFAULT_TENANT_ID,

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 from service_runtime.postgres import CONNECT_TIMEOUT_S
 
 

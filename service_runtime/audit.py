@@ -14,7 +14,7 @@ from itertools import islice
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.calls import Call
 
 IDS_MAX = 20  # of a request, and of an answer; a call may write thousands
@@ -27,7 +27,7 @@ _log = logging.getLogger("audit")
 _log.setLevel(logging.INFO)
 
 
-def log(call: Call, scope: str, error: ContextGraphError | None, *, peer: str) -> None:
+def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) -> None:
     """Write the line of a call that is over."""
     if call.principal is None:
         return  # nobody: counted as a failed authentication

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from contextgraph.errors import PermissionDenied, Unauthenticated
+from contextkeep.errors import PermissionDenied, Unauthenticated
 
 # The row of it is in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")

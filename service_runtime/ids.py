@@ -9,7 +9,7 @@ from uuid import UUID
 
 import uuid_utils.compat
 
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 
 
 def new_id() -> UUID:

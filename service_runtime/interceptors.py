@@ -20,9 +20,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from contextgraph.errors import (
+from contextkeep.errors import (
     Cancelled,
-    ContextGraphError,
+    ContextKeepError,
     DeadlineExceeded,
     Internal,
     InvalidArgument,
@@ -30,7 +30,7 @@ from contextgraph.errors import (
     StreamIdle,
     Unimplemented,
 )
-from contextgraph.status import DETAILS_KEY, details_of, error_of, message_of
+from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, calls, tracing
 from service_runtime.auth import Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
@@ -89,8 +89,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self.places = Places(limits)
         self._turns = turns = Turns(limits.expensive_calls_max, limits.shares)
         self._stream_idle_s = limits.stream_idle_s
-        metrics.watch("contextgraph_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
-        metrics.watch("contextgraph_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
+        metrics.watch("contextkeep_expensive_calls_under_way", "Expensive calls that have a turn", lambda: turns.taken)
+        metrics.watch("contextkeep_expensive_calls_waiting", "Calls that wait for a turn", lambda: turns.waiting)
         self._wrapped: dict[str, Handler] = {}
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Handler]], details: Any) -> Handler:
@@ -101,7 +101,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         if method.startswith((_HEALTH, _REFLECTION)):
             try:
                 await self._authenticator.authenticate(details.invocation_metadata)
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 return _refusing(error, partial(self._around, method, scope=None))
             return await continuation(details)
         wrapped = self._wrapped.get(method)
@@ -120,13 +120,13 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         """Return the answer of a unary call that did not come over grpc, made inside this border.
 
         Args:
-            method: "/contextgraph.context.v1.Tools/ExecuteTool".
+            method: "/contextkeep.context.v1.Tools/ExecuteTool".
             behaviour: The servicer's method.
             request: Its request.
             caller: Who makes it.
 
         Raises:
-            ContextGraphError: what a client of the RPC would raise.
+            ContextKeepError: what a client of the RPC would raise.
         """
         context = _CallFromElsewhere(caller)
         around = self._around(method, context, scope=scope_of(method), unary=True, principal=caller.principal)
@@ -153,7 +153,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)
-        error: ContextGraphError | None = None
+        error: ContextKeepError | None = None
         try:
             place.take()
             call.principal = principal or await self._authenticator.authenticate(metadata)
@@ -206,18 +206,18 @@ class _CallFromElsewhere:
         raise error_of(code, message, dict(trailing)[DETAILS_KEY])
 
 
-def _error_for(raised: BaseException, call: Call) -> ContextGraphError:
+def _error_for(raised: BaseException, call: Call) -> ContextKeepError:
     """Return the error that the caller is told; what is not ours stays in the log."""
     failures = _leaves(raised)
     # Tasks may fail together, as when Postgres goes away: the first of them is told, unless one is a fault of ours.
-    if all(isinstance(one, ContextGraphError | TimeoutError) for one in failures):
+    if all(isinstance(one, ContextKeepError | TimeoutError) for one in failures):
         first = failures[0]
-        return first if isinstance(first, ContextGraphError) else DeadlineExceeded("the call's time was up")
+        return first if isinstance(first, ContextKeepError) else DeadlineExceeded("the call's time was up")
     _log.error("call failed", exc_info=raised, extra={"call_id": call.call_id, "method": call.method})
     return Internal(f"internal error; the log has its cause under call id {call.call_id}", call_id=call.call_id)
 
 
-async def _tell(context: Context, call: Call, error: ContextGraphError) -> None:
+async def _tell(context: Context, call: Call, error: ContextKeepError) -> None:
     """End a call with the status of its error.
 
     Raises:
@@ -238,7 +238,7 @@ def _leaves(raised: BaseException) -> list[BaseException]:
     return [raised]
 
 
-def _log_call(call: Call, error: ContextGraphError | None, *, duration_s: float, context: Context) -> None:
+def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float, context: Context) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
     values: dict[str, object] = {
@@ -365,7 +365,7 @@ async def _idle(idle_s: float, what: str) -> AsyncIterator[None]:
         raise StreamIdle(f"nothing {what} on the stream for {idle_s:g} s", stream_idle_s=f"{idle_s:g}") from None
 
 
-def _refusing(error: ContextGraphError, around: Callable[..., Any]) -> Handler:
+def _refusing(error: ContextKeepError, around: Callable[..., Any]) -> Handler:
     """Return a handler of whatever method that ends with an error, with its ErrorInfo like every other."""
 
     async def refuse(request: object, context: Context) -> object:

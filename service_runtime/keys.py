@@ -17,7 +17,7 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 from service_runtime.administration import administering
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, star
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
@@ -32,18 +32,18 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
         self._call_seconds = Histogram(
-            "contextgraph_call_seconds",
+            "contextkeep_call_seconds",
             "Duration of calls; streams until their end",
             ("method", "status"),
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self.calls_under_way = Gauge("contextgraph_calls_under_way", "Calls under way", registry=self._registry)
+        self.calls_under_way = Gauge("contextkeep_calls_under_way", "Calls under way", registry=self._registry)
         self.authentication_failures = Counter(
-            "contextgraph_authentication_failures", "Calls without a valid credential", registry=self._registry
+            "contextkeep_authentication_failures", "Calls without a valid credential", registry=self._registry
         )
         self._health = Gauge(
-            "contextgraph_healthy",
+            "contextkeep_healthy",
             "1: the service serves; 0: a dependency is away",
             ("service",),
             registry=self._registry,
@@ -53,7 +53,7 @@ class Metrics:
         """Count a call.
 
         Args:
-            method: "contextgraph.entity.v1.EntityGraph/GetNode"; empty for one that nobody serves.
+            method: "contextkeep.entity.v1.EntityGraph/GetNode"; empty for one that nobody serves.
             status: Name of its status code.
             duration_s: How long it took.
         """

@@ -26,7 +26,7 @@ import psycopg
 from psycopg import errors as pg
 from psycopg import sql
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 from service_runtime.administration import administering
 
 LOCK_TIMEOUT_S = 60.0

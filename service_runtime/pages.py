@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from contextgraph.errors import InvalidArgument, InvalidPageToken
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 
 PAGE_SIZE_DEFAULT = 100
 PAGE_SIZE_MAX = 1000

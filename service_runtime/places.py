@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from contextgraph.errors import TooManyCalls
+from contextkeep.errors import TooManyCalls
 from service_runtime.auth import Principal
 
 RETRY_AFTER_S = 0.5

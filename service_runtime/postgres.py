@@ -35,7 +35,7 @@ from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import namedtuple_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from contextgraph.errors import (
+from contextkeep.errors import (
     Aborted,
     DeadlineExceeded,
     FailedPrecondition,
@@ -251,9 +251,9 @@ class Database:
     def show(self, metrics: Metrics) -> None:
         """Let metrics read the pool."""
         for name, key, meaning in (
-            ("contextgraph_postgres_connections", "pool_size", "Connections to Postgres"),
-            ("contextgraph_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
-            ("contextgraph_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
+            ("contextkeep_postgres_connections", "pool_size", "Connections to Postgres"),
+            ("contextkeep_postgres_connections_idle", "pool_available", "Connections that nobody uses"),
+            ("contextkeep_postgres_waiting", "requests_waiting", "Calls that wait for a connection"),
         ):
             metrics.watch(name, meaning, partial(self._read_pool, key))
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime.connections import Closable, Connection
 from service_runtime.server import CHECK_TIMEOUT_S, Check
 

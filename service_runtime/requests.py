@@ -15,7 +15,7 @@ from uuid import UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
-from contextgraph.errors import RequestIdReused
+from contextkeep.errors import RequestIdReused
 from service_runtime.ids import parse_id
 from service_runtime.postgres import Row, Tenant, Transaction
 

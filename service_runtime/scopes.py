@@ -19,7 +19,7 @@ def scope_of(method: str) -> str:
     """Return the scope that a call needs.
 
     Args:
-        method: "/contextgraph.entity.v1.EntityGraph/GetNode", of a proto that is loaded.
+        method: "/contextkeep.entity.v1.EntityGraph/GetNode", of a proto that is loaded.
 
     Raises:
         KeyError: no proto has it.

@@ -19,7 +19,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from contextgraph.errors import ContextGraphError, FailedPrecondition
+from contextkeep.errors import ContextKeepError, FailedPrecondition
 from service_runtime import background
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
@@ -49,7 +49,7 @@ class CannotListen(FailedPrecondition):
 class Service:
     """One proto service: how it is added, and what it depends on."""
 
-    full_name: str  # "contextgraph.entity.v1.EntityGraph"
+    full_name: str  # "contextkeep.entity.v1.EntityGraph"
     add: Callable[[grpc.aio.Server], None]
     checks: Sequence[Check]
 
@@ -150,7 +150,7 @@ async def together(*servers: AbstractAsyncContextManager[int]) -> AsyncIterator[
     """Run servers for the block, yielding their ports: they begin one after the other and drain at the same time.
 
     Raises:
-        ContextGraphError: of the server that does not begin; those before it have ended.
+        ContextKeepError: of the server that does not begin; those before it have ended.
     """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
@@ -232,7 +232,7 @@ async def _failure(check: Check) -> str:
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_S):
             await check()
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         return str(error)
     except TimeoutError:
         return f"{getattr(check, '__qualname__', check)}: no answer within {CHECK_TIMEOUT_S:.0f} s"

@@ -271,7 +271,7 @@ def example(settings_class: type[BaseSettings], title: str, *, without: Collecti
 
 def state_folder() -> Path:
     """Return where development keeps its data: below the current folder, so that each checkout has its own."""
-    return Path(".contextgraph")
+    return Path(".contextkeep")
 
 
 def _required(name: str, url: SecretStr | None) -> str:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 import grpc
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 from service_runtime.settings import ServiceSettings
 
 _log = logging.getLogger("tls")

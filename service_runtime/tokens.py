@@ -13,7 +13,7 @@ import time
 from typing import Any
 from uuid import UUID
 
-from contextgraph.errors import FailedPrecondition, Unavailable
+from contextkeep.errors import FailedPrecondition, Unavailable
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database
 from service_runtime.scopes import SCOPES
@@ -23,7 +23,7 @@ try:
     import jwt
     import jwt.algorithms
 except ModuleNotFoundError as error:
-    raise FailedPrecondition("JWT_ISSUER needs the package PyJWT: pip install 'context-service[oidc]'") from error
+    raise FailedPrecondition("JWT_ISSUER needs the package PyJWT: pip install 'contextkeep-services[oidc]'") from error
 
 _log = logging.getLogger("tokens")
 

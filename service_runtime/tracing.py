@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from contextgraph.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition
 from service_runtime.settings import ServiceSettings
 
 try:
@@ -19,7 +19,7 @@ except ModuleNotFoundError:  # the extra is not installed
     trace = None  # type: ignore[assignment]
 
 _NOTHING: AbstractContextManager[None] = nullcontext()
-_NAME = "contextgraph"
+_NAME = "contextkeep"
 _HEADERS = frozenset({"traceparent", "tracestate"})
 
 
@@ -48,7 +48,7 @@ def exporting(settings: ServiceSettings, *, service: str) -> Iterator[None]:
         from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
     except ModuleNotFoundError as error:
         raise FailedPrecondition(
-            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: pip install 'context-service[telemetry]'"
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: pip install 'contextkeep-services[telemetry]'"
         ) from error
     endpoint = settings.otel_exporter_otlp_endpoint
     provider = TracerProvider(

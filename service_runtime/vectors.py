@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 
 DIMENSION_MAX = 4000  # of pgvector's indexes over half-precision vectors
 

@@ -80,7 +80,7 @@ class Addresses:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[EmbeddedPostgres]:
-    version = os.environ.get("CONTEXTGRAPH_TEST_PG") or "18"
+    version = os.environ.get("CONTEXTKEEP_TEST_PG") or "18"
     with (
         tempfile.TemporaryDirectory() as folder,
         embedded_postgres.running(Path(folder), version=version, durable=False, keep=False, port=free_port()) as server,

@@ -9,11 +9,11 @@ from typing import Any
 import grpc
 import pytest
 
-from contextgraph.errors import ContextGraphError
-from contextgraph.status import DETAILS_KEY, error_of
+from contextkeep.errors import ContextKeepError
+from contextkeep.status import DETAILS_KEY, error_of
 
 
-def raised(error: Any) -> ContextGraphError:
+def raised(error: Any) -> ContextKeepError:
     """Return the error that a `grpc.RpcError` stands for."""
     details = next((value for key, value in error.trailing_metadata() or () if key == DETAILS_KEY), None)
     return error_of(error.code(), error.details() or "", details)
@@ -21,7 +21,7 @@ def raised(error: Any) -> ContextGraphError:
 
 @asynccontextmanager
 async def refused(
-    error_class: type[ContextGraphError], *, violations: list[str] | None = None, **metadata: object
+    error_class: type[ContextKeepError], *, violations: list[str] | None = None, **metadata: object
 ) -> AsyncIterator[None]:
     """Expect the call in the block to fail with exactly this class, these fields at fault, and these metadata."""
     with pytest.raises(grpc.RpcError) as failure:

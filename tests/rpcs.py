@@ -12,9 +12,9 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-import contextgraph
+import contextkeep
 
-PACKAGE = Path(contextgraph.__file__).parent
+PACKAGE = Path(contextkeep.__file__).parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Rpc:
     """One RPC."""
 
     name: str  # "GetNode"
-    service: str  # "contextgraph.entity.v1.EntityGraph"
+    service: str  # "contextkeep.entity.v1.EntityGraph"
     request: type[Message]
     response: type[Message]
     client_streaming: bool
@@ -46,7 +46,7 @@ def all_rpcs() -> list[Rpc]:
     """Return the RPCs of all generated modules, in the order of modules and protos."""
     found = []
     for path in sorted(PACKAGE.rglob("*_pb2.py")):
-        module = importlib.import_module(".".join(["contextgraph", *path.relative_to(PACKAGE).with_suffix("").parts]))
+        module = importlib.import_module(".".join(["contextkeep", *path.relative_to(PACKAGE).with_suffix("").parts]))
         for service in module.DESCRIPTOR.services_by_name.values():
             found += [
                 Rpc(

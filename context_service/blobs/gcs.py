@@ -35,7 +35,7 @@ from context_service.blobs.retries import Retries
 from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
+from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
 
 _T = TypeVar("_T")
 

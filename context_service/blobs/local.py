@@ -26,7 +26,7 @@ from typing import TypeVar
 from context_service.blobs.retries import Retries
 from context_service.blobs.storage import BLOCK_BYTES, BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, StorageFull, Unavailable
+from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, StorageFull, Unavailable
 from service_runtime.settings import state_folder
 
 _T = TypeVar("_T")

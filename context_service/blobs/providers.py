@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from context_service.blobs.storage import BlobBackend, BlobStorage
 from context_service.settings import Settings
-from contextgraph.errors import ProviderNotConfigured
+from contextkeep.errors import ProviderNotConfigured
 
 _log = logging.getLogger("blobs")
 
@@ -106,7 +106,7 @@ async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> B
     except ImportError as error:
         raise ProviderNotConfigured(
             f"the provider {provider} needs a library that is not installed ({error.name}): "
-            f"pip install 'context-service[{provider}]'",
+            f"pip install 'contextkeep-services[{provider}]'",
             provider=provider,
         ) from error
     backend: BlobBackend = await stack.enter_async_context(module.opened(settings))

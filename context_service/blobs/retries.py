@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from contextgraph.errors import Unavailable
-from contextgraph.retries import Attempts, RetryBudget
+from contextkeep.errors import Unavailable
+from contextkeep.retries import Attempts, RetryBudget
 from service_runtime.calls import remaining_s
 
 _T = TypeVar("_T")

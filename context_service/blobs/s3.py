@@ -24,7 +24,7 @@ from context_service.blobs.retries import RETRIES_MAX, Retries
 from context_service.blobs.settling import SETTLE_S, Settling
 from context_service.blobs.storage import BLOCK_BYTES, BlobStat, Download, check_key
 from context_service.settings import Settings
-from contextgraph.errors import BlobNotFound, ContextGraphError, ProviderNotConfigured, StorageFull, Unavailable
+from contextkeep.errors import BlobNotFound, ContextKeepError, ProviderNotConfigured, StorageFull, Unavailable
 
 PART_BYTES = 8 * 1024 * 1024  # of at most 10,000
 PARTS_AT_ONCE = 2  # of one upload
@@ -284,7 +284,7 @@ def _our_errors() -> Iterator[None]:
         raise _ours(error) from error
 
 
-def _ours(error: Exception) -> ContextGraphError:
+def _ours(error: Exception) -> ContextKeepError:
     said = str(error)
     if "NoSuchBucket" in said:
         return _misconfigured("the bucket of S3 does not exist: WORKING_MEMORY_STORAGE_CONTAINER")

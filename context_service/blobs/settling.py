@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from contextgraph.errors import ContextGraphError, Unavailable
+from contextkeep.errors import ContextKeepError, Unavailable
 
 SETTLE_S = 1.0  # how long a cancelled write waits itself; then it goes on in the background
 
@@ -56,5 +56,5 @@ async def _settle(publishing: asyncio.Task[None], withdraw: Callable[[], Awaitab
     finally:
         publishing.cancel()  # harmless behind its end
     if publishing.cancelled() or publishing.exception() is None or isinstance(publishing.exception(), Unavailable):
-        with suppress(ContextGraphError):
+        with suppress(ContextKeepError):
             await withdraw()

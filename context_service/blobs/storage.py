@@ -24,7 +24,7 @@ from uuid import UUID
 import google_crc32c
 
 from context_service.blobs.retries import Retries
-from contextgraph.errors import (
+from contextkeep.errors import (
     AlreadyExists,
     BlobCorrupted,
     BlobNotFound,

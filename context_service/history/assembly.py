@@ -18,7 +18,7 @@ from context_service.history.newest import read_back
 from context_service.history.node_mapper import OrderKey, Skipped, sorted_by_key
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 
 

@@ -9,8 +9,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.events import Event, EventKind, EventPage
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import NodeNotFound
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import NodeNotFound
 
 
 class EntityEvents:

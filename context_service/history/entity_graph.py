@@ -18,9 +18,9 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.history.rules import Direction
-from contextgraph.client.aio import AsyncEntityClient
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import DeadlineExceeded, NodeNotFound, Unavailable
+from contextkeep.client.aio import AsyncEntityClient
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import DeadlineExceeded, NodeNotFound, Unavailable
 from service_runtime import calls
 from service_runtime.connections import Connection
 

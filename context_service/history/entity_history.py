@@ -15,7 +15,7 @@ from uuid import UUID
 from context_service.history.entity_events import EntityEvents
 from context_service.history.events import Event, EventKind, EventPage
 from context_service.working_memory.actions import ActionLog, ActionPlace, EntityAction
-from contextgraph.errors import InvalidPageToken, NodeNotFound
+from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 from service_runtime.postgres import Database

@@ -20,8 +20,8 @@ from context_service.history.cel import (
 from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import Rule, expression_fault
 from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, ROLE_NAMES, ROLES
-from contextgraph.errors import InvalidArgument
-from contextgraph.slips import meant
+from contextkeep.errors import InvalidArgument
+from contextkeep.slips import meant
 
 _SHOWN_CHARS_MAX = 40  # of a text in a message
 # What others call them.

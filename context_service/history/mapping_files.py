@@ -17,8 +17,8 @@ from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping as CompiledMapping
 from context_service.history.mappings import built_in, compile_mapping
 from context_service.history.rules import Rules, rules_bytes
-from contextgraph import mapping_files
-from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
+from contextkeep import mapping_files
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
 
 FILES_BYTES_MAX = 1024 * 1024  # of all rules as JSON: one page of a list has room for them beside what is registered
@@ -48,7 +48,7 @@ def load(folder: Path, limits: HistoryLimits) -> FileMappings:
                 budget = limits.compile_budget()
                 found[app_id, name] = compile_mapping(rules, limits, budget)
                 check_evident(found[app_id, name], budget)
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 raise type(error)(f"{place}: {error.message}") from error
             size_bytes += rules_bytes(rules)
     for app_id, count in Counter(app_id for app_id, _ in found).items():
@@ -80,7 +80,7 @@ def _read(path: Path, limits: HistoryLimits) -> Iterator[tuple[str, str, Rules]]
 def _check_name(place: str, name: str, limits: HistoryLimits, *, required: bool) -> None:
     try:
         check_text("name", name, chars_max=limits.name_chars_max, required=required)
-    except ContextGraphError as error:
+    except ContextKeepError as error:
         raise type(error)(f"{place}: {error.message}") from error
 
 

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
 from context_service.history.rules import Rules
-from contextgraph.errors import LimitExceeded, MappingExists
+from contextkeep.errors import LimitExceeded, MappingExists
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Row, Transaction
 

@@ -20,7 +20,7 @@ from context_service.history.cel import (
 )
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.rules import ENTITY_FIELDS, MessageRule, Rules
-from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 
 DEFAULT_NAME = "simple_chat"
 
@@ -157,7 +157,7 @@ def _compile(
         raise expression_fault(f"rules.{place}", error) from error
 
 
-def expression_fault(field: str, error: CelError) -> ContextGraphError:
+def expression_fault(field: str, error: CelError) -> ContextKeepError:
     """Return what is raised for a fault in the expression of `field`, such as "rules.messages[0].role"."""
     message = f"{field}, line {error.line}, column {error.column}: {error.message}"
     values: dict[str, Any] = {"rule": field, "line": error.line, "column": error.column}

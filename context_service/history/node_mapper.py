@@ -17,7 +17,7 @@ from context_service.history.cel import CallBudget, EvaluationError, JsonWriter,
 from context_service.history.entity_graph import GraphNode
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
 from context_service.history.messages import ROLES, ChatMessage, Part, content_text, metadata_json, parts
-from contextgraph.errors import MappingFailed
+from contextkeep.errors import MappingFailed
 
 _T = TypeVar("_T")
 OrderKey = tuple[Any, ...]

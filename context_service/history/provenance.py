@@ -20,7 +20,7 @@ from context_service.history.node_mapper import Outcome
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
 from context_service.history.rules import path_steps
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size

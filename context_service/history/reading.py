@@ -11,7 +11,7 @@ from context_service.history.entity_graph import ENTITY_FIELDS, EntityGraph, Wal
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping
 from context_service.history.node_mapper import NodeMapper, Skipped
-from contextgraph.errors import CostExceeded
+from contextkeep.errors import CostExceeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

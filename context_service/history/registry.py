@@ -30,8 +30,8 @@ from context_service.history.mappings import (
     compile_mapping,
 )
 from context_service.history.rules import Rules, rules_bytes
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.errors import (
+    ContextKeepError,
     InvalidArgument,
     InvalidPageToken,
     MappingBroken,
@@ -224,7 +224,7 @@ class MappingRegistry:
                 if revision != self._revision:
                     self._forget()
                     self._revision = revision
-            except ContextGraphError as error:  # Postgres is away: what is known stays good
+            except ContextKeepError as error:  # Postgres is away: what is known stays good
                 _log.debug("revision not read", extra={"error": str(error)})
             await asyncio.sleep(POLL_S)
 
@@ -286,7 +286,7 @@ class MappingRegistry:
         mapping, problem = None, ""
         try:
             mapping = await self._pool.run(partial(compile_mapping, stored.rules, self._limits))
-        except ContextGraphError as error:  # it did compile when it was registered: an upgrade changed the rules
+        except ContextKeepError as error:  # it did compile when it was registered: an upgrade changed the rules
             problem = error.message
         return self._keep(principal, stored, mapping, problem)
 

@@ -15,7 +15,7 @@ import orjson
 
 from context_service.history.cel.parse import NO_IDENTIFIERS
 from context_service.history.limits import DEFAULTS, HistoryLimits
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
 
 Direction = Literal["out", "in", "both"]

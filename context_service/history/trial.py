@@ -24,7 +24,7 @@ from context_service.history.node_mapper import NodeMapper, Outcome, Skip, Skipp
 from context_service.history.reading import begin, within_budget
 from context_service.history.registry import MappingRegistry
 from context_service.history.rules import Rules
-from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded
+from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop, check_text, parse_json, parse_object
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size

@@ -15,7 +15,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contextgraph.errors import AnswerTooLarge
+from contextkeep.errors import AnswerTooLarge
 from service_runtime.documents import beside_the_loop
 
 Document = dict[str, Any]

@@ -9,7 +9,7 @@ import asyncio
 
 from starlette.types import Message, Receive
 
-from contextgraph.errors import DeadlineExceeded, LimitExceeded
+from contextkeep.errors import DeadlineExceeded, LimitExceeded
 
 BYTES_MAX = 4 * 1024 * 1024
 START_S = 10.0  # that a body may take, however small

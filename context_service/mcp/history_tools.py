@@ -6,7 +6,7 @@ from pydantic import Field
 
 from context_service.mcp.answers import Document, fitting_page, plain
 from context_service.mcp.tool import Arguments, EntityId, PageSize, PageToken, Tool, Use
-from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2 as pb
 
 
 class ChatArguments(Arguments):

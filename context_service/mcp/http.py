@@ -28,8 +28,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from context_service.mcp import body
 from context_service.mcp.server import Context, mcp_server, shown
 from context_service.mcp.servicer import ToolsServicer
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.errors import (
+    ContextKeepError,
     DeadlineExceeded,
     InvalidArgument,
     LimitExceeded,
@@ -56,8 +56,8 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?") 
 _ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
 _ENTITY = "x-entity-node-id"
 _METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # what a call is told of its request
-_SESSION = "contextgraph.session"  # in the scope of a request
-_STATUS: dict[type[ContextGraphError], int] = {
+_SESSION = "contextkeep.session"  # in the scope of a request
+_STATUS: dict[type[ContextKeepError], int] = {
     Unauthenticated: 401,
     PermissionDenied: 403,
     Unimplemented: 405,
@@ -92,7 +92,7 @@ class _Here:
 
     async def call(self, rpc: str, request: Message) -> Any:
         behaviour = getattr(self._tools, rpc)
-        return await self._border.call(f"/contextgraph.context.v1.Tools/{rpc}", behaviour, request, self._caller)
+        return await self._border.call(f"/contextkeep.context.v1.Tools/{rpc}", behaviour, request, self._caller)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class _Door:
                 receive = await body.read_whole(receive)
             async with asyncio.timeout(_WORK_S_MAX):
                 await self._app(scope, receive, send)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             _log.info("request refused", extra={"reason": error.reason, "peer": _peer(scope)})
             await _refusal(error)(scope, receive, send)
         except TimeoutError:
@@ -283,7 +283,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _refusal(error: ContextGraphError) -> Response:
+def _refusal(error: ContextKeepError) -> Response:
     status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
     headers = {}
     if status == 401:

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from context_service.mcp.answers import Document, first_rows, fitting_page, plain
 from context_service.mcp.tool import Archived, Arguments, EntityId, PageSize, PageToken, Tool, Use, Where
-from contextgraph.context.v1 import working_memory_pb2 as memory_pb
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from context_service.mcp.server import mcp_server
-from contextgraph.client.aio import AsyncContextClient
+from contextkeep.client.aio import AsyncContextClient
 from service_runtime.ids import parse_optional_id
 
 

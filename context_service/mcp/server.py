@@ -17,9 +17,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from contextgraph.context.v1 import tools_pb2 as pb
-from contextgraph.errors import ContextGraphError, InvalidArgument, NotFound
-from contextgraph.version import __version__
+from contextkeep.context.v1 import tools_pb2 as pb
+from contextkeep.errors import ContextKeepError, InvalidArgument, NotFound
+from contextkeep.version import __version__
 
 _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
@@ -36,7 +36,7 @@ class Rpcs(Protocol):
         """Return the answer of a call.
 
         Raises:
-            ContextGraphError: what the RPC says.
+            ContextKeepError: what the RPC says.
         """
         ...
 
@@ -68,14 +68,14 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         session = session_of(context)
         try:
             answer = await session.rpcs.call("ListTools", pb.ListToolsRequest(read_only=session.read_only))
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             raise _protocol_error(error) from error
         return types.ListToolsResult(tools=[_tool(tool) for tool in answer.tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             text = await _execute(session_of(context), params.name, params.arguments or {})
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             told = orjson.dumps({"error": shown(error)}).decode()
             return types.CallToolResult(content=[types.TextContent(text=told)], is_error=True)
         return types.CallToolResult(content=[types.TextContent(text=text)])
@@ -93,7 +93,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
         )
         try:
             answer = await session.rpcs.call("ListResources", request)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             raise _protocol_error(error) from error
         return types.ListResourcesResult(
             resources=[
@@ -124,7 +124,7 @@ def mcp_server(session_of: Callable[[Context], Session]) -> Server[Any]:
             record_id, page_token = _named(params.uri)
             arguments = {"working_memory_id": record_id, "page_token": page_token, "bytes_max": 2**31}
             answer = orjson.loads(await _execute(session_of(context), "wm_read", arguments))
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             raise _protocol_error(error) from error
         mime_type = answer["record"].get("content_type")
         meta = {}
@@ -197,7 +197,7 @@ def _named(uri: str) -> tuple[str, str]:
     return parts.netloc, page_token
 
 
-def shown(error: ContextGraphError) -> dict[str, Any]:
+def shown(error: ContextKeepError) -> dict[str, Any]:
     """Return what a caller is told of an error: what gRPC's details hold."""
     told: dict[str, Any] = {"reason": error.reason, "message": error.message}
     if error.metadata:
@@ -209,6 +209,6 @@ def shown(error: ContextGraphError) -> dict[str, Any]:
     return told
 
 
-def _protocol_error(error: ContextGraphError) -> MCPError:
+def _protocol_error(error: ContextKeepError) -> MCPError:
     code = types.INVALID_PARAMS if isinstance(error, InvalidArgument | NotFound) else types.INTERNAL_ERROR
     return MCPError(code, error.message, shown(error))

@@ -9,10 +9,10 @@ from context_service.mcp.rag_tools import RAG_TOOLS
 from context_service.mcp.tool import ARGUMENTS, Arguments, Door, Tool, Use
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from context_service.servicers.node_names import NodeNames
-from contextgraph.context.v1 import tools_pb2 as pb
-from contextgraph.context.v1 import tools_pb2_grpc
-from contextgraph.context.v1 import working_memory_pb2 as memory_pb
-from contextgraph.errors import PermissionDenied, ToolNotFound
+from contextkeep.context.v1 import tools_pb2 as pb
+from contextkeep.context.v1 import tools_pb2_grpc
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.errors import PermissionDenied, ToolNotFound
 from service_runtime import calls
 from service_runtime.documents import beside_the_loop, parse_object
 

@@ -14,7 +14,7 @@ from context_service.history.entity_graph import EntityGraph
 from context_service.mcp.answers import Document
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
-from contextgraph.errors import FieldViolation, InvalidArgument
+from contextkeep.errors import FieldViolation, InvalidArgument
 
 ARGUMENTS = "arguments_json"
 _VIOLATIONS_MAX = 20

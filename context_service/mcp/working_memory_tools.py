@@ -14,8 +14,8 @@ from pydantic import Field
 from context_service.mcp.answers import Document, first_rows, fitting_page, plain, size_bytes_of
 from context_service.mcp.tool import ARGUMENTS, Archived, Arguments, EntityId, PageSize, PageToken, Tool, Use, Where
 from context_service.working_memory.fields import content_type_of_name
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.pages import decode_token, encode_token
 

@@ -2,7 +2,7 @@
 
 CREATE SCHEMA context;
 
-ALTER SCHEMA context OWNER TO contextgraph_owner;
+ALTER SCHEMA context OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.app_in_bounds(app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -12,13 +12,13 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.app_in_bounds(app_id text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.app_in_bounds(app_id text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.beginning_of_texts(content json, chars_max integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT "left"(string_agg((found.value #>> '{}'::text[]), ' '::text), beginning_of_texts.chars_max) AS "left" FROM jsonb_path_query((beginning_of_texts.content)::jsonb, 'strict $.**?(@.type() == "string" || @.type() == "number")'::jsonpath) found(value));
 
-ALTER FUNCTION context.beginning_of_texts(content json, chars_max integer) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.beginning_of_texts(content json, chars_max integer) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.count_usage() RETURNS trigger
     LANGUAGE plpgsql
@@ -37,7 +37,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.count_usage() OWNER TO contextgraph_owner;
+ALTER FUNCTION context.count_usage() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -51,7 +51,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.keep_search() RETURNS trigger
     LANGUAGE plpgsql
@@ -67,7 +67,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.keep_search() OWNER TO contextgraph_owner;
+ALTER FUNCTION context.keep_search() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
@@ -82,19 +82,19 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.move_embedding() OWNER TO contextgraph_owner;
+ALTER FUNCTION context.move_embedding() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.name_search_of(tenant_id uuid, name text) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || to_tsvector('simple'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)));
 
-ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.paired_letters() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN '\u1100-\u11FF\u3005-\u3007\u3040-\u30FF\u3100-\u318F\u31A0-\u31BF\u31F0-\u31FF\u3400-\u4DBF\u4E00-\u9FFF\uA960-\uA97F\uAC00-\uD7FF\uF900-\uFAFF\uFF66-\uFFDC\U00020000-\U0003FFFF'::text;
 
-ALTER FUNCTION context.paired_letters() OWNER TO contextgraph_owner;
+ALTER FUNCTION context.paired_letters() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.pairs_of(said text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -108,7 +108,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.pairs_of(said text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.pairs_of(said text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) RETURNS tsquery
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -133,7 +133,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.search_of(tenant_id uuid, language text, name text, description text, content json, content_text text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -161,7 +161,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.search_of(tenant_id uuid, language text, name text, description text, content json, content_text text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.search_of(tenant_id uuid, language text, name text, description text, content json, content_text text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.sees_record(record_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -174,7 +174,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.sees_record(record_id uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.sees_record(record_id uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.sees_upload(upload_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -187,19 +187,19 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.sees_upload(upload_id uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.sees_upload(upload_id uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.spaced(said text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (octet_length(said) = char_length(said)) THEN said ELSE lower(regexp_replace(said, (('[\u0080-\u00A9\u00AB-\u00B4\u00B6-\u00B9\u00BB-\u00BF\u00D7\u00F7\u2000-\u206F\u3000-\u303F\uFF00-\uFF0F\uFF1A-\uFF20\uFF3B-\uFF40\uFF5B-\uFF65'::text || context.paired_letters()) || ']+'::text), ' '::text, 'g'::text)) END;
 
-ALTER FUNCTION context.spaced(said text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.spaced(said text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.with_words(words tsvector, more tsvector) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN ((pg_column_size(words) + pg_column_size(more)) < 1000000) THEN (words || more) ELSE words END;
 
-ALTER FUNCTION context.with_words(words tsvector, more tsvector) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.with_words(words tsvector, more tsvector) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.words_asked(language text, asked text) RETURNS tsquery
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -227,7 +227,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.words_asked(language text, asked text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.words_asked(language text, asked text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.words_of(language text, said text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -247,7 +247,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION context.words_of(language text, said text) OWNER TO contextgraph_owner;
+ALTER FUNCTION context.words_of(language text, said text) OWNER TO contextkeep_owner;
 
 CREATE TABLE context.action (
     tenant_id uuid NOT NULL,
@@ -263,7 +263,7 @@ CREATE TABLE context.action (
     CONSTRAINT action_kind_check CHECK ((kind = ANY (ARRAY['created'::text, 'updated'::text, 'archived'::text, 'restored'::text, 'moved'::text, 'purged'::text])))
 );
 
-ALTER TABLE context.action OWNER TO contextgraph_owner;
+ALTER TABLE context.action OWNER TO contextkeep_owner;
 
 ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME context.action_seq_seq
@@ -291,7 +291,7 @@ CREATE TABLE context.blob (
     CONSTRAINT blob_state_check CHECK ((state = ANY (ARRAY['writing'::text, 'part'::text, 'live'::text, 'deleting'::text])))
 );
 
-ALTER TABLE context.blob OWNER TO contextgraph_owner;
+ALTER TABLE context.blob OWNER TO contextkeep_owner;
 
 CREATE TABLE context.embedding (
     tenant_id uuid NOT NULL,
@@ -314,7 +314,7 @@ CREATE TABLE context.embedding (
 );
 ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
 
-ALTER TABLE context.embedding OWNER TO contextgraph_owner;
+ALTER TABLE context.embedding OWNER TO contextkeep_owner;
 
 CREATE VIEW context.embedding_of_tenant AS
  SELECT tenant_id,
@@ -336,7 +336,7 @@ CREATE VIEW context.embedding_of_tenant AS
    FROM context.embedding
   WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
-ALTER VIEW context.embedding_of_tenant OWNER TO contextgraph_owner;
+ALTER VIEW context.embedding_of_tenant OWNER TO contextkeep_owner;
 
 CREATE TABLE context.mapping (
     tenant_id uuid NOT NULL,
@@ -350,7 +350,7 @@ CREATE TABLE context.mapping (
     created_by text NOT NULL
 );
 
-ALTER TABLE context.mapping OWNER TO contextgraph_owner;
+ALTER TABLE context.mapping OWNER TO contextkeep_owner;
 
 CREATE TABLE context.mapping_revision (
     singleton boolean DEFAULT true NOT NULL,
@@ -358,7 +358,7 @@ CREATE TABLE context.mapping_revision (
     CONSTRAINT mapping_revision_singleton_check CHECK (singleton)
 );
 
-ALTER TABLE context.mapping_revision OWNER TO contextgraph_owner;
+ALTER TABLE context.mapping_revision OWNER TO contextkeep_owner;
 
 CREATE TABLE context.migration (
     version integer NOT NULL,
@@ -367,7 +367,7 @@ CREATE TABLE context.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE context.migration OWNER TO contextgraph_owner;
+ALTER TABLE context.migration OWNER TO contextkeep_owner;
 
 CREATE TABLE context.outbox (
     tenant_id uuid NOT NULL,
@@ -381,7 +381,7 @@ CREATE TABLE context.outbox (
     last_error text DEFAULT ''::text NOT NULL
 );
 
-ALTER TABLE context.outbox OWNER TO contextgraph_owner;
+ALTER TABLE context.outbox OWNER TO contextkeep_owner;
 
 CREATE TABLE context.request (
     tenant_id uuid NOT NULL,
@@ -393,7 +393,7 @@ CREATE TABLE context.request (
     bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
 );
 
-ALTER TABLE context.request OWNER TO contextgraph_owner;
+ALTER TABLE context.request OWNER TO contextkeep_owner;
 
 CREATE TABLE context.tenant_limit (
     tenant_id uuid NOT NULL,
@@ -407,7 +407,7 @@ CREATE TABLE context.tenant_limit (
     CONSTRAINT tenant_limit_records_max_check CHECK ((records_max >= 0))
 );
 
-ALTER TABLE context.tenant_limit OWNER TO contextgraph_owner;
+ALTER TABLE context.tenant_limit OWNER TO contextkeep_owner;
 
 CREATE TABLE context.tenant_usage (
     tenant_id uuid NOT NULL,
@@ -417,7 +417,7 @@ CREATE TABLE context.tenant_usage (
 )
 WITH (fillfactor='50');
 
-ALTER TABLE context.tenant_usage OWNER TO contextgraph_owner;
+ALTER TABLE context.tenant_usage OWNER TO contextkeep_owner;
 
 CREATE TABLE context.upload (
     tenant_id uuid NOT NULL,
@@ -429,7 +429,7 @@ CREATE TABLE context.upload (
     record jsonb NOT NULL
 );
 
-ALTER TABLE context.upload OWNER TO contextgraph_owner;
+ALTER TABLE context.upload OWNER TO contextkeep_owner;
 
 CREATE TABLE context.upload_part (
     tenant_id uuid NOT NULL,
@@ -442,7 +442,7 @@ CREATE TABLE context.upload_part (
     CONSTRAINT upload_part_size_bytes_check CHECK ((size_bytes > 0))
 );
 
-ALTER TABLE context.upload_part OWNER TO contextgraph_owner;
+ALTER TABLE context.upload_part OWNER TO contextkeep_owner;
 
 CREATE TABLE context.wm_record (
     tenant_id uuid NOT NULL,
@@ -488,7 +488,7 @@ CREATE TABLE context.wm_record (
     CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
 );
 
-ALTER TABLE context.wm_record OWNER TO contextgraph_owner;
+ALTER TABLE context.wm_record OWNER TO contextkeep_owner;
 
 CREATE VIEW context.wm_record_of_tenant AS
  SELECT tenant_id,
@@ -566,7 +566,7 @@ CREATE VIEW context.wm_record_of_tenant AS
            FROM context.wm_record) r
   WHERE is_visible;
 
-ALTER VIEW context.wm_record_of_tenant OWNER TO contextgraph_owner;
+ALTER VIEW context.wm_record_of_tenant OWNER TO contextkeep_owner;
 
 ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME context.wm_record_seq_seq
@@ -746,34 +746,34 @@ ALTER TABLE context.upload_part ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
-GRANT USAGE ON SCHEMA context TO contextgraph_service;
+GRANT USAGE ON SCHEMA context TO contextkeep_service;
 
-GRANT SELECT,INSERT ON TABLE context.action TO contextgraph_service;
+GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 
-GRANT SELECT ON TABLE context.embedding_of_tenant TO contextgraph_service;
+GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextkeep_service;
 
-GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextgraph_service;
+GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
 
-GRANT SELECT ON TABLE context.migration TO contextgraph_service;
+GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
 
-GRANT SELECT ON TABLE context.tenant_limit TO contextgraph_service;
+GRANT SELECT ON TABLE context.tenant_limit TO contextkeep_service;
 
-GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextgraph_service;
+GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_service;
 
-GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextgraph_service;
+GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextkeep_service;

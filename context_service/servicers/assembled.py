@@ -7,7 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from context_service.history.node_mapper import Skip, SkipReason
 from context_service.history.provenance import AssembledNode
 from context_service.servicers import messages
-from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2 as pb
 
 _REASONS = {
     SkipReason.FILTERED: pb.SKIP_REASON_FILTERED,

@@ -15,9 +15,9 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.servicers import assembled, events, mappings, messages, trials
 from context_service.servicers.node_names import NodeNames
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1 import chat_history_pb2_grpc, message_pb2
-from contextgraph.errors import AnswerTooLarge
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2_grpc, message_pb2
+from contextkeep.errors import AnswerTooLarge
 from service_runtime import calls
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers

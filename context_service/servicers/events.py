@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from context_service.history.events import Event
-from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2 as pb
 
 
 def event(node_id: str, of: Event) -> pb.HistoryEvent:

@@ -10,9 +10,9 @@ from context_service.working_memory.fields import Embedding
 from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.search import Searches, SearchHit, SearchMode, SearchQuestion
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1 import working_memory_pb2_grpc
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1 import working_memory_pb2_grpc
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.ids import parse_id
 

@@ -7,7 +7,7 @@ from typing import cast
 from context_service.history.registry import Listed
 from context_service.history.rules import DEPTH_DEFAULT, Direction, MessageRule, Order, Ordering, Rules
 from context_service.servicers import wire
-from contextgraph.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import chat_history_pb2 as pb
 
 
 def rules(message: pb.MappingRules) -> Rules:

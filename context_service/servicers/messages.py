@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from context_service.history.formats import Format
 from context_service.history.messages import ChatMessage, Part
-from contextgraph.context.v1 import chat_history_pb2, message_pb2
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import chat_history_pb2, message_pb2
+from contextkeep.errors import InvalidArgument
 
 
 def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:

@@ -6,7 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from context_service.history.entity_graph import EntityGraph
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 from service_runtime.ids import parse_id
 
 

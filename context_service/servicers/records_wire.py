@@ -7,7 +7,7 @@ from uuid import UUID
 from context_service.servicers import wire
 from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.records import Record
-from contextgraph.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1 import working_memory_pb2 as pb
 
 
 def record_message(record: Record) -> pb.WMRecord:

@@ -9,8 +9,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.history.trial import Evaluation, Sample, Trial, TriedNode
 from context_service.servicers import assembled, mappings, messages
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.errors import InvalidArgument
 
 
 def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:

@@ -21,8 +21,8 @@ from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.reading import PageRequest, RecordName, RecordReader
 from context_service.working_memory.records import Record
 from context_service.working_memory.uploads import ResumableUploads, Upload
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.documents import check_text
 from service_runtime.ids import parse_id, parse_optional_id

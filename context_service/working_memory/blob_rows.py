@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 
 from context_service.blobs.storage import Digest
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime.postgres import Tenant, Transaction
 
 _T = TypeVar("_T")

@@ -17,7 +17,7 @@ import orjson
 
 from context_service.settings import Settings
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
-from contextgraph.errors import InvalidArgument, Unavailable
+from contextkeep.errors import InvalidArgument, Unavailable
 from service_runtime.calls import answer_s, aside, remaining_s
 from service_runtime.vectors import check_vector
 

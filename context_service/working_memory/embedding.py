@@ -20,7 +20,7 @@ from pgvector import HalfVector
 from context_service.working_memory.embedder import Embedder, EmbedderFailed, EmbedderMisconfigured, TextRefused
 from context_service.working_memory.fields import Embedding
 from context_service.working_memory.records import EMBEDDING_TOPIC
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import all_tenants
@@ -97,7 +97,7 @@ class RecordEmbedding:
                 failures += 1
                 pause_s = max(interval_s, error.retry_after_s, min(DELAY_S * 2.0 ** min(failures, 20), PAUSE_S_MAX))
                 _log.warning("embedder failed", extra={"error": str(error), "pause_s": pause_s})
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 _log.warning("embedding failed", extra={"error": str(error)})
             except Exception:
                 _log.exception("embedding failed")  # the next pass may do better

@@ -13,7 +13,7 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.vectors import check_vector
 

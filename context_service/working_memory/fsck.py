@@ -18,7 +18,7 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStat, BlobStorage
 from context_service.working_memory.moving import DAMAGED, GRACE_S_MIN, Mover, for_each
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
-from contextgraph.errors import BlobCorrupted, ProviderNotConfigured
+from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
 from service_runtime.tenants import all_tenants

@@ -12,7 +12,7 @@ from context_service.working_memory.actions import Action, ActionLog
 from context_service.working_memory.reading import PageRequest, RecordName, record_has_no_blob
 from context_service.working_memory.records import Record, Records
 from context_service.working_memory.retention import Purges
-from contextgraph.errors import InvalidPageToken
+from contextkeep.errors import InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Tenant, Transaction

@@ -16,7 +16,7 @@ from uuid import UUID
 from psycopg.rows import namedtuple_row
 
 from context_service.blobs.storage import check_blob_size
-from contextgraph.errors import LimitExceeded
+from contextkeep.errors import LimitExceeded
 from service_runtime.administration import administering
 from service_runtime.documents import check_size
 from service_runtime.postgres import Tenant, Transaction

@@ -16,7 +16,7 @@ from context_service.history.entity_graph import EntityGraph, TreeNode
 from context_service.working_memory.fields import FieldChecks, RecordFilter
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from context_service.working_memory.records import Record, record_of
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
 from service_runtime.documents import check_text

@@ -37,7 +37,7 @@ from context_service.working_memory.records import (
 )
 from context_service.working_memory.texts import Beginning
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
-from contextgraph.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
+from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.documents import beside_the_loop

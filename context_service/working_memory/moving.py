@@ -19,7 +19,7 @@ from context_service.blobs.storage import BlobStorage, Declared
 from context_service.working_memory.blob_rows import BlobRows, publishing
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
-from contextgraph.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
+from contextkeep.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import all_tenants
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import orjson
 
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, Field, FieldType, condition_sql
 from service_runtime.documents import check_text

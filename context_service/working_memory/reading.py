@@ -13,10 +13,10 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStorage, Download, StoredBlob
 from context_service.working_memory.fields import FieldChecks, RecordFilter
 from context_service.working_memory.records import Record, Records
-from contextgraph.errors import (
+from contextkeep.errors import (
     AnswerTooLarge,
     BlobNotFound,
-    ContextGraphError,
+    ContextKeepError,
     InvalidArgument,
     InvalidPageToken,
     RecordArchived,
@@ -43,7 +43,7 @@ class RecordName:
         if (self.record_id is None) == (not self.blob_key):
             raise InvalidArgument("name the blob by working_memory_id or by blob_key", field="working_memory_id")
 
-    def not_found(self) -> ContextGraphError:
+    def not_found(self) -> ContextKeepError:
         """Return the error that says that nothing has this name."""
         if self.record_id is None:
             return BlobNotFound("there is no blob with this key")

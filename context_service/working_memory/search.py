@@ -22,7 +22,7 @@ from pgvector import HalfVector
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding, check_count
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
 from context_service.working_memory.records import Record, record_of
-from contextgraph.errors import InvalidArgument, SliceTooLarge
+from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.documents import check_text

@@ -17,7 +17,7 @@ from context_service.blobs.storage import BlobStorage
 from context_service.working_memory.blob_rows import BlobRows, DueBlob
 from context_service.working_memory.retention import Purges
 from context_service.working_memory.upload_store import UploadStore
-from contextgraph.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
 from service_runtime.tenants import all_tenants
@@ -88,7 +88,7 @@ class Sweeper:
             await asyncio.sleep(interval_s * random.uniform(0.5, 1.0))  # noqa: S311
             try:
                 await self.sweep()
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 _log.warning("sweep failed", extra={"error": str(error)})
             except Exception:
                 _log.exception("sweep failed")  # the next one may do better
@@ -113,7 +113,7 @@ class Sweeper:
             async with at_once:
                 await self._storage.delete(blob.provider, blob.key)
                 await self._blobs.forget(tenant, blob.id)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             return Swept(blobs_failed=1)
         return Swept(blobs_removed=1, uploads_abandoned=int(blob.was_abandoned))

@@ -23,10 +23,10 @@ from context_service.working_memory.records import Record
 from context_service.working_memory.texts import Beginning
 from context_service.working_memory.upload_store import OpenUpload, UploadStore
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
-from contextgraph.errors import (
+from contextkeep.errors import (
     Aborted,
     ChecksumMismatch,
-    ContextGraphError,
+    ContextKeepError,
     InvalidArgument,
     LimitExceeded,
     SizeMismatch,
@@ -362,5 +362,5 @@ def _size_mismatch(size_bytes: int | None, declared_bytes: int | None) -> SizeMi
     )
 
 
-def _not_found(upload_id: UUID) -> ContextGraphError:
+def _not_found(upload_id: UUID) -> ContextKeepError:
     return UploadNotFound(f"there is no upload {upload_id}")

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
 from context_service.working_memory.blob_rows import BlobRows
-from contextgraph.errors import ContextGraphError, UploadExpired
+from contextkeep.errors import ContextKeepError, UploadExpired
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
@@ -127,7 +127,7 @@ class BlobWriter:
                 return
             # The sweeper has been here, and may have looked for the bytes before they had their name.
             await self._storage.delete(provider, key)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             # The row is still `writing`: the sweeper finds it when the lease is over.
             _log.warning("failed upload not handed over", extra={"blob_id": blob_id, "error": str(error)})
 

@@ -3,9 +3,9 @@
 set -eu
 psql --set ON_ERROR_STOP=1 --username "$POSTGRES_USER" \
     --set owner_password="$OWNER_PASSWORD" --set service_password="$SERVICE_PASSWORD" <<'SQL'
-CREATE ROLE contextgraph_owner LOGIN PASSWORD :'owner_password';
-CREATE ROLE contextgraph_service LOGIN PASSWORD :'service_password';
-CREATE DATABASE contextgraph OWNER contextgraph_owner;
-\connect contextgraph
+CREATE ROLE contextkeep_owner LOGIN PASSWORD :'owner_password';
+CREATE ROLE contextkeep_service LOGIN PASSWORD :'service_password';
+CREATE DATABASE contextkeep OWNER contextkeep_owner;
+\connect contextkeep
 CREATE EXTENSION vector;
 SQL

@@ -2,7 +2,7 @@
 
 CREATE SCHEMA entity;
 
-ALTER SCHEMA entity OWNER TO contextgraph_owner;
+ALTER SCHEMA entity OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.analyze_new_tables() RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.analyze_new_tables() OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.analyze_new_tables() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.bound_edges() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -192,13 +192,13 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.bound_edges() OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.bound_edges() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.document_bytes(document jsonb) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN (pg_column_compression(document) IS NULL) THEN pg_column_size(document) ELSE pg_column_size((document #> '{}'::text[])) END;
 
-ALTER FUNCTION entity.document_bytes(document jsonb) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.document_bytes(document jsonb) OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.edge (
     tenant_id uuid NOT NULL,
@@ -216,7 +216,7 @@ CREATE TABLE entity.edge (
     newest_below timestamp with time zone
 );
 
-ALTER TABLE entity.edge OWNER TO contextgraph_owner;
+ALTER TABLE entity.edge OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) RETURNS TABLE(id uuid, near_id uuid, newest_below timestamp with time zone)
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -229,7 +229,7 @@ CREATE FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) RETURNS TABLE(id
   OFFSET 0;
 END;
 
-ALTER FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -242,7 +242,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -265,7 +265,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -309,7 +309,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.refuse_edge_out_of_bounds() RETURNS trigger
     LANGUAGE plpgsql
@@ -323,7 +323,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.refuse_edge_out_of_bounds() OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.refuse_edge_out_of_bounds() OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.sees_node(node_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -336,7 +336,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.sees_node(node_id uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.sees_node(node_id uuid) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -380,7 +380,7 @@ BEGIN
 END
 $$;
 
-ALTER FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) OWNER TO contextgraph_owner;
+ALTER FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) OWNER TO contextkeep_owner;
 
 CREATE VIEW entity.edge_to_count AS
  SELECT tenant_id,
@@ -389,7 +389,7 @@ CREATE VIEW entity.edge_to_count AS
    FROM entity.edge
   WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF(( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)), false) IS NOT NULL));
 
-ALTER VIEW entity.edge_to_count OWNER TO contextgraph_owner;
+ALTER VIEW entity.edge_to_count OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.embedding (
     tenant_id uuid NOT NULL,
@@ -408,7 +408,7 @@ CREATE TABLE entity.embedding (
 );
 ALTER TABLE ONLY entity.embedding ALTER COLUMN vector SET STORAGE MAIN;
 
-ALTER TABLE entity.embedding OWNER TO contextgraph_owner;
+ALTER TABLE entity.embedding OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.migration (
     version integer NOT NULL,
@@ -417,7 +417,7 @@ CREATE TABLE entity.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE entity.migration OWNER TO contextgraph_owner;
+ALTER TABLE entity.migration OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.node (
     tenant_id uuid NOT NULL,
@@ -441,7 +441,7 @@ CREATE TABLE entity.node (
     data jsonb NOT NULL
 );
 
-ALTER TABLE entity.node OWNER TO contextgraph_owner;
+ALTER TABLE entity.node OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.node_io (
     tenant_id uuid NOT NULL,
@@ -452,7 +452,7 @@ CREATE TABLE entity.node_io (
     output jsonb
 );
 
-ALTER TABLE entity.node_io OWNER TO contextgraph_owner;
+ALTER TABLE entity.node_io OWNER TO contextkeep_owner;
 
 CREATE VIEW entity.node_of_tenant AS
  SELECT tenant_id,
@@ -498,7 +498,7 @@ CREATE VIEW entity.node_of_tenant AS
            FROM entity.node) n
   WHERE is_visible;
 
-ALTER VIEW entity.node_of_tenant OWNER TO contextgraph_owner;
+ALTER VIEW entity.node_of_tenant OWNER TO contextkeep_owner;
 
 ALTER TABLE entity.node ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME entity.node_seq_seq
@@ -515,7 +515,7 @@ CREATE VIEW entity.node_to_count AS
    FROM entity.node
   WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF(( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)), false) IS NOT NULL));
 
-ALTER VIEW entity.node_to_count OWNER TO contextgraph_owner;
+ALTER VIEW entity.node_to_count OWNER TO contextkeep_owner;
 
 CREATE TABLE entity.progress (
     tenant_id uuid NOT NULL,
@@ -533,7 +533,7 @@ CREATE TABLE entity.progress (
     CONSTRAINT progress_type_check CHECK ((type = ANY (ARRAY['STATUS'::text, 'MESSAGE'::text, 'ERROR'::text, 'BOT_PROGRESS'::text, 'VALUE'::text, 'WAITING'::text])))
 );
 
-ALTER TABLE entity.progress OWNER TO contextgraph_owner;
+ALTER TABLE entity.progress OWNER TO contextkeep_owner;
 
 ALTER TABLE entity.progress ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME entity.progress_seq_seq
@@ -554,7 +554,7 @@ CREATE TABLE entity.request (
     bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
 );
 
-ALTER TABLE entity.request OWNER TO contextgraph_owner;
+ALTER TABLE entity.request OWNER TO contextkeep_owner;
 
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_pkey PRIMARY KEY (tenant_id, id);
@@ -655,30 +655,30 @@ CREATE POLICY tenant ON entity.progress USING ((tenant_id = ( SELECT (NULLIF(cur
 
 CREATE POLICY tenant ON entity.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
-GRANT USAGE ON SCHEMA entity TO contextgraph_service;
+GRANT USAGE ON SCHEMA entity TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION entity.analyze_new_tables() FROM PUBLIC;
-GRANT ALL ON FUNCTION entity.analyze_new_tables() TO contextgraph_service;
+GRANT ALL ON FUNCTION entity.analyze_new_tables() TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) TO contextgraph_service;
+GRANT ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) TO contextkeep_service;
 
-GRANT SELECT ON TABLE entity.edge_to_count TO contextgraph_service;
+GRANT SELECT ON TABLE entity.edge_to_count TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.embedding TO contextkeep_service;
 
-GRANT SELECT ON TABLE entity.migration TO contextgraph_service;
+GRANT SELECT ON TABLE entity.migration TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.node_io TO contextkeep_service;
 
-GRANT SELECT ON TABLE entity.node_of_tenant TO contextgraph_service;
+GRANT SELECT ON TABLE entity.node_of_tenant TO contextkeep_service;
 
-GRANT SELECT ON TABLE entity.node_to_count TO contextgraph_service;
+GRANT SELECT ON TABLE entity.node_to_count TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE ON TABLE entity.progress TO contextkeep_service;
 
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.request TO contextgraph_service;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.request TO contextkeep_service;

@@ -2,7 +2,7 @@
 
 CREATE SCHEMA access;
 
-ALTER SCHEMA access OWNER TO contextgraph_owner;
+ALTER SCHEMA access OWNER TO contextkeep_owner;
 
 CREATE TABLE access.api_key (
     id uuid NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE access.api_key (
     CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
 );
 
-ALTER TABLE access.api_key OWNER TO contextgraph_owner;
+ALTER TABLE access.api_key OWNER TO contextkeep_owner;
 
 CREATE TABLE access.migration (
     version integer NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE access.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE access.migration OWNER TO contextgraph_owner;
+ALTER TABLE access.migration OWNER TO contextkeep_owner;
 
 CREATE TABLE access.tenant (
     id uuid NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE access.tenant (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-ALTER TABLE access.tenant OWNER TO contextgraph_owner;
+ALTER TABLE access.tenant OWNER TO contextkeep_owner;
 
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_key_sha256_key UNIQUE (key_sha256);
@@ -62,12 +62,12 @@ CREATE INDEX api_key_tenant ON access.api_key USING btree (tenant_id, created_at
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenant(id);
 
-GRANT USAGE ON SCHEMA access TO contextgraph_service;
+GRANT USAGE ON SCHEMA access TO contextkeep_service;
 
-GRANT SELECT ON TABLE access.api_key TO contextgraph_service;
+GRANT SELECT ON TABLE access.api_key TO contextkeep_service;
 
-GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextgraph_service;
+GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextkeep_service;
 
-GRANT SELECT ON TABLE access.migration TO contextgraph_service;
+GRANT SELECT ON TABLE access.migration TO contextkeep_service;
 
-GRANT SELECT ON TABLE access.tenant TO contextgraph_service;
+GRANT SELECT ON TABLE access.tenant TO contextkeep_service;

@@ -117,8 +117,8 @@ def client(name: str, size_bytes: int) -> None:
     """Transfer and print how long it took; a download reads what was uploaded last."""
     import grpc
 
-    from contextgraph.context.v1 import working_memory_pb2 as pb
-    from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+    from contextkeep.context.v1 import working_memory_pb2 as pb
+    from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
     from service_runtime.process import tune_malloc
 
     tune_malloc()

@@ -22,7 +22,7 @@ import psutil
 import psycopg
 
 from context_service import dev
-from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
 from tests.bench.stack import running

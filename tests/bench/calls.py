@@ -16,7 +16,7 @@ import orjson
 import psycopg
 
 from context_service import dev
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.echo import METHOD
 from tests.bench.stack import echoes, running
 from tests.bench.table import HEADER, Processes, Row, compare

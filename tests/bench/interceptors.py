@@ -20,7 +20,7 @@ import grpc
 import psutil
 
 from context_service import dev
-from contextgraph import AsyncContextClient
+from contextkeep import AsyncContextClient
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.bench.stack import running
 from tests.bench.table import PAIRS

@@ -18,7 +18,7 @@ from pathlib import Path
 import grpc
 
 from context_service import dev
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.calls import message
 from tests.bench.echo import METHOD
 from tests.bench.stack import echoes, running

@@ -24,7 +24,7 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
 from context_service import dev
-from contextgraph import AsyncContextClient
+from contextkeep import AsyncContextClient
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.ids import new_id
 from tests.bench.stack import running

@@ -22,11 +22,11 @@ import grpc
 import psutil
 
 from context_service import dev
-from contextgraph import AsyncContextClient
-from contextgraph.address import parse_address
-from contextgraph.client._base import channel_options
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextkeep import AsyncContextClient
+from contextkeep.address import parse_address
+from contextkeep.client._base import channel_options
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from tests.bench.stack import running
 from tests.bench.table import PAIRS
 from tests.faults.processes import Service

@@ -22,8 +22,8 @@ import orjson
 import psycopg
 
 from context_service import dev
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from service_runtime.ids import new_id
 from tests.bench.echo import METHOD
 from tests.bench.stack import echoes, running

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psycopg
 
-from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.stack import running
 
 MESSAGES = 8_000

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from contextgraph import EntityClient
-from contextgraph.cli.commands import contextgraph
+from contextkeep import EntityClient
+from contextkeep.cli.commands import contextkeep
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import KEY, Addresses, cloned
@@ -34,7 +34,7 @@ def run(stack: Addresses, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("CONTEXT_SERVICE_API_KEY", KEY)
 
     def run(line: str, *more: str, stdin: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(contextgraph, [*shlex.split(line), *more], input=stdin)
+        return CliRunner().invoke(contextkeep, [*shlex.split(line), *more], input=stdin)
 
     return run
 

@@ -20,8 +20,8 @@ from string import Template
 import pytest
 import yaml
 
-from contextgraph import ContextClient, EdgeInput, EntityClient, NodeInput
-from contextgraph.cli.commands import contextgraph
+from contextkeep import ContextClient, EdgeInput, EntityClient, NodeInput
+from contextkeep.cli.commands import contextkeep
 from tests.cli.conftest import Run
 from tests.cli.test_help import examples, paths
 from tests.conftest import KEY, Addresses
@@ -34,12 +34,12 @@ mappings:
   tickets: {messages: [{when: has(entity.data.question), role: "'user'", content: entity.data.question}]}
 """
 
-of_helps = [(" ".join(path), line) for path in paths(contextgraph) for line in examples(path)]
+of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path)]
 of_docs = [
     line
     for block in re.findall(r"```sh\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
     for line in block.splitlines()
-    if "contextgraph " in line
+    if "contextkeep " in line
 ]
 
 
@@ -100,7 +100,7 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
         shell = ["bash", "-o", "pipefail", "-c", line]
         done = subprocess.run(shell, input=stdin or "", capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stdout, done.stderr
-    result = run(line.removeprefix("contextgraph "), stdin=stdin)
+    result = run(line.removeprefix("contextkeep "), stdin=stdin)
     return result.exit_code, result.stdout, result.stderr
 
 
@@ -126,6 +126,6 @@ def test_an_example_of_the_page_runs(run: Run, ids: dict[str, str], line: str):
 
 
 def test_every_command_is_on_the_page():
-    for path in paths(contextgraph):
-        command = " ".join(("contextgraph", *path))
+    for path in paths(contextkeep):
+        command = " ".join(("contextkeep", *path))
         assert any(command in line for line in of_docs), f"docs/cli.md has no line with {command}"

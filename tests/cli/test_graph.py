@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contextgraph import EntityClient
+from contextkeep import EntityClient
 from tests.cli.conftest import Answer, Run
 from tests.conftest import KEY, Addresses
 

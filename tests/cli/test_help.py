@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from contextgraph.cli.commands import contextgraph
+from contextkeep.cli.commands import contextkeep
 
 
 def paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -18,21 +18,21 @@ def paths(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[
 
 def examples(path: tuple[str, ...]) -> list[str]:
     """Return the lines of a help's example that run a command of ours."""
-    result = CliRunner().invoke(contextgraph, [*path, "--help"])
+    result = CliRunner().invoke(contextkeep, [*path, "--help"])
     assert result.exit_code == 0
     lines = [line.strip() for line in result.output.partition("Example:")[2].splitlines()]
-    return [line for line in lines if "contextgraph " in line]
+    return [line for line in lines if "contextkeep " in line]
 
 
-@pytest.mark.parametrize("path", list(paths(contextgraph)), ids=" ".join)
+@pytest.mark.parametrize("path", list(paths(contextkeep)), ids=" ".join)
 def test_every_help_has_an_example_of_its_own_command(path: tuple[str, ...]):
     """What the examples do is in test_examples.py."""
-    assert any(" ".join(("contextgraph", *path)) in line for line in examples(path))
+    assert any(" ".join(("contextkeep", *path)) in line for line in examples(path))
 
 
-@pytest.mark.parametrize("path", list(paths(contextgraph)), ids=" ".join)
+@pytest.mark.parametrize("path", list(paths(contextkeep)), ids=" ".join)
 def test_what_a_command_does_stands_whole_in_the_list_of_its_group(path: tuple[str, ...]):
-    output = CliRunner().invoke(contextgraph, [*path, "--help"], terminal_width=80).output
+    output = CliRunner().invoke(contextkeep, [*path, "--help"], terminal_width=80).output
     listed = output.partition("Commands:")[2].partition("\n\n")[0]
 
     assert "..." not in listed

@@ -1,10 +1,10 @@
-"""`contextgraph message`, and nodes named by one's own ids."""
+"""`contextkeep message`, and nodes named by one's own ids."""
 
 from __future__ import annotations
 
 import pytest
 
-from contextgraph import new_id
+from contextkeep import new_id
 from tests.cli.conftest import Answer, Run
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from contextgraph import EdgeInput, EntityClient, NodeInput
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer, add_EntityGraphServicer_to_server
+from contextkeep import EdgeInput, EntityClient, NodeInput
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer, add_EntityGraphServicer_to_server
 from tests.cli.conftest import Answer, Run
 from tests.conftest import KEY, Addresses
 

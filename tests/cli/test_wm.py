@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from contextgraph.cli import _output
+from contextkeep.cli import _output
 from tests.cli.conftest import Answer, Run
 
 UNKNOWN = "0197f1f2-0000-7000-8000-00000000ffff"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.clients.worlds import ASYNC, SYNC, World

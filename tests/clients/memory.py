@@ -7,9 +7,9 @@ import hashlib
 import uuid
 from typing import Any
 
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
-from contextgraph.errors import BlobTooLarge, RecordNotFound, Unavailable
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
+from contextkeep.errors import BlobTooLarge, RecordNotFound, Unavailable
 
 MIB = 1024 * 1024
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import grpc
 
-from contextgraph.context.v1 import chat_history_pb2_grpc, working_memory_pb2_grpc
-from contextgraph.entity.v1 import entity_graph_pb2_grpc
+from contextkeep.context.v1 import chat_history_pb2_grpc, working_memory_pb2_grpc
+from contextkeep.entity.v1 import entity_graph_pb2_grpc
 from service_runtime.auth import ANONYMOUS, Authenticator, Metadata, Principal
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextgraph import Address, parse_address
-from contextgraph.errors import InvalidArgument, Unavailable
+from contextkeep import Address, parse_address
+from contextkeep.errors import InvalidArgument, Unavailable
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from contextgraph import NodeInput, new_id
-from contextgraph.errors import InvalidArgument, NodeNotFound, RequestIdReused, Unavailable
+from contextkeep import NodeInput, new_id
+from contextkeep.errors import InvalidArgument, NodeNotFound, RequestIdReused, Unavailable
 from tests.conftest import KEY, Addresses
 
 

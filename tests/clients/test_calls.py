@@ -10,16 +10,16 @@ import uuid
 import grpc
 import pytest
 
-from contextgraph import AsyncEntityClient, EntityClient, retries
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import (
+from contextkeep import AsyncEntityClient, EntityClient, retries
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryServicer
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryServicer
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import (
     EntityGraphServicer,
     EntityGraphStub,
     add_EntityGraphServicer_to_server,
 )
-from contextgraph.errors import (
+from contextkeep.errors import (
     Cancelled,
     DeadlineExceeded,
     InvalidArgument,
@@ -29,7 +29,7 @@ from contextgraph.errors import (
     Unavailable,
     VersionConflict,
 )
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep.inputs import EdgeInput, NodeInput
 from tests.clients.serving import serving
 from tests.conftest import KEY, OTHER_KEY
 from tests.ports import free_port

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from contextgraph import EdgeInput, EntityClient, NodeInput, new_id
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep import EdgeInput, EntityClient, NodeInput, new_id
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from tests.conftest import KEY, METADATA, Addresses
 
 STUB = ChatHistoryStub

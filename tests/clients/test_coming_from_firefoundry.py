@@ -15,8 +15,8 @@ import pytest
 
 from context_service.mcp.servicer import TOOLS
 from context_service.settings import Settings as ContextSettings
-from contextgraph.cli.commands import contextgraph
-from contextgraph.client import _base as clients
+from contextkeep.cli.commands import contextkeep
+from contextkeep.client import _base as clients
 from entity_service.settings import Settings as EntitySettings
 from tests.rpcs import all_rpcs
 
@@ -59,7 +59,7 @@ def options_of(command: click.Command) -> set[str]:
 
 def unknown_of_command(code: str) -> str:
     """Return what of a command line is not there; empty: all of it is."""
-    command: click.Command = contextgraph
+    command: click.Command = contextkeep
     for word in code.split():
         if isinstance(command, click.Group):
             if word not in command.commands:
@@ -109,9 +109,9 @@ def test_what_the_remarks_name_is_there(heading: str, cells: list[str]):
     for code in codes(cells[2]):
         first = code.split()[0]
         if code.startswith("--"):
-            known = {option for command in leaves(contextgraph) for option in options_of(command)}
+            known = {option for command in leaves(contextkeep) for option in options_of(command)}
             assert first in known
-        elif " " in code and first in contextgraph.commands:
+        elif " " in code and first in contextkeep.commands:
             assert not unknown_of_command(code)
         elif re.fullmatch(r"(wm|history|rag)_\w+", code):
             assert code in TOOLS

@@ -7,9 +7,9 @@ import json
 import grpc
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.ids import new_id
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.ids import new_id
 from tests.conftest import METADATA
 
 STUB = EntityGraphStub

@@ -8,11 +8,11 @@ import dataclasses
 import grpc
 import pytest
 
-from contextgraph import AsyncEntityClient, EntityClient
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep import AsyncEntityClient, EntityClient
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
+from contextkeep.errors import (
+    ContextKeepError,
     FieldViolation,
     Internal,
     InvalidArgument,
@@ -22,11 +22,11 @@ from contextgraph.errors import (
     Unimplemented,
     error_classes,
 )
-from contextgraph.status import DETAILS_KEY, details_of, error_of, message_of
+from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from tests.clients.serving import serving
 
 # The servers derive a few of their own, for their start: those are never sent.
-CLASSES = [error_class for error_class in error_classes() if error_class.__module__ == "contextgraph.errors"]
+CLASSES = [error_class for error_class in error_classes() if error_class.__module__ == "contextkeep.errors"]
 VIOLATIONS = (FieldViolation("node.data_json", "is no JSON"), FieldViolation("node.name", "is too long"))
 
 
@@ -44,7 +44,7 @@ class Raising(EntityGraphServicer):
         raise self.error
 
 
-def made(error_class: type[ContextGraphError]) -> ContextGraphError:
+def made(error_class: type[ContextKeepError]) -> ContextKeepError:
     """An error with everything that an error can carry; what classes fix in their constructors is left to them."""
     return error_class(
         "what is wrong, and what to do: ünïcode",
@@ -56,7 +56,7 @@ def made(error_class: type[ContextGraphError]) -> ContextGraphError:
     )
 
 
-def parts(error: ContextGraphError) -> tuple:
+def parts(error: ContextKeepError) -> tuple:
     return type(error), error.code, error.message, error.reason, error.metadata, error.violations, error.retry_after_s
 
 
@@ -66,20 +66,20 @@ async def test_every_error_survives_the_wire(error_class):
     raising.error = sent = made(error_class)
     async with serving(raising) as address, AsyncEntityClient(address, retries=0) as client:
         received = []
-        with pytest.raises(ContextGraphError) as raised:
+        with pytest.raises(ContextKeepError) as raised:
             await client.get_node("x")
         received.append(raised.value)
-        with pytest.raises(ContextGraphError) as raised:
+        with pytest.raises(ContextKeepError) as raised:
             async for page in client.traverse_pages("x"):
                 assert page.indexed
         received.append(raised.value)
 
         def in_a_thread() -> None:
             with EntityClient(address, retries=0) as sync_client:
-                with pytest.raises(ContextGraphError) as raised:
+                with pytest.raises(ContextKeepError) as raised:
                     sync_client.get_node("x")
                 received.append(raised.value)
-                with pytest.raises(ContextGraphError) as raised:
+                with pytest.raises(ContextKeepError) as raised:
                     list(sync_client.traverse_pages("x"))
                 received.append(raised.value)
 
@@ -173,7 +173,7 @@ def test_a_status_of_another_server_is_the_class_of_its_code():
     """A proxy in between has no details of ours."""
     error = error_of(grpc.StatusCode.UNAUTHENTICATED, "who are you", None)
     assert (type(error), error.message) == (Unauthenticated, "who are you")
-    assert type(error_of(grpc.StatusCode.UNKNOWN, "?", None)) is ContextGraphError
+    assert type(error_of(grpc.StatusCode.UNKNOWN, "?", None)) is ContextKeepError
 
 
 def test_malformed_details_are_left_out():
@@ -182,7 +182,7 @@ def test_malformed_details_are_left_out():
 
 
 def test_a_reason_of_a_newer_server_is_kept():
-    class FromTheFuture(ContextGraphError):
+    class FromTheFuture(ContextKeepError):
         code = grpc.StatusCode.NOT_FOUND
         reason = "FROM_THE_FUTURE"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from contextgraph import AsyncContextClient, AsyncEntityClient, ConnectedTo, EdgeInput, NodeInput, new_id
-from contextgraph.errors import InvalidArgument, NodeNotFound
+from contextkeep import AsyncContextClient, AsyncEntityClient, ConnectedTo, EdgeInput, NodeInput, new_id
+from contextkeep.errors import InvalidArgument, NodeNotFound
 from tests.conftest import KEY, OTHER_KEY, Addresses
 
 EXTERNAL_ID = {"external_id": "thread-42", "graph_name": "support"}

@@ -7,10 +7,10 @@ from pathlib import Path
 import grpc
 import pytest
 
-from contextgraph import retries
-from contextgraph.client import _transfer
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
+from contextkeep import retries
+from contextkeep.client import _transfer
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphServicer
 from tests.clients.serving import serving
 from tests.clients.worlds import ASYNC, SYNC, World
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import context_service.app
 from context_service.settings import Settings
 from context_service.working_memory.uploads import ResumableUploads
-from contextgraph.client._transfer import Parts
-from contextgraph.errors import (
+from contextkeep.client._transfer import Parts
+from contextkeep.errors import (
     Cancelled,
     ChecksumMismatch,
     InvalidArgument,

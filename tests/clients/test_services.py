@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from contextgraph import ConnectedTo, EdgeInput, MemoryType, NodeInput, SampleNode, new_id
-from contextgraph.errors import (
+from contextkeep import ConnectedTo, EdgeInput, MemoryType, NodeInput, SampleNode, new_id
+from contextkeep.errors import (
     EdgeExists,
     EdgeNotFound,
     EmbeddingNotFound,

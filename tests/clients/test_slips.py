@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from contextgraph import EdgeInput, EntityClient, NodeInput
-from contextgraph.client import _messages as messages
-from contextgraph.errors import InvalidArgument
+from contextkeep import EdgeInput, EntityClient, NodeInput
+from contextkeep.client import _messages as messages
+from contextkeep.errors import InvalidArgument
 
 SAYS = {"role": "'user'", "content": "entity.name"}
 

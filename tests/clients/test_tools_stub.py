@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import grpc
 import pytest
 
-from contextgraph import ContextClient, Record, new_id
-from contextgraph.context.v1 import tools_pb2 as pb
-from contextgraph.context.v1.tools_pb2_grpc import ToolsStub
-from contextgraph.errors import ToolNotFound
+from contextkeep import ContextClient, Record, new_id
+from contextkeep.context.v1 import tools_pb2 as pb
+from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
+from contextkeep.errors import ToolNotFound
 from tests.conftest import KEY, METADATA, Addresses
 from tests.errors import raised
 

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextgraph import AsyncContextClient, ContextClient, MemoryType
-from contextgraph.client._transfer import CHUNK_BYTES, Chunks
-from contextgraph.errors import (
+from contextkeep import AsyncContextClient, ContextClient, MemoryType
+from contextkeep.client._transfer import CHUNK_BYTES, Chunks
+from contextkeep.errors import (
     BlobCorrupted,
     BlobTooLarge,
     Cancelled,
-    ContextGraphError,
+    ContextKeepError,
     DeadlineExceeded,
     InvalidArgument,
     RecordNotFound,
@@ -486,7 +486,7 @@ async def test_closing_ends_a_stream(world):
         reading = asyncio.ensure_future(world.read(client, memory.put(content_of(2 * MIB))))
         await asyncio.wait_for(memory.stalled.wait(), WAIT_MAX_S)
         await world.run(client.close)
-        with pytest.raises(ContextGraphError, match=r"[Cc]losed"):
+        with pytest.raises(ContextKeepError, match=r"[Cc]losed"):
             await reading
 
 
@@ -503,7 +503,7 @@ async def test_no_thread_outlives_its_stream():
     """The sync client has a thread a stream, to time its reads."""
 
     def threads() -> list[str]:
-        return [thread.name for thread in threading.enumerate() if thread.name == "contextgraph-watch"]
+        return [thread.name for thread in threading.enumerate() if thread.name == "contextkeep-watch"]
 
     def use() -> None:
         with ContextClient(address) as client:

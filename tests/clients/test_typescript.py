@@ -18,9 +18,9 @@ import grpc
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from contextgraph import AsyncEntityClient
-from contextgraph.errors import ContextGraphError, FieldViolation, error_classes
-from contextgraph.status import details_of
+from contextkeep import AsyncEntityClient
+from contextkeep.errors import ContextKeepError, FieldViolation, error_classes
+from contextkeep.status import details_of
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.serving import serving
 from tests.clients.test_calls import NODE_ID, Graph
@@ -55,7 +55,7 @@ def built(node: str) -> Path:
 
 
 def test_the_client_does_what_its_tests_say(node: str, built: Path, stack: Addresses, tmp_path: Path):
-    published = [error for error in error_classes() if error.__module__ == ContextGraphError.__module__]
+    published = [error for error in error_classes() if error.__module__ == ContextKeepError.__module__]
     errors = tmp_path / "errors.json"
     errors.write_text(json.dumps([raised(error) for error in published]))
 
@@ -72,7 +72,7 @@ def test_the_example_of_its_readme_runs_as_printed(node: str, built: Path, stack
 
 CALL = """
 import { readFileSync } from "node:fs";
-import { EntityClient } from "contextgraph";
+import { EntityClient } from "contextkeep";
 
 const [address, nodeId, rootCertificates, clientCertificate, clientKey] = process.argv.slice(1);
 const read = (path) => (path ? readFileSync(path) : undefined);
@@ -112,7 +112,7 @@ async def test_tls_trusts_and_shows_what_it_is_told_and_a_client_keeps_no_proces
 
 
 TRACED = """
-import { ContextClient, EntityClient } from "contextgraph";
+import { ContextClient, EntityClient } from "contextkeep";
 
 const [traceparent] = process.argv.slice(1);
 const headers = () => ({ traceparent });
@@ -130,22 +130,22 @@ async def test_the_callers_trace_goes_through_both_services(
 
     await asyncio.to_thread(run, *command, **addresses(services))
 
-    await ended(spans, "contextgraph.context.v1.ChatHistory/StreamChatHistory")
+    await ended(spans, "contextkeep.context.v1.ChatHistory/StreamChatHistory")
     finished = spans.get_finished_spans()
     assert {f"{span.context.trace_id:032x}" for span in finished} == {trace_id}
     remote = {span.name.rpartition("/")[2] for span in finished if f"{span.parent.span_id:016x}" == span_id}
     assert remote == {"CreateNode", "StreamChatHistory"}
-    assert "contextgraph.entity.v1.EntityGraph/Traverse" in {span.name for span in finished}
+    assert "contextkeep.entity.v1.EntityGraph/Traverse" in {span.name for span in finished}
 
 
 UNTRACED = """
 import { createRequire } from "node:module";
-import { EntityClient } from "contextgraph";
+import { EntityClient } from "contextkeep";
 
 const graph = new EntityClient({ address: process.argv[2] });
 console.log((await graph.getNode(process.argv[3])).id);
 try {
-  createRequire(import.meta.resolve("contextgraph"))("@opentelemetry/api");
+  createRequire(import.meta.resolve("contextkeep"))("@opentelemetry/api");
 } catch (error) {
   console.log(error.code);
 }
@@ -154,7 +154,7 @@ try {
 
 async def test_without_opentelemetry_the_client_works_and_loads_nothing_of_it(node: str, built: Path, tmp_path: Path):
     """It is an optional peer: in a project of its own, with the client's dependencies alone."""
-    installed = tmp_path / "node_modules/contextgraph"
+    installed = tmp_path / "node_modules/contextkeep"
     shutil.copytree(built / "src", installed / "dist/src")
     shutil.copy(CLIENT / "package.json", installed)
     for dependency in json.loads((CLIENT / "package.json").read_text())["dependencies"]:
@@ -176,7 +176,7 @@ import dns from "node:dns";
 import { once } from "node:events";
 
 dns.promises.lookup = async () => ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));
-const { EntityClient } = await import("contextgraph");
+const { EntityClient } = await import("contextkeep");
 const graph = new EntityClient({ address: process.argv[1] });
 let [enough, written] = [false, 0];
 once(process.stdin, "data").then(() => (enough = true));
@@ -252,7 +252,7 @@ def addresses(stack: Addresses) -> dict[str, str]:
     }
 
 
-def raised(error_class: type[ContextGraphError]) -> dict[str, Any]:
+def raised(error_class: type[ContextKeepError]) -> dict[str, Any]:
     """An error as the services send it, and what must arrive."""
     error = error_class(
         f"the text of {error_class.__name__}",

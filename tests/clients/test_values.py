@@ -21,8 +21,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-import contextgraph
-from contextgraph import (
+import contextkeep
+from contextkeep import (
     BlobEntry,
     ChatHistory,
     ChatMapping,
@@ -38,10 +38,10 @@ from contextgraph import (
     WrittenRow,
     new_id,
 )
-from contextgraph.client import _messages as messages
-from contextgraph.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
-from contextgraph.entity.v1 import entity_graph_pb2
-from contextgraph.errors import InvalidArgument
+from contextkeep.client import _messages as messages
+from contextkeep.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
+from contextkeep.entity.v1 import entity_graph_pb2
+from contextkeep.errors import InvalidArgument
 
 ROOT = Path(__file__).resolve().parents[2]
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -356,14 +356,14 @@ def test_the_sync_client_is_what_the_async_one_makes_it():
 
 def test_the_version_is_said_once_and_again():
     project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
-    assert contextgraph.__version__ == project["project"]["version"]
+    assert contextkeep.__version__ == project["project"]["version"]
 
 
 def test_the_runtimes_are_as_new_as_the_generated_code_asks():
     """Else an install with an older one succeeds, and the first import fails."""
     project = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
     floors = dict(dependency.split(">=") for dependency in project["project"]["dependencies"])
-    generated = Path(contextgraph.__file__).parent / "entity" / "v1"
+    generated = Path(contextkeep.__file__).parent / "entity" / "v1"
     protobuf = re.search(r"Domain\.PUBLIC,\s+(\d+),\s+(\d+),\s+(\d+),", (generated / "entity_graph_pb2.py").read_text())
     grpcio = re.search(r"GRPC_GENERATED_VERSION = '(.+)'", (generated / "entity_graph_pb2_grpc.py").read_text())
 
@@ -372,19 +372,19 @@ def test_the_runtimes_are_as_new_as_the_generated_code_asks():
 
 
 def test_everything_public_is_there():
-    for name in contextgraph.__all__:
-        assert getattr(contextgraph, name) is not None
-    assert set(contextgraph.__all__) == set(dir(contextgraph))
+    for name in contextkeep.__all__:
+        assert getattr(contextkeep, name) is not None
+    assert set(contextkeep.__all__) == set(dir(contextkeep))
     with pytest.raises(AttributeError):
-        contextgraph.no_such_name  # noqa: B018
+        contextkeep.no_such_name  # noqa: B018
 
 
 def test_importing_errors_does_not_import_the_clients():
     """The servers import the package for its errors; none of them needs a second client."""
-    code = "import contextgraph, sys; print([m for m in sys.modules if m.startswith('contextgraph.client')])"
+    code = "import contextkeep, sys; print([m for m in sys.modules if m.startswith('contextkeep.client')])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "[]"
 
 
 def test_the_package_is_typed():
-    assert (Path(contextgraph.__file__).parent / "py.typed").exists()
+    assert (Path(contextkeep.__file__).parent / "py.typed").exists()

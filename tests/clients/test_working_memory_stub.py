@@ -8,10 +8,10 @@ import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextgraph.errors import NoDownloadUrl
-from contextgraph.ids import new_id
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextkeep.errors import NoDownloadUrl
+from contextkeep.ids import new_id
 from tests.conftest import METADATA
 from tests.errors import raised
 

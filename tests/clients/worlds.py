@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from contextgraph import AsyncContextClient, AsyncEntityClient, ContextClient, EntityClient
+from contextkeep import AsyncContextClient, AsyncEntityClient, ContextClient, EntityClient
 
 
 @dataclass(frozen=True)

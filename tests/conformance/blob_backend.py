@@ -15,7 +15,7 @@ from contextlib import aclosing
 import pytest
 
 from context_service.blobs.storage import BLOCK_BYTES, BlobBackend, BlobExists
-from contextgraph.errors import BlobNotFound
+from contextkeep.errors import BlobNotFound
 
 SIZES = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES, 5 * BLOCK_BYTES + 17]
 HOSTILE_KEYS = [

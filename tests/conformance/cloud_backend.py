@@ -17,7 +17,7 @@ import pytest
 from context_service.blobs.retries import RETRIES_MAX
 from context_service.blobs.settling import SETTLE_S
 from context_service.blobs.storage import BlobBackend, Declared, StoredBlob
-from contextgraph.errors import ProviderNotConfigured, Unavailable
+from contextkeep.errors import ProviderNotConfigured, Unavailable
 from tests.conformance.blob_backend import blocks_of, noise, read
 from tests.conformance.large_blobs import MIB, LargeBlobConformance, storage_of, stored
 from tests.emulators.proxy import Answer, Cut, Fault, Proxy, Request, Stall

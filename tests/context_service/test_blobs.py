@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from context_service.settings import Settings
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
     AnswerTooLarge,
     BlobCorrupted,
     BlobNotFound,
-    ContextGraphError,
+    ContextKeepError,
     InvalidArgument,
     InvalidPageToken,
     RangePastEnd,
@@ -124,7 +124,7 @@ async def test_a_malformed_read_names_its_field(caller: Caller, request_fields: 
         ({"blob_key": "../../etc/passwd"}, BlobNotFound),
     ],
 )
-async def test_what_never_was_is_not_found(caller: Caller, name: dict[str, str], expected: type[ContextGraphError]):
+async def test_what_never_was_is_not_found(caller: Caller, name: dict[str, str], expected: type[ContextKeepError]):
     with pytest.raises(expected):
         await caller.download(**name)
     for rpc, request in (("GetContent", pb.GetContentRequest(**name)), ("DeleteBlob", pb.DeleteBlobRequest(**name))):

@@ -14,11 +14,11 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import ContextGraphError
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import ContextKeepError
 from tests.conftest import METADATA, OTHERS, Addresses
 from tests.errors import raised
 from tests.ports import free_port
@@ -54,7 +54,7 @@ async def stubs(services: Addresses) -> AsyncIterator[Stubs]:
         yield Stubs(context, own)
 
 
-async def failure(call: object) -> ContextGraphError:
+async def failure(call: object) -> ContextKeepError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         if hasattr(call, "__aiter__"):
             async for _ in call:

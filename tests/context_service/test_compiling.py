@@ -24,9 +24,9 @@ from context_service.history.compiling import THREADS, CompilePool
 from context_service.history.limits import DEFAULTS
 from context_service.history.mappings import compile_mapping
 from context_service.history.rules import MessageRule, Rules
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.errors import LimitExceeded
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.errors import LimitExceeded
 from service_runtime.auth import Principal
 from tests.conftest import METADATA, Addresses
 from tests.context_service.test_hostile_mappings import LoopWatch

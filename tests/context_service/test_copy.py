@@ -20,8 +20,8 @@ import context_service.app
 from context_service.app import Copied
 from context_service.settings import Settings
 from context_service.working_memory.stored_blobs import BlobCount
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import InvalidArgument, ProviderNotConfigured, Unavailable
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL

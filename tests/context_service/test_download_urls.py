@@ -20,8 +20,8 @@ import context_service.app
 from context_service.blobs import azure, gcs, s3
 from context_service.blobs.storage import Download
 from context_service.settings import Settings
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
     BlobNotFound,
     InvalidArgument,
     NoDownloadUrl,

@@ -23,8 +23,8 @@ from context_service.working_memory import backfill as backfill_module
 from context_service.working_memory import embedding
 from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.records import EMBEDDING_TOPIC
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import RecordExists
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import RecordExists
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls

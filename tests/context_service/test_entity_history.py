@@ -10,13 +10,13 @@ import orjson
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1 import working_memory_pb2 as memory_pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import InvalidArgument, InvalidPageToken, NodeNotFound
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import InvalidArgument, InvalidPageToken, NodeNotFound
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 

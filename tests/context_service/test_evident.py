@@ -14,9 +14,9 @@ from context_service.history.mapping_files import load
 from context_service.history.mappings import built_in, built_in_names, compile_mapping
 from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, Part, parts
 from context_service.history.rules import MessageRule, Rules
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.errors import InvalidArgument
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.errors import InvalidArgument
 from tests.conftest import METADATA
 from tests.errors import refused
 

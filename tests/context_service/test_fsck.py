@@ -17,8 +17,8 @@ import context_service.app
 from context_service.app import Report
 from context_service.blobs import azure
 from context_service.settings import Settings
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import BlobCorrupted
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import BlobCorrupted
 from service_runtime.auth import ApiKeys
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database

@@ -19,11 +19,11 @@ from context_service.history.formats import Format, formatted
 from context_service.history.mappings import Mapping, built_in, compile_mapping
 from context_service.history.provenance import AssembledNode, ProvenanceQuestion, ProvenanceReader
 from context_service.servicers import mappings as wire
-from contextgraph.context.v1 import chat_history_pb2 as history_pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import ContextGraphError, MappingNotFound
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import ContextKeepError, MappingNotFound
 from service_runtime.auth import Principal
 from tests.case_files import cases
 from tests.conftest import METADATA, PRINCIPAL, Addresses
@@ -144,7 +144,7 @@ async def test_the_rules_alone(case: dict[str, Any]):
         strict=case.get("strict", False),
     )
     if "error" in case:
-        with pytest.raises(ContextGraphError) as caught:
+        with pytest.raises(ContextKeepError) as caught:
             await assembly.chat_history(PRINCIPAL, question)
         assert caught.value.reason == case["error"]
         return

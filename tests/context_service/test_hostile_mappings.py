@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import grpc
 import pytest
 
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.process import tune_gc
 from tests.conftest import METADATA, Addresses
 from tests.errors import raised

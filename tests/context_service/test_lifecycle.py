@@ -14,8 +14,8 @@ import context_service.app
 from context_service.app import Swept
 from context_service.settings import Settings
 from context_service.working_memory import retention
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import InvalidArgument, InvalidPageToken, RecordArchived, RecordExists, RecordNotFound
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument, InvalidPageToken, RecordArchived, RecordExists, RecordNotFound
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL

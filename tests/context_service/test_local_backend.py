@@ -13,7 +13,7 @@ import pytest
 
 from context_service.blobs.local import LocalBackend
 from context_service.blobs.storage import BLOCK_BYTES
-from contextgraph.errors import BlobNotFound, StorageFull, Unavailable
+from contextkeep.errors import BlobNotFound, StorageFull, Unavailable
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, noise, read
 from tests.conformance.large_blobs import GIB, there_and_back
 from tests.fakes.blob_backend import FailingBackend

@@ -11,9 +11,9 @@ import grpc
 import pytest
 
 from context_service.working_memory.manifest import GROUPS_MAX
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
     AnswerTooLarge,
     InvalidArgument,
     InvalidPageToken,

@@ -16,9 +16,9 @@ from context_service.history.mapping_files import load
 from context_service.history.mappings import built_in_names
 from context_service.history.rules import MessageRule, Rules
 from context_service.settings import Settings
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.errors import ContextGraphError, InvalidArgument, LimitExceeded, MappingBuiltIn, MappingNotFound
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, MappingBuiltIn, MappingNotFound
 from service_runtime.auth import Authenticator
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
@@ -189,7 +189,7 @@ async def test_they_are_listed_behind_what_is_registered(stub: ChatHistoryStub, 
 async def test_a_service_with_a_wrong_file_does_not_start(context_settings: Settings, tmp_path: Path):
     settings = context_settings.model_copy(update={"mappings_path": write(tmp_path, a="mappings: 7")})
 
-    with pytest.raises(ContextGraphError, match=r"a\.yaml"):
+    with pytest.raises(ContextKeepError, match=r"a\.yaml"):
         async with context_service.app.running(settings):
             pass
     (probe,) = (one for name, one in context_service.app.probes(settings).items() if name.startswith("the mappings in"))

@@ -16,10 +16,10 @@ from context_service.history.cel import CallBudget
 from context_service.history.mappings import DEFAULT_NAME, built_in, built_in_names
 from context_service.history.node_mapper import NodeMapper, Skipped
 from context_service.settings import Settings
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.errors import (
+    ContextKeepError,
     InvalidArgument,
     InvalidPageToken,
     LimitExceeded,
@@ -60,7 +60,7 @@ async def register(stub: ChatHistoryStub, name: str = "mine", metadata: object =
     return await stub.RegisterMapping(pb.RegisterMappingRequest(mapping_name=name, **fields), metadata=metadata)
 
 
-async def failure(call: object) -> ContextGraphError:
+async def failure(call: object) -> ContextKeepError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     return raised(caught.value)

@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from context_service.mcp.remote import remote_server
 from context_service.settings import Settings
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput, new_id
-from contextgraph.errors import InvalidArgument, PermissionDenied, ToolNotFound
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput, new_id
+from contextkeep.errors import InvalidArgument, PermissionDenied, ToolNotFound
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
@@ -323,13 +323,13 @@ async def test_the_trace_of_a_request_goes_through_both_services(
     ):
         await answer(client, "rag_search_nodes", text="zebra")
 
-    search = "contextgraph.entity.v1.EntityGraph/SearchNodes"
+    search = "contextkeep.entity.v1.EntityGraph/SearchNodes"
     await ended(spans, search)
-    ours = [span for span in spans.get_finished_spans() if span.instrumentation_scope.name == "contextgraph"]
+    ours = [span for span in spans.get_finished_spans() if span.instrumentation_scope.name == "contextkeep"]
     found = {span.name: span.context for span in ours}  # the SDK's own spans follow the messages, not the headers
     assert {f"{context.trace_id:032x}" for context in found.values()} == {trace_id}
     assert found[search].trace_state.get("vendor") == "value"
-    assert "contextgraph.context.v1.Tools/ExecuteTool" in found
+    assert "contextkeep.context.v1.Tools/ExecuteTool" in found
 
 
 async def test_a_tool_that_writes_is_in_the_audit_log_and_one_that_reads_is_not(

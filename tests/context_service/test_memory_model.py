@@ -20,9 +20,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 import context_service.app
 from context_service.settings import Settings
-from contextgraph import ContextClient
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep import ContextClient
+from contextkeep.errors import (
+    ContextKeepError,
     RangePastEnd,
     RecordArchived,
     RecordExists,
@@ -148,7 +148,7 @@ class MemoryMachine(RuleBasedStateMachine):
     @rule(record=records, start=st.integers(0, 5 * MIB), length=st.integers(0, 2 * MIB))
     def read_a_range(self, record: str, start: int, length: int) -> None:
         entry = self.entries.get(record)
-        error: type[ContextGraphError] | None = None
+        error: type[ContextKeepError] | None = None
         if entry is None:
             error = RecordNotFound
         elif entry.archived:
@@ -160,7 +160,7 @@ class MemoryMachine(RuleBasedStateMachine):
         try:
             with self.client.get_blob(uuid.UUID(record), offset_bytes=start, length_bytes=length) as blob:
                 back = b"".join(blob)
-        except ContextGraphError as raised:
+        except ContextKeepError as raised:
             assert type(raised) is error, raised
         else:
             assert error is None and entry is not None
@@ -214,7 +214,7 @@ class MemoryMachine(RuleBasedStateMachine):
             call()
         return True
 
-    def error_of_a_write(self, record: str) -> type[ContextGraphError] | None:
+    def error_of_a_write(self, record: str) -> type[ContextKeepError] | None:
         entry = self.entries.get(record)
         if entry is None:
             return RecordNotFound

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from context_service.history.messages import ChatMessage, Part, ToolCall, ToolResult, size_bytes
 from context_service.servicers import messages
-from contextgraph import ChatMessage as ArrivedMessage
-from contextgraph import Part as ArrivedPart
-from contextgraph.context.v1.chat_history_pb2 import StreamChatHistoryResponse
+from contextkeep import ChatMessage as ArrivedMessage
+from contextkeep import Part as ArrivedPart
+from contextkeep.context.v1.chat_history_pb2 import StreamChatHistoryResponse
 
 _TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(["x" * 1000, "ä" * 1000, "😀" * 70_000]))
 _CALLS = st.builds(ToolCall, id=_TEXTS, name=_TEXTS, arguments_json=_TEXTS)

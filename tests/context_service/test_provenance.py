@@ -8,11 +8,11 @@ import grpc
 import orjson
 import pytest
 
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 

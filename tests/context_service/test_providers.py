@@ -18,7 +18,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import context_service.app
 from context_service.blobs.providers import BACKENDS, chosen_provider, open_storage
 from context_service.settings import Settings
-from contextgraph.errors import ProviderNotConfigured
+from contextkeep.errors import ProviderNotConfigured
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.working_memory import Caller
@@ -145,8 +145,8 @@ async def test_a_place_that_cannot_be_used_is_said_with_its_variable(values: dic
 @pytest.mark.parametrize(
     ("values", "module", "install"),
     [
-        (AZURE, "azure.storage.blob.aio", "context-service[azure]"),
-        ({**AZURE, "working_memory_storage_key": ""}, "azure.identity.aio", "context-service[azure-identity]"),
+        (AZURE, "azure.storage.blob.aio", "contextkeep-services[azure]"),
+        ({**AZURE, "working_memory_storage_key": ""}, "azure.identity.aio", "contextkeep-services[azure-identity]"),
     ],
 )
 async def test_a_library_that_is_missing_is_said_with_its_extra(
@@ -212,7 +212,7 @@ async def test_a_place_that_went_away_is_seen_by_the_probe(services: Addresses, 
     folder = context_settings.working_memory_storage_path
     assert folder is not None
     serving, not_serving = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
-    request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.WorkingMemory")
+    request = health_pb2.HealthCheckRequest(service="contextkeep.context.v1.WorkingMemory")
     async with grpc.aio.insecure_channel(services.context) as channel:
         watching = health_pb2_grpc.HealthStub(channel).Watch(request, timeout=60)
 

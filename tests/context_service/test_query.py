@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from context_service.working_memory.record_fields import RECORD_FIELDS
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls

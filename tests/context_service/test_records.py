@@ -15,9 +15,9 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.working_memory import records
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
+    ContextKeepError,
     InvalidArgument,
     InvalidPageToken,
     LimitExceeded,
@@ -531,7 +531,7 @@ async def test_a_page_of_large_metadata_ends_at_two_megabytes(caller: Caller):
     ],
 )
 async def test_a_malformed_list_names_its_field(
-    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextGraphError]
+    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextKeepError]
 ):
     error = await caller.error(
         "FetchWMRecordsByEntity", pb.FetchWMRecordsByEntityRequest(**{"entity_node_id": an_id(), **fields})

@@ -20,13 +20,13 @@ import context_service.app
 from context_service.app import Swept
 from context_service.settings import Settings
 from context_service.working_memory import uploads
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
     Aborted,
     BlobCorrupted,
     BlobTooLarge,
     ChecksumMismatch,
-    ContextGraphError,
+    ContextKeepError,
     InvalidArgument,
     LimitExceeded,
     RecordExists,
@@ -262,7 +262,7 @@ async def test_an_end_that_is_not_what_was_declared_stores_nothing(
     context_settings: Settings,
     start: dict[str, Any],
     end: dict[str, Any],
-    expected: type[ContextGraphError],
+    expected: type[ContextKeepError],
 ):
     upload_id = await caller.start_upload(header=start)
     await sent(caller, upload_id)
@@ -290,7 +290,7 @@ async def test_a_malformed_part_adds_nothing(caller: Caller, database: Database,
     upload_id = await caller.start_upload(header={"size_bytes": 5})
     header = pb.AppendUploadRequest(header=pb.AppendHeader(upload_id=upload_id))
     chunk = pb.AppendUploadRequest(chunk=b"x")
-    refused: list[tuple[list[pb.AppendUploadRequest], type[ContextGraphError]]] = [
+    refused: list[tuple[list[pb.AppendUploadRequest], type[ContextKeepError]]] = [
         ([], InvalidArgument),
         ([chunk], InvalidArgument),
         ([pb.AppendUploadRequest()], InvalidArgument),
@@ -305,7 +305,7 @@ async def test_a_malformed_part_adds_nothing(caller: Caller, database: Database,
         ([header, pb.AppendUploadRequest(chunk=b"123456")], SizeMismatch),
     ]
     for messages, expected in refused:
-        with pytest.raises(ContextGraphError) as error:
+        with pytest.raises(ContextKeepError) as error:
             await asyncio.to_thread(caller._send, "AppendUpload", iter(messages))
         assert type(error.value) is expected, messages
 
@@ -515,10 +515,10 @@ async def test_a_part_that_cannot_be_stored_leaves_the_upload_as_it_was(
 
     for at_end in (False, True):
         backend.error, backend.after_bytes, backend.at_end = error, MIB, at_end
-        with pytest.raises(ContextGraphError) as refused:
+        with pytest.raises(ContextKeepError) as refused:
             await caller.append(upload_id, MIB, CONTENT[MIB:])
         assert refused.value.reason == getattr(error, "reason", "INTERNAL")
-        with pytest.raises(ContextGraphError):
+        with pytest.raises(ContextKeepError):
             await caller.finish_upload(upload_id)
         backend.error = None
         assert (await caller.get_upload(upload_id)).offset_bytes == MIB

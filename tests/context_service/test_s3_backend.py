@@ -12,7 +12,7 @@ import pytest
 from context_service.blobs import s3
 from context_service.blobs.s3 import S3Backend
 from context_service.settings import Settings
-from contextgraph.errors import ProviderNotConfigured
+from contextkeep.errors import ProviderNotConfigured
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys
 from tests.conformance.cloud_backend import CONTENT, CloudBackendConformance
 from tests.conformance.large_blobs import LargeBlobConformance

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from context_service.working_memory import search
 from context_service.working_memory.search import FUSION_K, Found, fused, name_query
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import InvalidArgument, LimitExceeded, SliceTooLarge
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import InvalidArgument, LimitExceeded, SliceTooLarge
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import OTHER_KEY, PRINCIPAL, Urls
 from tests.context_service.working_memory import Caller, Start, an_id

@@ -23,9 +23,9 @@ import context_service.app
 from context_service.app import Swept
 from context_service.settings import Settings
 from context_service.working_memory.blob_rows import BlobRows
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextgraph.errors import Unavailable
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextkeep.errors import Unavailable
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import KEPT
 from tests.conftest import KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls

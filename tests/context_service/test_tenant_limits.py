@@ -20,8 +20,8 @@ import context_service.app
 from context_service import tenant_commands
 from context_service.settings import Settings
 from context_service.working_memory import limits
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import BlobTooLarge, ContextGraphError, LimitExceeded
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
@@ -329,7 +329,7 @@ async def test_what_is_counted_is_what_there_is(
                     await database.tenant(PRINCIPAL.tenant_id).query("UPDATE context.upload SET due_at = now()")
                     sweeping = context_settings.model_copy(update={"record_retention_s": 0.0})
                     await context_service.app.sweep(sweeping)
-        except ContextGraphError:
+        except ContextKeepError:
             pass
     assert await usage(database) == await stored(database)
 

@@ -19,8 +19,8 @@ from context_service.working_memory import texts
 from context_service.working_memory.fields import RecordInput
 from context_service.working_memory.search import terms_of
 from context_service.working_memory.texts import TEXT_CHARS_MAX, Beginning
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import ChecksumMismatch, InvalidArgument, LimitExceeded, RecordHasBlob
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import ChecksumMismatch, InvalidArgument, LimitExceeded, RecordHasBlob
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls, cloned

@@ -10,11 +10,11 @@ import orjson
 import pytest
 
 import context_service.app
-from contextgraph.context.v1 import chat_history_pb2 as pb
-from contextgraph.context.v1.chat_history_pb2_grpc import ChatHistoryStub
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
+from contextkeep.context.v1 import chat_history_pb2 as pb
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import CostExceeded, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
 from tests.conftest import METADATA, OTHERS
 from tests.errors import refused
 

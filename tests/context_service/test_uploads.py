@@ -12,11 +12,11 @@ import pytest
 
 import context_service.app
 from context_service.settings import Settings
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.errors import (
     BlobTooLarge,
     ChecksumMismatch,
-    ContextGraphError,
+    ContextKeepError,
     InvalidArgument,
     LimitExceeded,
     RecordExists,
@@ -58,7 +58,7 @@ CONTENT = noise(MIB + 100)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
-MALFORMED: list[tuple[list[pb.UploadBlobRequest], type[ContextGraphError]]] = [
+MALFORMED: list[tuple[list[pb.UploadBlobRequest], type[ContextKeepError]]] = [
     ([], InvalidArgument),
     ([chunk(b"x")], InvalidArgument),
     ([pb.UploadBlobRequest()], InvalidArgument),
@@ -83,7 +83,7 @@ MALFORMED: list[tuple[list[pb.UploadBlobRequest], type[ContextGraphError]]] = [
 
 async def test_a_malformed_upload_stores_nothing(caller: Caller, database: Database, context_settings: Settings):
     for messages, expected in MALFORMED:
-        with pytest.raises(ContextGraphError) as error:
+        with pytest.raises(ContextKeepError) as error:
             await caller.send(messages)
         assert type(error.value) is expected, messages
         assert error.value.violations or error.value.reason != "INVALID_ARGUMENT"
@@ -106,7 +106,7 @@ async def test_a_malformed_upload_stores_nothing(caller: Caller, database: Datab
     ],
 )
 async def test_a_bad_header_is_refused(
-    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextGraphError]
+    caller: Caller, fields: dict[str, Any], field: str, expected: type[ContextKeepError]
 ):
     with pytest.raises(expected) as error:
         await caller.upload(b"x", **fields)
@@ -415,7 +415,7 @@ async def test_a_write_that_fails_leaves_no_record(
     (backend,) = failing
     backend.error, backend.after_bytes, backend.at_end = error, after_bytes, at_end
 
-    with pytest.raises(ContextGraphError) as raised:
+    with pytest.raises(ContextKeepError) as raised:
         await caller.upload(noise(2 * MIB))
 
     assert raised.value.reason == getattr(error, "reason", "INTERNAL")

@@ -11,9 +11,9 @@ from typing import Any
 import grpc
 
 from context_service.settings import Settings
-from contextgraph.context.v1 import working_memory_pb2 as pb
-from contextgraph.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
-from contextgraph.errors import ContextGraphError
+from contextkeep.context.v1 import working_memory_pb2 as pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
 from tests.conftest import KEY, PRINCIPAL
@@ -113,10 +113,10 @@ class Caller:
             raise raised(error) from None
         return record, content
 
-    async def error(self, name: str, request: Any) -> ContextGraphError:
+    async def error(self, name: str, request: Any) -> ContextKeepError:
         try:
             await self.call(name, request)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             return error
         raise AssertionError(f"{name} did not fail")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from contextgraph.errors import Unauthenticated
+from contextkeep.errors import Unauthenticated
 from service_runtime.auth import Metadata, Principal, credential
 from tests.contract.calls import Call, add, at_path, differences, graph_request, message_of, named, plain
 from tests.errors import raised

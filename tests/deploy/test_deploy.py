@@ -61,7 +61,7 @@ def test_the_manifests_are_what_kubernetes_takes():
 
 def test_every_alert_can_be_evaluated_and_is_explained():
     explained = set(
-        re.findall(r"^\| `(ContextGraph\w+)` \|", (ROOT / "docs/operations.md").read_text("utf-8"), re.MULTILINE)
+        re.findall(r"^\| `(ContextKeep\w+)` \|", (ROOT / "docs/operations.md").read_text("utf-8"), re.MULTILINE)
     )
     (group,) = yaml.safe_load((DEPLOY / "alerts/context-service.yaml").read_text("utf-8"))["groups"]
 
@@ -108,7 +108,7 @@ def test_only_the_migration_has_the_owners_password():
     with_owner = [
         document["metadata"]["name"]
         for document in documents()
-        if document["kind"] in ("Deployment", "Job") and "contextgraph-admin" in json.dumps(document)
+        if document["kind"] in ("Deployment", "Job") and "contextkeep-admin" in json.dumps(document)
     ]
 
     assert with_owner == ["migrate"]
@@ -130,7 +130,7 @@ async def test_the_health_check_of_the_image_tells_serving_from_not(services: Ad
 
     assert await asked(services.entity) == 0
     assert await asked(services.entity, "liveness") == 0
-    assert await asked(services.context, "contextgraph.context.v1.WorkingMemory") == 0
+    assert await asked(services.context, "contextkeep.context.v1.WorkingMemory") == 0
     assert await asked(services.entity, "no.such.Service") == 1
     assert await asked("127.0.0.1:1") == 1
     assert await asked() == 2

@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from contextgraph import EntityClient
-from contextgraph.errors import Unauthenticated
+from contextkeep import EntityClient
+from contextkeep.errors import Unauthenticated
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -245,7 +245,7 @@ def test_one_port_of_metrics_is_one_for_each_service(run: Run):
     for number in (int(port), int(port) + 1):
         assert str(number) in line
         with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics") as answer:
-            assert b"contextgraph_healthy" in answer.read()
+            assert b"contextkeep_healthy" in answer.read()
 
 
 def test_mcp_listens_where_it_says(run: Run):
@@ -286,7 +286,7 @@ def test_its_data_is_named_and_can_be_removed(run: Run):
     assert too_early.returncode != 0
     assert f"process {process.pid} runs on the data" in too_early.stdout
     assert afterwards.returncode == 0, afterwards.stderr
-    assert not any(folder.exists() for folder in [*folders, run.folder / ".contextgraph"])
+    assert not any(folder.exists() for folder in [*folders, run.folder / ".contextkeep"])
 
 
 def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
@@ -296,4 +296,4 @@ def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
     service.kill()
 
     assert process.wait(60) == 1
-    assert "entity-service ended by itself; .contextgraph/entity-service.log ends with:" in process.stdout.read()
+    assert "entity-service ended by itself; .contextkeep/entity-service.log ends with:" in process.stdout.read()

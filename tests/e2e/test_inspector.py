@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from contextgraph import new_id
+from contextkeep import new_id
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service

@@ -10,7 +10,7 @@ import pytest
 
 import entity_service.app
 import entity_service.settings
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.auth import ApiKeys
 from tests.conftest import KEY, OTHER_KEY
 from tests.entity_service.graph import Graph

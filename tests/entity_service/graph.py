@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 
 
 def new_id() -> str:

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
     AnswerTooLarge,
     EdgeNotFound,
     InvalidArgument,

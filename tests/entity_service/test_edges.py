@@ -7,8 +7,8 @@ import base64
 
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound, RequestIdReused
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound, RequestIdReused
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node

@@ -9,8 +9,8 @@ import random
 import pytest
 
 import entity_service.settings
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
     AnswerTooLarge,
     EmbeddingNotFound,
     InvalidArgument,

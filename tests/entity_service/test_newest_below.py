@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from entity_service import settling, traversal
 from entity_service.settling import EdgeSettling
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import AnswerTooLarge, InvalidArgument, LimitExceeded, NodeNotFound
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import AnswerTooLarge, InvalidArgument, LimitExceeded, NodeNotFound
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 

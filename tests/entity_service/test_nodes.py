@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
     AnswerTooLarge,
     ExternalIdTaken,
     InvalidArgument,

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import entity_service.settings
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
     InvalidArgument,
     InvalidPageToken,
     LimitExceeded,

@@ -11,10 +11,10 @@ import pytest
 
 import entity_service.app
 import entity_service.settings
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
-from contextgraph.errors import (
-    ContextGraphError,
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+from contextkeep.errors import (
+    ContextKeepError,
     EdgeNotFound,
     InvalidArgument,
     NodeNotFound,
@@ -179,7 +179,7 @@ async def test_a_node_that_is_deleted_while_edges_are_written_leaves_none_behind
     calls += [tolerant(graph.UpsertEmbedding(pb.UpsertEmbeddingRequest(node_id=hub, vector=[1]))) for hub in hubs]
     answers = await asyncio.gather(*calls)
 
-    errors = {type(answer) for answer in answers if isinstance(answer, ContextGraphError)}
+    errors = {type(answer) for answer in answers if isinstance(answer, ContextKeepError)}
     assert errors <= {NodeNotFound}
     left = await counts(database)
     assert left == {"node": 40, "edge": 0, "node_io": 0, "progress": 0, "embedding": 0}

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import entity_service.settings
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Tenant

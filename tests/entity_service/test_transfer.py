@@ -10,8 +10,8 @@ from typing import Any
 import grpc
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import (
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import (
     ExternalIdTaken,
     InvalidArgument,
     InvalidPageToken,

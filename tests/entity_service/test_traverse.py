@@ -13,8 +13,8 @@ import pytest
 
 import entity_service.app
 import entity_service.settings
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
-from contextgraph.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
 from entity_service.traversal import _ahead
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from tests.entity_service import model
 from tests.entity_service.graph import Graph, edge, new_id, node
 

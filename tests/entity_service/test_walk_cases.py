@@ -8,7 +8,7 @@ import grpc
 import orjson
 import pytest
 
-from contextgraph.entity.v1 import entity_graph_pb2 as pb
+from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from tests.case_files import cases
 from tests.entity_service import model
 from tests.entity_service.graph import Graph, edge, new_id, node

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from context_service.history.entity_graph import GraphNode, Reached, Walk, WalkPage
-from contextgraph.errors import NodeNotFound
+from contextkeep.errors import NodeNotFound
 
 
 @dataclass(kw_only=True)

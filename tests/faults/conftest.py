@@ -13,7 +13,7 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
+from contextkeep import AsyncContextClient, AsyncEntityClient
 from tests.faults import postgres as breakable
 from tests.faults.postgres import Postgres
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from contextgraph.errors import DeadlineExceeded, Unavailable
+from contextkeep.errors import DeadlineExceeded, Unavailable
 
 TIMEOUTS_S = (0.3, 1.2, 4.8)
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import ContextGraphError
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import ContextKeepError
 from service_runtime.ids import new_id
 
 WAIT_MAX_S = 30.0  # for what takes a moment where nothing else runs
@@ -21,7 +21,7 @@ class Call:
 
     started: float  # on the monotonic clock
     ended: float
-    error: ContextGraphError | None
+    error: ContextKeepError | None
 
     @property
     def took_s(self) -> float:
@@ -73,7 +73,7 @@ class Load:
             else:
                 record = await self.context.insert_wm_record("data/json", name, content={"text": name})
                 self.records[record.working_memory_id] = name
-        except ContextGraphError as raised:
+        except ContextKeepError as raised:
             error = raised
         self.calls.append(Call(started, time.monotonic(), error))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextgraph import AsyncEntityClient, NodeInput
-from contextgraph.address import Address
+from contextkeep import AsyncEntityClient, NodeInput
+from contextkeep.address import Address
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults.processes import Service

@@ -21,10 +21,10 @@ import pytest
 
 import context_service.app
 import context_service.settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import Aborted, DeadlineExceeded, RequestIdReused, Unavailable
-from contextgraph.ids import new_id
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import Aborted, DeadlineExceeded, RequestIdReused, Unavailable
+from contextkeep.ids import new_id
+from contextkeep.inputs import EdgeInput, NodeInput
 from tests.context_service.working_memory import MIB, noise
 from tests.faults import load
 from tests.faults import postgres as breakable

@@ -20,9 +20,9 @@ from psycopg import sql
 import context_service.app
 from context_service.app import Swept
 from context_service.settings import Settings
-from contextgraph import AsyncContextClient
-from contextgraph.errors import ContextGraphError, StorageFull, Unavailable
-from contextgraph.inputs import NodeInput
+from contextkeep import AsyncContextClient
+from contextkeep.errors import ContextKeepError, StorageFull, Unavailable
+from contextkeep.inputs import NodeInput
 from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
@@ -143,7 +143,7 @@ async def test_a_limit_on_the_size_of_files_is_a_full_disk(urls: Urls, tmp_path:
         log=tmp_path / "context.log",
     )
     try:
-        await service.start(until="contextgraph.context.v1.WorkingMemory")
+        await service.start(until="contextkeep.context.v1.WorkingMemory")
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (2 * MIB, resource.RLIM_INFINITY))
         async with AsyncContextClient(service.address, retries=0) as client:
             with pytest.raises(StorageFull):
@@ -171,14 +171,14 @@ def batch() -> list[NodeInput]:
     return [NodeInput("Filler", data={"text": secrets.token_hex(2048)}) for _ in range(500)]
 
 
-async def write_until_it_fails(world: World) -> tuple[list[list[NodeInput]], list[NodeInput], ContextGraphError]:
+async def write_until_it_fails(world: World) -> tuple[list[list[NodeInput]], list[NodeInput], ContextKeepError]:
     """Write batches; return those that were acknowledged, the one that failed, and how."""
     written: list[list[NodeInput]] = []
     for _ in range(2000):
         nodes = batch()
         try:
             await world.entity.write_graph(nodes, timeout_s=60)
-        except ContextGraphError as error:
+        except ContextKeepError as error:
             return written, nodes, error
         written.append(nodes)
     raise AssertionError("there was room for everything")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import RecordNotFound, Unavailable
-from contextgraph.ids import new_id
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import RecordNotFound, Unavailable
+from contextkeep.ids import new_id
+from contextkeep.inputs import EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.context_service.working_memory import MIB, noise

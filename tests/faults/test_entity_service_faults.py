@@ -14,9 +14,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
 import context_service.settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import Unavailable
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import Unavailable
+from contextkeep.inputs import EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
 from tests.faults import proxy
@@ -43,7 +43,7 @@ class Split:
 
     async def health(self, name: str) -> int:
         async with grpc.aio.insecure_channel(self.context_address) as channel:
-            request = health_pb2.HealthCheckRequest(service=f"contextgraph.context.v1.{name}")
+            request = health_pb2.HealthCheckRequest(service=f"contextkeep.context.v1.{name}")
             return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=WAIT_MAX_S)).status
 
     async def until_health(self, status: int) -> None:

@@ -16,9 +16,9 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.context.v1 import chat_history_pb2 as history_pb
-from contextgraph.errors import Overloaded, Unavailable
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.errors import Overloaded, Unavailable
 from entity_service.first_statistics import FirstStatistics
 from service_runtime import postgres, server
 from service_runtime.postgres import Database

@@ -15,8 +15,8 @@ import httpx2
 import psycopg
 import pytest
 
-from contextgraph import AsyncContextClient, new_id
-from contextgraph.errors import Unavailable
+from contextkeep import AsyncContextClient, new_id
+from contextkeep.errors import Unavailable
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
 from tests.faults.processes import Service
@@ -38,7 +38,7 @@ class Running:
     urls: Urls
 
     async def start(self, *, drain_s: int = DRAIN_S) -> None:
-        await self.service.start(until="contextgraph.context.v1.WorkingMemory", DRAIN_S=str(drain_s))
+        await self.service.start(until="contextkeep.context.v1.WorkingMemory", DRAIN_S=str(drain_s))
 
     @asynccontextmanager
     async def http(self) -> AsyncIterator[httpx2.AsyncClient]:

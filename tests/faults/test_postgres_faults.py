@@ -13,7 +13,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, Transaction
 from tests.faults import load, proxy

@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 import entity_service.app
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.context.v1 import chat_history_pb2 as history_pb
-from contextgraph.context.v1 import working_memory_pb2 as memory_pb
-from contextgraph.entity.v1 import entity_graph_pb2 as graph_pb
-from contextgraph.errors import Unavailable
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.errors import Unavailable
+from contextkeep.inputs import EdgeInput, NodeInput
 from entity_service.settings import Settings
 from service_runtime import server
 from service_runtime.embedded_postgres import EmbeddedPostgres

@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from contextgraph.errors import Unauthenticated, error_classes
-from contextgraph.status import DETAILS_KEY, DOMAIN
+from contextkeep.errors import Unauthenticated, error_classes
+from contextkeep.status import DETAILS_KEY, DOMAIN
 from service_runtime.auth import Metadata, Principal, credential
 from service_runtime.scopes import SCOPES
 from tests.conftest import Addresses

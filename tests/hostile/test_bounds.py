@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from contextgraph.context.v1 import tools_pb2
+from contextkeep.context.v1 import tools_pb2
 from service_runtime.postgres import Database, Tenant
 from service_runtime.scopes import SCOPES, scope_of
 from tests.conftest import Urls

@@ -13,7 +13,7 @@ from tests.rpcs import Rpc, all_rpcs
 
 # What was promised, by the names that callers have in their code: written down once more, so that none gets lost.
 PROMISED = {
-    "contextgraph.entity.v1.EntityGraph": """
+    "contextkeep.entity.v1.EntityGraph": """
         CreateNode CreateEdge WriteGraph
         GetNode BatchGetNodes GetNodeByExternalId GetNodeByName
         GetEdge BatchGetEdges UpdateEdgeData DeleteEdge
@@ -23,18 +23,18 @@ PROMISED = {
         UpsertEmbedding DeleteEmbedding ListEmbeddings SearchSimilar
         ImportGraph ExportGraph
     """,
-    "contextgraph.context.v1.WorkingMemory": """
+    "contextkeep.context.v1.WorkingMemory": """
         InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
         FetchWMManifest SearchWMRecords QueryWMRecords ListWMRecordActions
         UploadBlob StartUpload AppendUpload GetUpload FinishUpload
         GetBlob GetContent DeleteBlob ListBlobs CreateDownloadUrl
     """,
-    "contextgraph.context.v1.ChatHistory": """
+    "contextkeep.context.v1.ChatHistory": """
         GetChatHistory StreamChatHistory AssembleContext
         RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
         FetchEntityHistory
     """,
-    "contextgraph.context.v1.Tools": "ListTools ListResources ExecuteTool",
+    "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 
 

@@ -23,9 +23,9 @@ import context_service.settings
 import entity_service.settings
 from context_service.history.rules import rules_bytes
 from context_service.servicers import mappings
-from contextgraph.context.v1 import chat_history_pb2 as history
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.ids import new_id
 from tests.clients.stack import running_in_a_thread

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from tests.hostile.calling import Client, Key
 from tests.hostile.things import RPCS
 

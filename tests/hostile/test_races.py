@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
 from tests.conftest import Urls
 from tests.hostile.calling import Client, Outcome

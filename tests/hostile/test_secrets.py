@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from context_service.history.entity_graph import EntityGraph
 from context_service.settings import Settings
-from contextgraph import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
-from contextgraph.errors import ContextGraphError, Internal, NodeNotFound
+from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
+from contextkeep.errors import ContextKeepError, Internal, NodeNotFound
 from service_runtime.logs import JsonFormatter
 from tests.conftest import KEY, Addresses
 
@@ -47,14 +47,14 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
         ):
             try:
                 await call()
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 told.append(f"{error!r} {error} {error.metadata}")
 
         def broken(_: EntityGraph) -> None:
             raise RuntimeError("a fault of ours")  # its traceback is logged
 
         monkeypatch.setattr(EntityGraph, "_as_caller", broken)
-        with pytest.raises(ContextGraphError) as raised:
+        with pytest.raises(ContextKeepError) as raised:
             await context.chat_history(new_id())
         assert isinstance(raised.value, Internal) == (secret == KEY)
         told.append(str(raised.value))
@@ -66,8 +66,8 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
 
     logged = "\n".join(map(JsonFormatter().format, caplog.records))
     traced = "\n".join(span.to_json() for span in spans.get_finished_spans())
-    assert '"method":"/contextgraph.context.v1.ChatHistory/StreamChatHistory"' in logged
-    assert "contextgraph.entity.v1.EntityGraph/GetNode" in traced
+    assert '"method":"/contextkeep.context.v1.ChatHistory/StreamChatHistory"' in logged
+    assert "contextkeep.entity.v1.EntityGraph/GetNode" in traced
     for text in (logged, traced, *told):
         assert secret not in text
         assert secret[8:] not in text
@@ -76,7 +76,7 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
 async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytest.LogCaptureFixture):
     """Else nobody could tell where it comes from."""
     async with AsyncEntityClient(services.entity, api_key=WRONG, retries=0) as graph:
-        with pytest.raises(ContextGraphError):
+        with pytest.raises(ContextKeepError):
             await graph.get_node(new_id())
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {WRONG}"}) as client:
         assert (await client.post(f"http://127.0.0.1:{mcp_port(caplog)}/mcp", json={})).status_code == 401

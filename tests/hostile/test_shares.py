@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 import context_service.settings
-from contextgraph import AsyncContextClient
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.errors import DeadlineExceeded, StreamIdle, TooManyCalls
+from contextkeep import AsyncContextClient
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.errors import DeadlineExceeded, StreamIdle, TooManyCalls
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from tests.conftest import OTHER_PRINCIPAL, Addresses, Urls
 from tests.ports import free_port
@@ -66,7 +66,7 @@ async def upload(services: Addresses) -> AsyncIterator[Callable[[str], grpc.aio.
     """Opens an upload without a deadline that says nothing."""
     async with grpc.aio.insecure_channel(services.context) as channel:
         method = channel.stream_unary(
-            "/contextgraph.context.v1.WorkingMemory/UploadBlob",
+            "/contextkeep.context.v1.WorkingMemory/UploadBlob",
             request_serializer=memory.UploadBlobRequest.SerializeToString,
             response_deserializer=memory.UploadBlobResponse.FromString,
         )
@@ -202,7 +202,7 @@ async def shown(port: int, name: str, expected: int) -> None:
             await asyncio.sleep(0.02)
 
 
-WORKING, WAITING = "contextgraph_expensive_calls_under_way", "contextgraph_expensive_calls_waiting"
+WORKING, WAITING = "contextkeep_expensive_calls_under_way", "contextkeep_expensive_calls_waiting"
 SEARCHES: dict[str, Callable[[AsyncContextClient], Awaitable[object]]] = {
     "an RPC": lambda client: client.search_wm_records("needle"),
     "a tool": lambda client: client.execute_tool("rag_search_records", {"text": "needle"}),

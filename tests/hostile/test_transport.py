@@ -16,8 +16,8 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2
 
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.server import METADATA_BYTES_MAX, STREAMS_MAX
 from tests.conftest import Addresses, Urls
 from tests.hostile.calling import Client, Outcome, faults
@@ -38,11 +38,11 @@ def key() -> uuid.UUID:
 @pytest.mark.parametrize(
     "path",
     [
-        "/contextgraph.entity.v1.EntityGraph/NoSuchRpc",
-        "/contextgraph.entity.v1.EntityGraph/getnode",
-        "/contextgraph.entity.v1.EntityGraph/GetNode/",
-        "/contextgraph.entity.v2.EntityGraph/GetNode",
-        "/contextgraph.entity.v1.EntityGraph/",
+        "/contextkeep.entity.v1.EntityGraph/NoSuchRpc",
+        "/contextkeep.entity.v1.EntityGraph/getnode",
+        "/contextkeep.entity.v1.EntityGraph/GetNode/",
+        "/contextkeep.entity.v2.EntityGraph/GetNode",
+        "/contextkeep.entity.v1.EntityGraph/",
         "/ /\u00b5".encode().decode("latin-1"),
         "//",
         "/" + "x" * 3000,
@@ -56,7 +56,7 @@ def test_a_name_that_no_rpc_has_is_unimplemented(client: Client, key: uuid.UUID,
 
 
 def test_a_name_that_no_rpc_has_is_told_to_nobody_without_a_key(client: Client):
-    outcome = client.send("/contextgraph.entity.v1.EntityGraph/NoSuchRpc", b"", process="entity")
+    outcome = client.send("/contextkeep.entity.v1.EntityGraph/NoSuchRpc", b"", process="entity")
     assert outcome.reason == "UNAUTHENTICATED"
 
 
@@ -238,7 +238,7 @@ def refused_by_grpc(outcome: Outcome) -> bool:
 def healthy(client: Client) -> bool:
     check = client.send(
         "/grpc.health.v1.Health/Check",
-        health_pb2.HealthCheckRequest(service="contextgraph.entity.v1.EntityGraph"),
+        health_pb2.HealthCheckRequest(service="contextkeep.entity.v1.EntityGraph"),
         process="entity",
         decode=health_pb2.HealthCheckResponse.FromString,
     )

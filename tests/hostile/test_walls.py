@@ -25,7 +25,7 @@ from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.record_fields import RECORD_FIELDS
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 from entity_service.search import FIELDS, NodeFilter, NodeSearch, Search
 from entity_service.traversal import Traversal
 from service_runtime import postgres as postgres_module

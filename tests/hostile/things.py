@@ -15,10 +15,10 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contextgraph.context.v1 import chat_history_pb2 as history
-from contextgraph.context.v1 import tools_pb2 as tools
-from contextgraph.context.v1 import working_memory_pb2 as memory
-from contextgraph.entity.v1 import entity_graph_pb2 as graph
+from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import tools_pb2 as tools
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
 from tests.hostile.calling import Case, Client, Outcome
 from tests.rpcs import Rpc, all_rpcs

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.errors import ContextGraphError
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.errors import ContextKeepError
 from service_runtime.embedded_postgres import SERVICE_ROLE
 from service_runtime.migrate import Migration, migrate
 from tests.conftest import KEY, Addresses, Urls
@@ -69,7 +69,7 @@ async def test_an_expand_step_fails_no_call_of_services_that_run(
                 async with await context.get_blob(file) as reader:
                     assert b"".join([part async for part in reader]) == b"a file"
                 reads += 1
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 failed.append(str(error))
 
     async with asyncio.TaskGroup() as group:

@@ -73,7 +73,7 @@ from service_runtime.migrate import Migration, migrate
 migrate(
     sys.argv[1],
     [Migration(schema="extra", version=1, name="0001_extra.sql", text=sys.argv[2])],
-    service_role="contextgraph_service",
+    service_role="contextkeep_service",
 )
 """
 

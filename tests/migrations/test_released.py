@@ -52,7 +52,7 @@ def test_a_step_that_drops_what_the_last_release_reads_fails_its_tests(released:
 
 
 def test_what_runs_is_the_code_of_the_release(released: Path):
-    names = [*release.PACKAGES.values(), "contextgraph", "tests.conftest"]
+    names = [*release.PACKAGES.values(), "contextkeep", "tests.conftest"]
     printing = f"import importlib as i; print(*(i.import_module(name).__file__ for name in {names}), sep='\\n')"
 
     done = release.run(released, "-c", printing)

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from contextgraph.errors import RateLimited
+from contextkeep.errors import RateLimited
 from service_runtime.access import Access
 from service_runtime.auth import ApiKeys, Principal
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.errors import NodeNotFound, Unauthenticated
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.errors import NodeNotFound, Unauthenticated
 from service_runtime import audit
 from tests.conftest import KEY, PRINCIPAL, Addresses
 

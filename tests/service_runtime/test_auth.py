@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextgraph.errors import Unauthenticated
+from contextkeep.errors import Unauthenticated
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.server import CannotListen, check_exposure
 

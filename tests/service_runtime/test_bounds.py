@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contextgraph import AsyncContextClient, AsyncEntityClient, ContextGraphError, EdgeInput, NodeInput
-from contextgraph.errors import (
+from contextkeep import AsyncContextClient, AsyncEntityClient, ContextKeepError, EdgeInput, NodeInput
+from contextkeep.errors import (
     EdgeNotFound,
     ExternalIdTaken,
     MappingNotFound,
@@ -56,7 +56,7 @@ async def context(services: Addresses) -> AsyncIterator[AsyncContextClient]:
 
 async def told(call: object) -> tuple[str, str]:
     """Return what a caller is told of a call that fails, with ids taken out."""
-    with pytest.raises(ContextGraphError) as caught:
+    with pytest.raises(ContextKeepError) as caught:
         await call  # type: ignore[misc]
     return caught.value.reason, re.sub(r"[0-9a-f-]{36}", "<id>", caught.value.message)
 
@@ -237,7 +237,7 @@ async def test_an_id_that_is_taken_outside_says_so_and_no_more(graph: AsyncEntit
     for call, error_class in (
         (billing.create_node("Session", id=node.id), NodeExists),
         (billing.create_node("Session", external_id="thread"), ExternalIdTaken),
-        (billing.create_node("Session", external_id="thread", get_existing=True), ContextGraphError),
+        (billing.create_node("Session", external_id="thread", get_existing=True), ContextKeepError),
         (billing.write_graph([NodeInput("Session", id=node.id)], on_existing="skip"), NodeExists),
         (
             context.with_credential("of-crm").insert_wm_record(

@@ -83,7 +83,7 @@ def test_what_does_not_answer_is_named(run: Run):
         ({"ENVIRONMENT": "production", "DATABASE_URL": ""}, "DATABASE_URL is required"),
         ({"DATABASE_URL": "mysql://u:pa55word@h/d"}, "DATABASE_URL: is no postgresql:// URL"),
         ({"DATABASE_URL": "postgresql://u:pa55word@h:p0rt/d?x"}, "DATABASE_URL: is no URL that Postgres reads"),
-        ({"DATABASE_ADMIN_URL": "contextgraph"}, "DATABASE_ADMIN_URL: is no postgresql:// URL"),
+        ({"DATABASE_ADMIN_URL": "contextkeep"}, "DATABASE_ADMIN_URL: is no postgresql:// URL"),
         ({"ENTITY_SERVICE_URL": "ftp://graph"}, "ENTITY_SERVICE_URL: 'ftp://graph' is not an address: use host:port"),
         ({"EMBEDDING_URL": "api.openai.com"}, "EMBEDDING_URL: is no http:// or https:// URL"),
         (
@@ -138,7 +138,7 @@ def test_postgres_is_quoted_where_it_refuses_the_role(run: Run, urls: Urls):
 
         assert done.returncode == 1
         assert "cannot connect as DATABASE_URL" in done.stdout
-        assert "nocontextgraph_service" in done.stdout
+        assert "nocontextkeep_service" in done.stdout
         assert done.stderr == ""
 
 

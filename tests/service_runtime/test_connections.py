@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import entity_service.app
-from contextgraph import AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep import AsyncEntityClient, EdgeInput, NodeInput
 from service_runtime import interceptors
 from tests.conftest import KEY
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextgraph.errors import InvalidArgument, LimitExceeded
+from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import (
     BESIDE_BYTES,
     CONTAINERS_MAX,

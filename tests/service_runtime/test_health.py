@@ -17,7 +17,7 @@ import context_service.app
 import context_service.settings
 import entity_service.app
 import entity_service.settings
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime import server
 from service_runtime.auth import ApiKeys
 from service_runtime.interceptors import Border
@@ -29,7 +29,7 @@ from tests.conftest import METADATA, Addresses, Urls
 async def test_a_started_service_reports_each_of_its_names(services: Addresses):
     async with grpc.aio.insecure_channel(services.entity) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        for name in ("", "liveness", "contextgraph.entity.v1.EntityGraph"):
+        for name in ("", "liveness", "contextkeep.entity.v1.EntityGraph"):
             async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=name), timeout=30):
                 if answer.status == health_pb2.HealthCheckResponse.SERVING:
                     break
@@ -110,7 +110,7 @@ async def listed(channel: grpc.aio.Channel, metadata: Any = ()) -> list[str]:
 async def test_health_and_reflection_answer_everybody_by_default(services: Addresses):
     async with grpc.aio.insecure_channel(services.context) as channel:
         await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service="liveness"))
-        assert "contextgraph.context.v1.WorkingMemory" in await listed(channel)
+        assert "contextkeep.context.v1.WorkingMemory" in await listed(channel)
 
 
 async def test_health_and_reflection_ask_for_a_key_where_they_are_told_to(guarded: Addresses):
@@ -138,7 +138,7 @@ async def test_health_and_reflection_ask_for_a_key_where_they_are_told_to(guarde
 async def test_a_service_is_ready_though_the_one_behind_it_tells_its_health_only_to_who_has_a_key(guarded: Addresses):
     async with grpc.aio.insecure_channel(guarded.context) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.ChatHistory")
+        request = health_pb2.HealthCheckRequest(service="contextkeep.context.v1.ChatHistory")
         async for answer in stub.Watch(request, metadata=METADATA, timeout=30):
             if answer.status == health_pb2.HealthCheckResponse.SERVING:
                 break

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextgraph.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument
 from service_runtime.ids import new_id, parse_id
 
 

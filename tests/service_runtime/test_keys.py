@@ -18,10 +18,10 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
-from contextgraph.entity.v1 import entity_graph_pb2
-from contextgraph.errors import NodeNotFound, PermissionDenied, Unauthenticated
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.context.v1 import chat_history_pb2, tools_pb2, working_memory_pb2
+from contextkeep.entity.v1 import entity_graph_pb2
+from contextkeep.errors import NodeNotFound, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
 from service_runtime.access import Access
 from service_runtime.administration import CannotAdminister

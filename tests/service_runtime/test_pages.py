@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextgraph.errors import InvalidArgument, InvalidPageToken
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime.pages import decode_token, encode_token, page_size
 
 QUERY = ("ListEdges", uuid.uuid4(), ["Contains"], 0)

@@ -18,8 +18,8 @@ import pytest
 
 import context_service.app
 import entity_service.app
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.errors import NodeNotFound
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.errors import NodeNotFound
 from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
 from tests.ports import free_port
 

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from contextgraph.errors import DeadlineExceeded, InvalidArgument, Unavailable
+from contextkeep.errors import DeadlineExceeded, InvalidArgument, Unavailable
 from service_runtime import calls, postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, SchemaBehind, Tenant, TextArray, Transaction, UnsafeRole

@@ -7,7 +7,7 @@ import pytest
 from context_service.settings import Settings
 from service_runtime.settings import load
 
-URL = "postgresql://service:pa55word@db/contextgraph"
+URL = "postgresql://service:pa55word@db/contextkeep"
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import entity_service.app
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.errors import NodeNotFound, Unauthenticated
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.errors import NodeNotFound, Unauthenticated
 from service_runtime import tracing
 from service_runtime.metrics import Metrics
 from tests.conftest import KEY, Addresses
@@ -50,10 +50,10 @@ async def test_a_history_is_one_trace(services: Addresses, spans: InMemorySpanEx
         with trace.get_tracer("app").start_as_current_span("app"):
             await context.chat_history(session.id)
 
-    await ended(spans, "contextgraph.context.v1.ChatHistory/StreamChatHistory")
+    await ended(spans, "contextkeep.context.v1.ChatHistory/StreamChatHistory")
     finished = spans.get_finished_spans()
     assert len({span.context.trace_id for span in finished}) == 1
-    history, walk = "contextgraph.context.v1.ChatHistory", "contextgraph.entity.v1.EntityGraph"
+    history, walk = "contextkeep.context.v1.ChatHistory", "contextkeep.entity.v1.EntityGraph"
     assert tree(finished) == {
         "": {"app"},
         "app": {"StreamChatHistory"},
@@ -70,9 +70,9 @@ async def test_an_upload_and_a_download_show_the_blob(services: Addresses, spans
             file = await context.upload_blob(b"bytes", name="a")
             await context.get_blob(file.working_memory_id)
 
-    await ended(spans, "contextgraph.context.v1.WorkingMemory/GetBlob")
+    await ended(spans, "contextkeep.context.v1.WorkingMemory/GetBlob")
     below = tree(spans.get_finished_spans())
-    memory = "contextgraph.context.v1.WorkingMemory"
+    memory = "contextkeep.context.v1.WorkingMemory"
     assert below[f"{memory}/UploadBlob"] == {"postgres query", "blob write", "postgres transaction"}
     assert below[f"{memory}/GetBlob"] == {"postgres query", "blob read"}
 
@@ -82,9 +82,9 @@ async def test_a_failed_call_is_a_failed_span_with_its_reason(services: Addresse
         with trace.get_tracer("app").start_as_current_span("app"), pytest.raises(NodeNotFound):
             await graph.get_node(NO_NODE)
 
-    await ended(spans, "contextgraph.entity.v1.EntityGraph/GetNode")
+    await ended(spans, "contextkeep.entity.v1.EntityGraph/GetNode")
     by_name = {span.name: span for span in spans.get_finished_spans()}
-    server = by_name["contextgraph.entity.v1.EntityGraph/GetNode"]
+    server = by_name["contextkeep.entity.v1.EntityGraph/GetNode"]
     assert not server.status.is_ok
     assert server.attributes["error.type"] == "NODE_NOT_FOUND"
     assert server.attributes["rpc.grpc.status"] == "NOT_FOUND"
@@ -142,16 +142,16 @@ async def test_metrics_count_calls_by_method_and_status(entity_settings, callers
 
         found = await scraped(ports[0])
 
-    calls = "contextgraph_call_seconds_count"
-    service = "/contextgraph.entity.v1.EntityGraph"
+    calls = "contextkeep_call_seconds_count"
+    service = "/contextkeep.entity.v1.EntityGraph"
     assert found[f'{calls}{{method="{service}/CreateNode",status="OK"}}'] == 3
     assert found[f'{calls}{{method="{service}/GetNode",status="NOT_FOUND"}}'] == 1
     assert found[f'{calls}{{method="{service}/GetNode",status="UNAUTHENTICATED"}}'] == 1
-    assert found["contextgraph_calls_under_way"] == 0
-    assert found['contextgraph_healthy{service="contextgraph.entity.v1.EntityGraph"}'] == 1
-    assert found["contextgraph_postgres_connections"] >= 1
+    assert found["contextkeep_calls_under_way"] == 0
+    assert found['contextkeep_healthy{service="contextkeep.entity.v1.EntityGraph"}'] == 1
+    assert found["contextkeep_postgres_connections"] >= 1
     # Dashboard and alerts ask for nothing that is not there.
     for path in ("deploy/dashboards/context-service.json", "deploy/alerts/context-service.yaml"):
-        asked = set(re.findall(r"(?:contextgraph|process)_[a-z_]+", (ROOT / path).read_text("utf-8")))
+        asked = set(re.findall(r"(?:contextkeep|process)_[a-z_]+", (ROOT / path).read_text("utf-8")))
         assert len(asked) > 5
         assert asked <= {name.partition("{")[0] for name in found}

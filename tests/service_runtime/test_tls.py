@@ -28,8 +28,8 @@ from pydantic import ValidationError
 
 import context_service.app
 import entity_service.app
-from contextgraph import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextgraph.errors import Unavailable
+from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
+from contextkeep.errors import Unavailable
 from service_runtime import connections
 from service_runtime.connections import connected
 from service_runtime.tls import (
@@ -321,7 +321,7 @@ async def reads(addresses: Addresses, session: NodeInput, authority: Issued) -> 
 async def is_healthy(addresses: Addresses) -> bool:
     """Say whether the probe, too, has other certificates by now."""
     target = addresses.context.removeprefix("https://")
-    request = health_pb2.HealthCheckRequest(service="contextgraph.context.v1.ChatHistory")
+    request = health_pb2.HealthCheckRequest(service="contextkeep.context.v1.ChatHistory")
     async with grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(AUTHORITY.pem[0])) as channel:
         async for answer in health_pb2_grpc.HealthStub(channel).Watch(request, timeout=20):
             if answer.status == health_pb2.HealthCheckResponse.SERVING:

@@ -18,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime import tokens
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.keys import KeyAdministration

@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import MappingNotFound, NodeNotFound, RecordNotFound
-from contextgraph.inputs import EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import MappingNotFound, NodeNotFound, RecordNotFound
+from contextkeep.inputs import EdgeInput, NodeInput
 
 _NAMESPACE = uuid.UUID("5eed0000-0000-4000-8000-000000000000")
 MIB = 1024 * 1024
@@ -63,7 +63,7 @@ class Operation(ABC):
         """Write the item; what makes this return is the acknowledgement.
 
         Raises:
-            ContextGraphError: nobody knows whether it was written.
+            ContextKeepError: nobody knows whether it was written.
         """
 
     @abstractmethod

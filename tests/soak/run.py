@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any
 
-from contextgraph.errors import Aborted, DeadlineExceeded, Unavailable
+from contextkeep.errors import Aborted, DeadlineExceeded, Unavailable
 from tests.soak.operations import OPERATIONS, Broken, Item, Operation
 from tests.soak.stack import Stack
 

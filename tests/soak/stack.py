@@ -15,8 +15,8 @@ from psycopg import sql
 import context_service.app
 import entity_service.app
 from context_service.settings import Settings
-from contextgraph import AsyncContextClient, AsyncEntityClient
-from contextgraph.errors import NotFound, Unavailable
+from contextkeep import AsyncContextClient, AsyncEntityClient
+from contextkeep.errors import NotFound, Unavailable
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE
 from service_runtime.migrate import migrate
 from tests.faults import postgres as breakable

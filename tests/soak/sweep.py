@@ -6,7 +6,7 @@ import asyncio
 
 import context_service.app
 from context_service.settings import Settings
-from contextgraph.errors import Unavailable
+from contextkeep.errors import Unavailable
 from service_runtime.settings import load
 
 

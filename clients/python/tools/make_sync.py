@@ -1,4 +1,4 @@
-"""Make the package `contextgraph/client/sync` from `contextgraph/client/aio`, module by module.
+"""Make the package `contextkeep/client/sync` from `contextkeep/client/aio`, module by module.
 
     python clients/python/tools/make_sync.py            write it
     python clients/python/tools/make_sync.py --check    fail if it is stale
@@ -20,7 +20,7 @@ from pathlib import Path
 import tokenize_rt
 import unasync
 
-CLIENT = Path(__file__).resolve().parents[1] / "contextgraph" / "client"
+CLIENT = Path(__file__).resolve().parents[1] / "contextkeep" / "client"
 SOURCE = CLIENT / "aio"
 TARGET = CLIENT / "sync"
 

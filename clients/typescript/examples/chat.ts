@@ -1,6 +1,6 @@
 /** The example of the README: a session with one turn and a file, and the history read off it. */
 
-import { ContextClient, EntityClient } from "contextgraph";
+import { ContextClient, EntityClient } from "contextkeep";
 
 const graph = new EntityClient();
 const context = new ContextClient();

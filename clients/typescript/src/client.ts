@@ -94,7 +94,7 @@ export abstract class Client {
    * Return the answer of a unary RPC: generated messages in and out, for RPCs and fields that have no method here.
    *
    * @param mayRepeat It is safe to send the request twice: a read, or a write with a request id.
-   * @throws ContextGraphError The class of the status.
+   * @throws ContextKeepError The class of the status.
    */
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
@@ -111,7 +111,7 @@ export abstract class Client {
    * Yield the answers of a server-streaming RPC: generated messages in and out. It is tried again only until the first answer
    * is there.
    *
-   * @throws ContextGraphError The class of the status.
+   * @throws ContextKeepError The class of the status.
    */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,

@@ -16,7 +16,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 
 import { type Address, isLoopback } from "./address.js";
-import { ContextGraphError } from "./error.js";
+import { ContextKeepError } from "./error.js";
 import { Cancelled, DeadlineExceeded, InvalidArgument, Unavailable } from "./gen/errors.js";
 import { sparesBudget } from "./retries.js";
 import { DETAILS_KEY, errorOf } from "./status.js";
@@ -24,7 +24,7 @@ import { ClientSpan } from "./tracing.js";
 import { VERSION } from "./version.js";
 
 const CHANNEL_OPTIONS: grpc.ChannelOptions = {
-  "grpc.primary_user_agent": `contextgraph-typescript/${VERSION}`,
+  "grpc.primary_user_agent": `contextkeep-typescript/${VERSION}`,
   // One layer retries, and it is ours: it knows which calls are safe.
   "grpc.enable_retries": 0,
   // A peer that vanished without a word is noticed in 40 s, while calls are under way; idle channels stay silent.
@@ -350,5 +350,5 @@ function buffer(bytes: Uint8Array | undefined): Buffer | null {
 }
 
 function isServiceError(error: unknown): error is grpc.ServiceError {
-  return error instanceof Error && !(error instanceof ContextGraphError) && "code" in error && "details" in error;
+  return error instanceof Error && !(error instanceof ContextKeepError) && "code" in error && "details" in error;
 }

@@ -40,7 +40,7 @@ export interface ErrorDetails {
 }
 
 /** Base of all errors of the services. Programs read `reason` and `metadata`; the message is for people. */
-export class ContextGraphError extends Error {
+export class ContextKeepError extends Error {
   static readonly code: StatusCode = "UNKNOWN";
   static readonly reason: string = "UNKNOWN";
 

@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import type { CallOptions } from "./client.js";
-import * as pb from "./gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "./gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type ByteStream, type OnProgress, cut } from "./transfer.js";
 
 /** Of an import: what is held in case it must be sent again. */

@@ -3,8 +3,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { fromJson, toJson as messageToJson, type JsonValue } from "@bufbuild/protobuf";
 
-import * as pb from "./gen/contextgraph/context/v1/chat_history_pb.js";
-import type * as message_pb from "./gen/contextgraph/context/v1/message_pb.js";
+import * as pb from "./gen/contextkeep/context/v1/chat_history_pb.js";
+import type * as message_pb from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
 import { enumText, fieldsOf } from "./messages.js";

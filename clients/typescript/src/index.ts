@@ -5,7 +5,7 @@ export { ContextClient } from "./context.js";
 export type { ContextClientOptions, HistoryOptions, NewUpload, ReadOptions, RecordFilter, UploadOptions } from "./context.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
-export { ContextGraphError } from "./error.js";
+export { ContextKeepError } from "./error.js";
 export type { ErrorDetails, FieldViolation, StatusCode } from "./error.js";
 export * from "./gen/errors.js";
 export type { ExportOptions, ExportPage, ImportOptions, ImportedGraph, RowCount } from "./graphs.js";

@@ -25,7 +25,7 @@ export class MappingRegistry {
    * Register all of them in an app, in their order, and return what the names have now. The same rules again are free, so an app
    * does this at every start.
    *
-   * @throws ContextGraphError As of `registerMapping`, for the first that fails; those before it are registered.
+   * @throws ContextKeepError As of `registerMapping`, for the first that fails; those before it are registered.
    */
   async apply(client: ContextClient, options: { appId?: string } & CallOptions = {}): Promise<Mapping[]> {
     const registered: Mapping[] = [];

@@ -2,7 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 
-import * as pb from "./gen/contextgraph/context/v1/working_memory_pb.js";
+import * as pb from "./gen/contextkeep/context/v1/working_memory_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./json.js";
 import { enumText, fieldsOf } from "./messages.js";

@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { ContextGraphError } from "./error.js";
+import type { ContextKeepError } from "./error.js";
 import { Unavailable } from "./gen/errors.js";
 
 const BACKOFF_MS = 100;
@@ -18,10 +18,10 @@ const BACKOFF_FACTOR = 2;
 const JITTER = 0.2; // of the delay, both ways; when the server named the delay, upwards only
 
 /** Errors of calls on which no service has worked, so that making them again adds nothing to any load. */
-const sparing = new WeakSet<ContextGraphError>();
+const sparing = new WeakSet<ContextKeepError>();
 
 /** Say of an error that it takes nothing from the budget, and return it. */
-export function sparesBudget<E extends ContextGraphError>(error: E): E {
+export function sparesBudget<E extends ContextKeepError>(error: E): E {
   sparing.add(error);
   return error;
 }
@@ -60,7 +60,7 @@ export class Attempts {
     private retries: number,
     timeoutMs: number | undefined,
     private readonly signal: AbortSignal | undefined,
-    private readonly retried: readonly (new (message: string) => ContextGraphError)[] = [Unavailable],
+    private readonly retried: readonly (new (message: string) => ContextKeepError)[] = [Unavailable],
   ) {
     this.deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   }
@@ -90,7 +90,7 @@ export class Attempts {
     await sleep(delayMs, undefined, { signal: this.signal }).catch(() => this.signal?.throwIfAborted());
   }
 
-  private isRetried(error: unknown): error is ContextGraphError {
+  private isRetried(error: unknown): error is ContextKeepError {
     return this.retried.some((errorClass) => error instanceof errorClass);
   }
 

@@ -3,13 +3,13 @@
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { status as grpcStatus } from "@grpc/grpc-js";
 
-import { ContextGraphError, type ErrorDetails, type FieldViolation, type StatusCode } from "./error.js";
+import { ContextKeepError, type ErrorDetails, type FieldViolation, type StatusCode } from "./error.js";
 import * as classes from "./gen/errors.js";
 
 /** The trailing metadata that carries a serialized `google.rpc.Status`. */
 export const DETAILS_KEY = "grpc-status-details-bin";
 
-type ErrorClass = { new (message: string, details?: ErrorDetails): ContextGraphError; code: StatusCode; reason: string };
+type ErrorClass = { new (message: string, details?: ErrorDetails): ContextKeepError; code: StatusCode; reason: string };
 
 const CLASS_OF_REASON = new Map<string, ErrorClass>();
 const CLASS_OF_CODE = new Map<StatusCode, ErrorClass>();
@@ -25,7 +25,7 @@ for (const errorClass of Object.values(classes) as ErrorClass[]) {
  * @param message Its text.
  * @param details The value of `grpc-status-details-bin`, if there was one. A malformed one is left out.
  */
-export function errorOf(code: number, message: string, details?: Uint8Array): ContextGraphError {
+export function errorOf(code: number, message: string, details?: Uint8Array): ContextKeepError {
   const name = (grpcStatus[code] ?? "UNKNOWN") as StatusCode;
   const found: Found = { message, reason: "", metadata: {}, violations: [] };
   try {
@@ -34,7 +34,7 @@ export function errorOf(code: number, message: string, details?: Uint8Array): Co
     // Not ours; the status alone says what there is to say.
   }
   let errorClass = CLASS_OF_REASON.get(found.reason);
-  if (errorClass?.code !== name) errorClass = CLASS_OF_CODE.get(name) ?? ContextGraphError; // a newer server, or not ours
+  if (errorClass?.code !== name) errorClass = CLASS_OF_CODE.get(name) ?? ContextKeepError; // a newer server, or not ours
   return new errorClass(found.message, {
     reason: found.reason || errorClass.reason,
     metadata: found.metadata,

@@ -1,6 +1,6 @@
 /** What a model may call by itself: tools and resources of the Model Context Protocol, over gRPC. */
 
-import type * as pb from "./gen/contextgraph/context/v1/tools_pb.js";
+import type * as pb from "./gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject } from "./json.js";
 import { fieldsOf } from "./messages.js";
 

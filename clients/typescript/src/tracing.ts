@@ -25,7 +25,7 @@ export class ClientSpan {
   constructor(rpc: string, metadata: grpc.Metadata) {
     this.metadata = metadata;
     if (!api?.trace.getActiveSpan()?.isRecording()) return;
-    this.span = api.trace.getTracer("contextgraph").startSpan(rpc, { kind: api.SpanKind.CLIENT });
+    this.span = api.trace.getTracer("contextkeep").startSpan(rpc, { kind: api.SpanKind.CLIENT });
     this.metadata = metadata.clone();
     api.propagation.inject(api.trace.setSpan(api.context.active(), this.span), this.metadata, {
       set: (carrier, name, value) => carrier.set(name, value),

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 
-import type { GetBlobResponse } from "./gen/contextgraph/context/v1/working_memory_pb.js";
+import type { GetBlobResponse } from "./gen/contextkeep/context/v1/working_memory_pb.js";
 import { BlobCorrupted, InvalidArgument } from "./gen/errors.js";
 import type { WMRecord } from "./records.js";
 

@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { ContextClient, MappingRegistry, newId } from "contextgraph";
+import { ContextClient, MappingRegistry, newId } from "contextkeep";
 
 import { CONTEXT_ADDRESS, KEY, graph } from "./stack.js";
 
 const client = new ContextClient({ address: `http://${CONTEXT_ADDRESS}`, apiKey: KEY, appId: "firefoundry" });
 
 test("a bundle stores the report of an entity, keeps its id, and reads it again", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "contextgraph-"));
+  const folder = await mkdtemp(join(tmpdir(), "contextkeep-"));
   try {
     const report = randomBytes(200_000);
     await writeFile(join(folder, "report.pdf"), report);
@@ -50,7 +50,7 @@ test("a bundle stores the report of an entity, keeps its id, and reads it again"
 });
 
 test("a large file is streamed from disk, and its progress shown in per cent", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "contextgraph-"));
+  const folder = await mkdtemp(join(tmpdir(), "contextkeep-"));
   try {
     const path = join(folder, "large.zip");
     await writeFile(path, randomBytes(4 * 1024 * 1024));

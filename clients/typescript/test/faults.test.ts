@@ -15,7 +15,7 @@ import {
   Unavailable,
   UploadPartExists,
   newId,
-} from "contextgraph";
+} from "contextkeep";
 
 import { CONTEXT_ADDRESS, ENTITY_ADDRESS, MIB, context, graph } from "./stack.js";
 import { type Fate, Proxy } from "./proxy.js";

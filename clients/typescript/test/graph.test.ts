@@ -12,7 +12,7 @@ import {
   StatusConflict,
   VersionConflict,
   newId,
-} from "contextgraph";
+} from "contextkeep";
 
 import { OTHER_KEY, graph } from "./stack.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidArgument, MappingExists, MappingNotFound, MappingRegistry, NodeNotFound, newId } from "contextgraph";
+import { InvalidArgument, MappingExists, MappingNotFound, MappingRegistry, NodeNotFound, newId } from "contextkeep";
 
 import { context, graph, withContext } from "./stack.js";
 

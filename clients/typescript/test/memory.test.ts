@@ -25,7 +25,7 @@ import {
   Unauthenticated,
   VersionConflict,
   newId,
-} from "contextgraph";
+} from "contextkeep";
 
 import { CONTEXT_ADDRESS, MIB, OTHER_KEY, context, graph, withContext } from "./stack.js";
 
@@ -208,7 +208,7 @@ for (const size of [0, 1, MIB, 5 * MIB + 7]) {
 }
 
 test("a file goes up and comes down as a stream, and progress is told", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "contextgraph-"));
+  const folder = await mkdtemp(join(tmpdir(), "contextkeep-"));
   try {
     const content = randomBytes(3 * MIB + 1);
     await writeFile(join(folder, "up.bin"), content);

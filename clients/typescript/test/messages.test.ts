@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidArgument, NodeNotFound, RequestIdReused, newId } from "contextgraph";
+import { InvalidArgument, NodeNotFound, RequestIdReused, newId } from "contextkeep";
 
 import { context, graph } from "./stack.js";
 

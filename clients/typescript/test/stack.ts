@@ -1,6 +1,6 @@
 /** The services that the tests talk to: `tests/clients/test_typescript.py` starts them and runs these tests. */
 
-import { ContextClient, EntityClient, type ContextClientOptions } from "contextgraph";
+import { ContextClient, EntityClient, type ContextClientOptions } from "contextkeep";
 
 export const CONTEXT_ADDRESS = required("CONTEXT_SERVICE_ADDRESS");
 export const ENTITY_ADDRESS = required("ENTITY_SERVICE_ADDRESS");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidArgument, PermissionDenied, ToolNotFound, newId } from "contextgraph";
+import { InvalidArgument, PermissionDenied, ToolNotFound, newId } from "contextkeep";
 
 import { context } from "./stack.js";
 

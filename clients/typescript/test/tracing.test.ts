@@ -7,7 +7,7 @@ import { context as current, propagation, SpanKind, SpanStatusCode, trace, type 
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { EntityClient, newId, NodeNotFound, Unavailable } from "contextgraph";
+import { EntityClient, newId, NodeNotFound, Unavailable } from "contextkeep";
 
 import { context, graph } from "./stack.js";
 
@@ -23,7 +23,7 @@ async function traced(block: () => Promise<unknown>) {
   const app = trace.getTracer("app").startSpan("app");
   await current.with(trace.setSpan(current.active(), app), block);
   app.end();
-  const spans = exporter.getFinishedSpans().filter((span) => span.instrumentationScope.name === "contextgraph");
+  const spans = exporter.getFinishedSpans().filter((span) => span.instrumentationScope.name === "contextkeep");
   for (const span of spans) {
     assert.equal(span.kind, SpanKind.CLIENT);
     assert.equal(span.parentSpanContext?.spanId, app.spanContext().spanId);

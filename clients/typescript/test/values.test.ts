@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import * as contextgraph from "contextgraph";
-import { InvalidArgument, newId, parseJson, toJson } from "contextgraph";
+import * as contextkeep from "contextkeep";
+import { InvalidArgument, newId, parseJson, toJson } from "contextkeep";
 
 import { errorOf } from "../src/status.js";
 import { timeText, toTimestamp } from "../src/times.js";
@@ -71,7 +71,7 @@ test("every error that the services raise arrives as the class of its name, with
     const error = errorOf(status, "not read", Buffer.from(details, "base64"));
 
     assert.equal(error.name, name);
-    assert.ok(error instanceof (contextgraph as never as Record<string, new () => Error>)[parent]!);
+    assert.ok(error instanceof (contextkeep as never as Record<string, new () => Error>)[parent]!);
     assert.equal(error.code, code);
     assert.equal(error.reason, reason);
     assert.equal(error.message, message);
@@ -86,10 +86,10 @@ test("every error that the services raise arrives as the class of its name, with
 
 test("a reason that is not known, and a status that is not ours, keep what they say", () => {
   const unknown = errorOf(5, "gone", Buffer.from("not protobuf"));
-  assert.ok(unknown instanceof contextgraph.NotFound);
+  assert.ok(unknown instanceof contextkeep.NotFound);
   assert.deepEqual([unknown.message, unknown.reason], ["gone", "NOT_FOUND"]);
   assert.equal(errorOf(99, "what").code, "UNKNOWN");
-  assert.equal(errorOf(2, "what").name, "ContextGraphError");
+  assert.equal(errorOf(2, "what").name, "ContextKeepError");
 });
 
 test("the version is that of the package", () => {

@@ -51,7 +51,7 @@ from context_service.history.cel.syntax import (
 )
 from context_service.history.cel.syntax import Literal as Constant
 from context_service.history.cel.values import TYPES, key_of, type_name
-from contextgraph.slips import meant
+from contextkeep.slips import meant
 
 _TURN_STEPS: Final = 2  # of a loop, besides its body
 _LOOPS: Final = {

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import psycopg
 
 from context_service import dev
-from contextgraph import AsyncContextClient, AsyncEntityClient, ChatMessage, EdgeInput, NodeInput
+from contextkeep import AsyncContextClient, AsyncEntityClient, ChatMessage, EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.bench.peers import environment
 

@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { choice } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";

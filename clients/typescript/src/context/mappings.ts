@@ -1,7 +1,7 @@
 /** Mappings: registered, read, tried out. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/context/v1/chat_history_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/chat_history_pb.js";
 import * as history from "../history.js";
 import { whole } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";

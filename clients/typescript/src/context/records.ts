@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/context/v1/working_memory_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";

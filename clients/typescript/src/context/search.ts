@@ -1,7 +1,7 @@
 /** Records found by words, vectors and conditions. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/context/v1/working_memory_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { type JsonObject, parseJson, toObject } from "../json.js";
 import { choice } from "../messages.js";
 import * as records from "../records.js";

@@ -1,7 +1,7 @@
 /** Tools, as models are offered them. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/context/v1/tools_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/tools_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";

@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 
 import type { CallOptions } from "../client.js";
 import { InvalidArgument } from "../gen/errors.js";
-import * as pb from "../gen/contextgraph/context/v1/working_memory_pb.js";
+import * as pb from "../gen/contextkeep/context/v1/working_memory_pb.js";
 import { whole } from "../messages.js";
 import * as records from "../records.js";
 import type { RecordFields, Upload, WMRecord } from "../records.js";

@@ -1,7 +1,7 @@
 /** Named vectors of nodes. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject, toObject } from "../json.js";
 import { fieldsOf } from "../messages.js";
 import type { NodeName } from "../names.js";

@@ -1,7 +1,7 @@
 /** Graphs: written at once, listed, imported and exported as a whole. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import {
   type ExportOptions,
   type ExportPage,
@@ -41,7 +41,7 @@ export abstract class GraphCalls extends EdgeCalls {
    * Write nodes and edges in one transaction: all of them or none, up to 2,000 rows and 4 MiB. Edges may join nodes of the same
    * call. With `onExisting: "skip"` rows that exist are left as they are and answered as `existed`.
    *
-   * @throws ContextGraphError Those of `createNode` and `createEdge`; the field names the row.
+   * @throws ContextKeepError Those of `createNode` and `createEdge`; the field names the row.
    */
   async writeGraph(
     rows: { nodes?: NodeInput[]; edges?: EdgeInput[]; onExisting?: "fail" | "skip" } & WriteOptions,

@@ -1,7 +1,7 @@
 /** Nodes by the caller's own ids. */
 
 import { type CallOptions, Client } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import type { NodeName } from "../names.js";
 import { Rows, pages } from "../rows.js";
 

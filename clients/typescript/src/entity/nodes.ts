@@ -1,7 +1,7 @@
 /** Nodes: written, read, changed, archived, deleted. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseJson, parseObject, toJson, toObject } from "../json.js";
 import { fieldsOf } from "../messages.js";
 import type { NodeName } from "../names.js";

@@ -1,7 +1,7 @@
 /** Timelines of nodes. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { parseJson, toJson } from "../json.js";
 import { choice, enumText, fieldsOf } from "../messages.js";
 import type { NodeName } from "../names.js";

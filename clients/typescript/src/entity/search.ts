@@ -1,7 +1,7 @@
 /** Nodes found by what they are, and by what they are like. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { toObject } from "../json.js";
 import { choice } from "../messages.js";
 import type { NodeName } from "../names.js";

@@ -1,7 +1,7 @@
 /** Walks. */
 
 import type { CallOptions } from "../client.js";
-import * as pb from "../gen/contextgraph/entity/v1/entity_graph_pb.js";
+import * as pb from "../gen/contextkeep/entity/v1/entity_graph_pb.js";
 import { type JsonObject, parseObject } from "../json.js";
 import { choice, whole } from "../messages.js";
 import type { NodeName } from "../names.js";

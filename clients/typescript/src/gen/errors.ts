@@ -1,9 +1,9 @@
-// Made from contextgraph/errors.py by `make proto`: the same classes, codes and reasons.
+// Made from contextkeep/errors.py by `make proto`: the same classes, codes and reasons.
 
-import { ContextGraphError, type StatusCode } from "../error.js";
+import { ContextKeepError, type StatusCode } from "../error.js";
 
 /** A field is malformed; `violations` name it. */
-export class InvalidArgument extends ContextGraphError {
+export class InvalidArgument extends ContextKeepError {
   static override readonly code: StatusCode = "INVALID_ARGUMENT";
   static override readonly reason: string = "INVALID_ARGUMENT";
 }
@@ -24,7 +24,7 @@ export class ChecksumMismatch extends InvalidArgument {
 }
 
 /** There is no such thing, or it is not the caller's: the two are not told apart. */
-export class NotFound extends ContextGraphError {
+export class NotFound extends ContextKeepError {
   static override readonly code: StatusCode = "NOT_FOUND";
   static override readonly reason: string = "NOT_FOUND";
 }
@@ -70,7 +70,7 @@ export class ToolNotFound extends NotFound {
 }
 
 /** Something has this name or id already. */
-export class AlreadyExists extends ContextGraphError {
+export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
   static override readonly reason: string = "ALREADY_EXISTS";
 }
@@ -111,7 +111,7 @@ export class MappingExists extends AlreadyExists {
 }
 
 /** Somebody else was faster; read again and decide anew. */
-export class Aborted extends ContextGraphError {
+export class Aborted extends ContextKeepError {
   static override readonly code: StatusCode = "ABORTED";
   static override readonly reason: string = "ABORTED";
 }
@@ -132,7 +132,7 @@ export class UploadExpired extends Aborted {
 }
 
 /** The state forbids it, and trying again does not help. */
-export class FailedPrecondition extends ContextGraphError {
+export class FailedPrecondition extends ContextKeepError {
   static override readonly code: StatusCode = "FAILED_PRECONDITION";
   static override readonly reason: string = "FAILED_PRECONDITION";
 }
@@ -178,7 +178,7 @@ export class MappingBuiltIn extends FailedPrecondition {
 }
 
 /** A position lies past the end. */
-export class OutOfRange extends ContextGraphError {
+export class OutOfRange extends ContextKeepError {
   static override readonly code: StatusCode = "OUT_OF_RANGE";
   static override readonly reason: string = "OUT_OF_RANGE";
 }
@@ -194,7 +194,7 @@ export class UploadGap extends OutOfRange {
 }
 
 /** A limit of size, count, depth, cost or rate was passed: `limit`, `limit_max` and `value` in the metadata. */
-export class ResourceExhausted extends ContextGraphError {
+export class ResourceExhausted extends ContextKeepError {
   static override readonly code: StatusCode = "RESOURCE_EXHAUSTED";
   static override readonly reason: string = "RESOURCE_EXHAUSTED";
 }
@@ -245,19 +245,19 @@ export class RateLimited extends ResourceExhausted {
 }
 
 /** No valid key or token came with the call. */
-export class Unauthenticated extends ContextGraphError {
+export class Unauthenticated extends ContextKeepError {
   static override readonly code: StatusCode = "UNAUTHENTICATED";
   static override readonly reason: string = "UNAUTHENTICATED";
 }
 
 /** The key lacks the scope. */
-export class PermissionDenied extends ContextGraphError {
+export class PermissionDenied extends ContextKeepError {
   static override readonly code: StatusCode = "PERMISSION_DENIED";
   static override readonly reason: string = "PERMISSION_DENIED";
 }
 
 /** A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again. */
-export class Unavailable extends ContextGraphError {
+export class Unavailable extends ContextKeepError {
   static override readonly code: StatusCode = "UNAVAILABLE";
   static override readonly reason: string = "UNAVAILABLE";
 }
@@ -268,7 +268,7 @@ export class Overloaded extends Unavailable {
 }
 
 /** The call's time was up. */
-export class DeadlineExceeded extends ContextGraphError {
+export class DeadlineExceeded extends ContextKeepError {
   static override readonly code: StatusCode = "DEADLINE_EXCEEDED";
   static override readonly reason: string = "DEADLINE_EXCEEDED";
 }
@@ -279,13 +279,13 @@ export class StreamIdle extends DeadlineExceeded {
 }
 
 /** The call was cancelled. */
-export class Cancelled extends ContextGraphError {
+export class Cancelled extends ContextKeepError {
   static override readonly code: StatusCode = "CANCELLED";
   static override readonly reason: string = "CANCELLED";
 }
 
 /** Stored data is not what was written. */
-export class DataLoss extends ContextGraphError {
+export class DataLoss extends ContextKeepError {
   static override readonly code: StatusCode = "DATA_LOSS";
   static override readonly reason: string = "DATA_LOSS";
 }
@@ -296,13 +296,13 @@ export class BlobCorrupted extends DataLoss {
 }
 
 /** The server does not know this RPC. */
-export class Unimplemented extends ContextGraphError {
+export class Unimplemented extends ContextKeepError {
   static override readonly code: StatusCode = "UNIMPLEMENTED";
   static override readonly reason: string = "UNIMPLEMENTED";
 }
 
 /** A fault of the server; `call_id` in the metadata finds its cause in the log. */
-export class Internal extends ContextGraphError {
+export class Internal extends ContextKeepError {
   static override readonly code: StatusCode = "INTERNAL";
   static override readonly reason: string = "INTERNAL";
 }

@@ -1,0 +1,203 @@
+"""Context Service from Python: working memory, the entity graph, and chat history read off it.
+
+    from contextkeep import ContextClient, EntityClient
+
+    with EntityClient() as graph, ContextClient() as context:
+        graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
+        graph.append_message(role="assistant", content="Here.", external_id="thread-42")
+        for message in context.chat_history(external_id="thread-42"):
+            print(message)
+
+Public is what is exported here, every class of `contextkeep.errors`, and the generated messages and stubs in
+`contextkeep.context.v1` and `contextkeep.entity.v1`. What comes from the clients is imported when it is first asked
+for: the servers import this package too, for its errors and stubs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from contextkeep.address import Address, parse_address
+from contextkeep.errors import (
+    Aborted,
+    AlreadyExists,
+    Cancelled,
+    ContextKeepError,
+    DataLoss,
+    DeadlineExceeded,
+    FailedPrecondition,
+    FieldViolation,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    OutOfRange,
+    PermissionDenied,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+    Unimplemented,
+)
+from contextkeep.ids import new_id
+from contextkeep.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
+from contextkeep.memory_types import MemoryType
+from contextkeep.version import __version__
+
+if TYPE_CHECKING:
+    from contextkeep.client._messages import RecordChanges, RecordFields
+    from contextkeep.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
+    from contextkeep.client.sync import BlobReader, ContextClient, EntityClient
+    from contextkeep.values import (
+        AppendedEnvelope,
+        AppendedMessage,
+        AssembledNode,
+        BlobEntry,
+        ChatHistory,
+        ChatMapping,
+        ChatMessage,
+        DownloadUrl,
+        Edge,
+        EdgeBatch,
+        EdgeTypeCount,
+        Embedding,
+        Envelope,
+        Evaluation,
+        ExportedGraph,
+        FormattedHistory,
+        GivenMessage,
+        GraphCount,
+        HistoryEvent,
+        ImportedGraph,
+        ManifestEntity,
+        ManifestGroup,
+        NamedNode,
+        Node,
+        NodeBatch,
+        NodeIO,
+        NodeTrial,
+        Part,
+        QueryAnswer,
+        ReachedBy,
+        Record,
+        RecordAction,
+        Resource,
+        RowCount,
+        SearchHit,
+        SimilarNode,
+        SkippedRule,
+        Tool,
+        ToolCall,
+        ToolResult,
+        TraversedNode,
+        Upload,
+        WrittenGraph,
+        WrittenRow,
+    )
+
+# Of what is imported late; all else is in `contextkeep.values`.
+_MODULE_OF = {
+    "RecordChanges": "contextkeep.client._messages",
+    "RecordFields": "contextkeep.client._messages",
+    "AsyncBlobReader": "contextkeep.client.aio",
+    "AsyncContextClient": "contextkeep.client.aio",
+    "AsyncEntityClient": "contextkeep.client.aio",
+    "BlobReader": "contextkeep.client.sync",
+    "ContextClient": "contextkeep.client.sync",
+    "EntityClient": "contextkeep.client.sync",
+}
+
+__all__ = [
+    "Aborted",
+    "Address",
+    "AlreadyExists",
+    "AppendedEnvelope",
+    "AppendedMessage",
+    "AssembledNode",
+    "AsyncBlobReader",
+    "AsyncContextClient",
+    "AsyncEntityClient",
+    "BlobEntry",
+    "BlobReader",
+    "Cancelled",
+    "ChatHistory",
+    "ChatMapping",
+    "ChatMessage",
+    "ConnectedTo",
+    "ContextClient",
+    "ContextKeepError",
+    "DataLoss",
+    "DeadlineExceeded",
+    "DownloadUrl",
+    "Edge",
+    "EdgeBatch",
+    "EdgeInput",
+    "EdgeTypeCount",
+    "Embedding",
+    "EntityClient",
+    "Envelope",
+    "Evaluation",
+    "ExportedGraph",
+    "FailedPrecondition",
+    "FieldViolation",
+    "FormattedHistory",
+    "GivenMessage",
+    "GraphCount",
+    "HistoryEvent",
+    "ImportedGraph",
+    "Internal",
+    "InvalidArgument",
+    "ManifestEntity",
+    "ManifestGroup",
+    "MemoryType",
+    "NamedNode",
+    "Node",
+    "NodeBatch",
+    "NodeIO",
+    "NodeInput",
+    "NodeTrial",
+    "NotFound",
+    "OutOfRange",
+    "Part",
+    "PermissionDenied",
+    "QueryAnswer",
+    "ReachedBy",
+    "Record",
+    "RecordAction",
+    "RecordChanges",
+    "RecordFields",
+    "Resource",
+    "ResourceExhausted",
+    "RowCount",
+    "SampleNode",
+    "SearchHit",
+    "SimilarNode",
+    "SkippedRule",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "TraversedNode",
+    "Unauthenticated",
+    "Unavailable",
+    "Unimplemented",
+    "Upload",
+    "WrittenGraph",
+    "WrittenRow",
+    "__version__",
+    "new_id",
+    "parse_address",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for the first time."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_MODULE_OF.get(name, "contextkeep.values")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return __all__

@@ -1,0 +1,43 @@
+"""The root of all commands."""
+
+from __future__ import annotations
+
+import click
+
+from contextkeep.cli.edge import edge
+from contextkeep.cli.graph import graph
+from contextkeep.cli.history import history
+from contextkeep.cli.mapping import mapping
+from contextkeep.cli.message import message
+from contextkeep.cli.node import node
+from contextkeep.cli.search import search
+from contextkeep.cli.wm import wm
+from contextkeep.version import __version__
+
+_EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  something else went wrong
+  2  the command or an argument is wrong
+  3  there is no such thing
+  4  the state forbids it, or somebody else was faster
+  5  the key is missing, unknown, or may not do this
+  6  the service cannot be reached, is busy, or a limit was passed
+  7  stored data is damaged
+  8  mapping diff: something differs
+
+\b
+Example:
+  export CONTEXT_SERVICE_ADDRESS=127.0.0.1:50051 CONTEXT_SERVICE_API_KEY=...
+  contextkeep wm list 0197f1f2-0000-7000-8000-000000000001
+"""
+
+
+@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def contextkeep() -> None:
+    """Working memory, the entity graph, and the chat history read off it."""
+
+
+for _command in (message, node, edge, search, graph, wm, history, mapping):
+    contextkeep.add_command(_command)

@@ -1,0 +1,72 @@
+"""`contextkeep edge`: edges between nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, external_id_option, limit_option
+from contextkeep.cli._output import Output
+
+_ROW = ("id", "from_node_id", "edge_type", "to_node_id", "created_at")
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep edge list 0197f1f2-0000-7000-8000-000000000001")
+def edge() -> None:
+    """Typed edges between the nodes of a graph."""
+
+
+@command(
+    NodeArgument(),
+    click.option("--direction", type=click.Choice(["out", "in", "both"]), default="out", show_default=True),
+    click.option("--type", "edge_types", multiple=True, help="Only of this type; may be repeated."),
+    limit_option(),
+    name="list",
+    group=edge,
+    example="""
+contextkeep edge list 0197f1f2-0000-7000-8000-000000000001 --direction both --type Contains
+""",
+)
+def list_edges(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
+    """List the edges of a node."""
+    output.many(session.graph.list_edges(**node, **filters), *_ROW, limit=limit)
+
+
+@command(
+    click.argument("from_node_id"),
+    click.argument("to_node_id"),
+    click.argument("edge_type"),
+    click.option("--data", type=JSON_OBJECT, help="A JSON object, or @FILE."),
+    external_id_option,
+    click.option("--graph", "graph_name", default="", help="Of both nodes; else default."),
+    name="create",
+    group=edge,
+    example="""
+contextkeep edge create 0197f1f2-0000-7000-8000-000000000001 0197f1f2-0000-7000-8000-000000000002 Contains
+""",
+)
+def create(
+    session: Session, output: Output, *, from_node_id: str, to_node_id: str, by_external_id: bool, **given: Any
+) -> None:
+    """Write an edge between two nodes.
+
+    With --external-id both are named by your own ids.
+    """
+    ends: dict[str, Any] = {"from_node_id": from_node_id, "to_node_id": to_node_id}
+    if by_external_id:
+        ends = {"from_external_id": from_node_id, "to_external_id": to_node_id}
+    output.one(session.graph.create_edge(**ends, **given), *_ROW)
+
+
+@command(
+    click.argument("edge_id"),
+    name="delete",
+    group=edge,
+    example="""
+contextkeep edge delete 0197f1f2-0000-7000-8000-000000000003
+""",
+)
+def delete(session: Session, output: Output, *, edge_id: str) -> None:
+    """Remove an edge and print what it was."""
+    output.one(session.graph.delete_edge(edge_id), *_ROW)

@@ -1,0 +1,257 @@
+"""`contextkeep mapping`: how nodes become messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from google.protobuf.json_format import MessageToDict
+
+from contextkeep import mapping_files
+from contextkeep.cli._base import JSON_ARRAY, Session, command, external_id_option, limit_option, node_named
+from contextkeep.cli._output import Format, Output
+from contextkeep.client import _messages as messages
+from contextkeep.errors import ContextKeepError, InvalidArgument, MappingNotFound
+from contextkeep.inputs import SampleNode
+from contextkeep.mapping_files import FileMapping
+from contextkeep.values import ChatMapping
+
+EXIT_DIFFERS = 8
+
+_DEFAULTS = {"direction": "out", "depth_max": 3, "order": "ascending"}  # as the service shows what was left out
+_FILES = click.argument("files", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep mapping list")
+def mapping() -> None:
+    """Mappings: how nodes become chat messages.
+
+    Their files are those that a service reads from MAPPINGS_PATH; docs/mappings.md has the format.
+    """
+
+
+@command(limit_option(), name="list", group=mapping, example="contextkeep mapping list --json")
+def list_mappings(session: Session, output: Output, *, limit: int) -> None:
+    """List the mappings that the key sees, then the built-in ones."""
+    columns = ("app_id", "mapping_name", "rules_version", "version", "built_in", "error")
+    output.many(session.context.list_mappings(), *columns, limit=limit)
+
+
+@command(
+    _FILES,
+    click.option("--replace", is_flag=True, help="Replace other rules that are registered."),
+    click.option(
+        "--rules-version",
+        type=click.IntRange(0),
+        default=0,
+        help="Of all of them: a higher one replaces, a lower one changes nothing.",
+    ),
+    name="apply",
+    group=mapping,
+    example="""
+contextkeep mapping apply mappings.yaml --rules-version 3
+contextkeep mapping apply mappings/ --replace
+""",
+)
+def apply(session: Session, output: Output, *, files: tuple[Path, ...], **how: Any) -> None:
+    """Register the mappings of YAML files, or of all in a folder.
+
+    All files are read before the first mapping is registered. The first that is refused ends it; those before it stay
+    registered, and the same command goes on from there.
+    """
+    output.many(_applied(session, _read(session, files), how), "app_id", "mapping_name", "rules_version", "change")
+
+
+@command(
+    click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("--mapping", "mapping_name", help="Which, if the file has several."),
+    click.option("--node", "node_id", help="On what the rules reach from this node."),
+    external_id_option,
+    click.option("--graph", "graph_name", default="", help="Where to look for your own id; else default."),
+    click.option("--samples", type=JSON_ARRAY, help="Or on these, which need not exist: a JSON array, or @FILE."),
+    limit_option(),
+    name="test",
+    group=mapping,
+    example="""
+contextkeep mapping test mappings.yaml --mapping tickets --node 0197f1f2-0000-7000-8000-000000000001
+contextkeep mapping test mappings.yaml --mapping tickets --samples '[{"type": "Ticket", "data": {"question": "Why?"}}]'
+""",
+)
+def test(
+    session: Session,
+    output: Output,
+    *,
+    file: Path,
+    mapping_name: str | None,
+    node_id: str | None,
+    by_external_id: bool,
+    graph_name: str,
+    samples: list[Any] | None,
+    limit: int,
+) -> None:
+    """Try the rules of a file out, and print what they give of each node. Nothing is registered."""
+    if (node_id is None) == (samples is None):
+        raise click.UsageError("give --node, or --samples")
+    one = _the_one(file, mapping_name)
+    root: Any = {} if node_id is None else node_named(node_id, by_external_id, graph_name)
+    nodes = [_sample(f"samples[{position}]", given) for position, given in enumerate(samples or ())]
+    with _located(one.place):
+        trials = session.context.test_mapping(one.rules, nodes=nodes, **root)
+        if output.format is Format.JSON:
+            output.many(trials, limit=limit)
+            return
+        rows = (
+            {
+                "node_id": trial.node_id,
+                "included": trial.included,
+                "decided_by": trial.decided_by,
+                "messages": [str(given.message) for given in trial.messages],
+                "error": "; ".join(skipped.error for skipped in trial.skipped if skipped.error),
+                "duration_us": trial.duration_us,
+            }
+            for trial in trials
+        )
+        output.many(rows, "node_id", "included", "decided_by", "messages", "error", "duration_us", limit=limit)
+
+
+@command(
+    _FILES,
+    name="diff",
+    group=mapping,
+    example="""
+contextkeep mapping diff mappings.yaml
+contextkeep mapping diff mappings/ --json
+""",
+)
+def diff(session: Session, output: Output, *, files: tuple[Path, ...]) -> None:
+    """Compare the mappings of YAML files with what is registered.
+
+    Prints a row for each field that differs; `rules` is all of a mapping that is not registered. What is registered and
+    in no file is no difference. Rules that apply would refuse are an error here, too. The exit code is 0 if nothing
+    differs, and 8 if something does.
+    """
+    rows = list(_differences(session, _read(session, files)))
+    if rows or output.format is not Format.TABLE:
+        output.many(rows, "app_id", "mapping_name", "field", "registered", "file")
+    else:
+        click.echo("nothing differs", err=True)
+    if rows:
+        sys.exit(EXIT_DIFFERS)
+
+
+@contextmanager
+def _located(place: str) -> Iterator[None]:
+    """Put a place in a file before the message of an error."""
+    try:
+        yield
+    except ContextKeepError as error:
+        error.message = f"{place}: {error.message}"
+        raise
+
+
+def _read(session: Session, paths: tuple[Path, ...]) -> list[FileMapping]:
+    """Return the mappings of files and folders, each with its app.
+
+    Raises:
+        click.UsageError: a folder has no such files.
+    """
+    found: dict[tuple[str, str], FileMapping] = {}
+    for path in paths:
+        files = mapping_files.files_of(path) if path.is_dir() else [path]
+        if not files:
+            raise click.UsageError(f"{path} has no *.yaml and no *.yml")
+        for file in files:
+            for one in mapping_files.read(file):
+                app_id = session.app_of_file(one.app_id)
+                if (app_id, one.mapping_name) in found:
+                    raise InvalidArgument(f"{one.place} is in another file, too")
+                with _located(one.place):
+                    messages.mapping_rules(one.rules)
+                found[app_id, one.mapping_name] = dataclasses.replace(one, app_id=app_id)
+    return list(found.values())
+
+
+def _applied(session: Session, given: list[FileMapping], how: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for one in given:
+        with _located(one.place):
+            before = _registered(session, one)
+            after = session.context.register_mapping(one.mapping_name, one.rules, app_id=one.app_id, **how)
+        kept = before is not None and before.version == after.version
+        yield {
+            "app_id": after.app_id,
+            "mapping_name": after.mapping_name,
+            "rules_version": after.rules_version,
+            "change": "none" if kept else "replaced" if before else "created",
+        }
+
+
+def _registered(session: Session, one: FileMapping) -> ChatMapping | None:
+    """Return what is registered under the name, in the app itself."""
+    try:
+        found = session.context.get_mapping(one.mapping_name, app_id=one.app_id)
+    except MappingNotFound:
+        return None
+    in_scope = found.app_id == one.app_id or not one.app_id  # without an app it is the key's, or the shared scope
+    return found if in_scope and not found.built_in else None
+
+
+def _differences(session: Session, given: list[FileMapping]) -> Iterator[dict[str, Any]]:
+    for one in given:
+        with _located(one.place):
+            registered = _registered(session, one)
+        name = {"app_id": registered.app_id if registered else one.app_id, "mapping_name": one.mapping_name}
+        rules = MessageToDict(messages.mapping_rules(one.rules), preserving_proto_field_name=True)
+        old, new = (
+            dict(_leaves("rules", _DEFAULTS | each)) for each in (registered.rules if registered else {}, rules)
+        )
+        fields = [field for field in sorted(old.keys() | new.keys()) if old.get(field) != new.get(field)]
+        if fields or not registered:
+            with _located(one.place):  # or apply would be the first to say that they cannot be registered
+                next(iter(session.context.test_mapping(one.rules, nodes=[SampleNode()])), None)
+        if not registered:
+            yield {**name, "field": "rules", "registered": None, "file": rules}
+            continue
+        for field in fields:
+            yield {**name, "field": field, "registered": old.get(field), "file": new.get(field)}
+
+
+def _leaves(place: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is in rules by its place, such as "rules.messages[0].when"."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _leaves(f"{place}.{name}", each)
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        for position, each in enumerate(value):
+            yield from _leaves(f"{place}[{position}]", each)
+    else:
+        yield place, value
+
+
+def _the_one(file: Path, mapping_name: str | None) -> FileMapping:
+    """Return the mapping of a file that is named, or its only one."""
+    found = {one.mapping_name: one for one in mapping_files.read(file)}
+    if mapping_name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if mapping_name not in found:
+        raise click.UsageError(f"give --mapping: {', '.join(found) or 'the file has none'}")
+    return found[mapping_name]
+
+
+def _sample(place: str, given: Any) -> SampleNode:
+    """Return a node to try rules on, whose fields are those of `SampleNode`."""
+    names = [field.name for field in dataclasses.fields(SampleNode)]
+    if not isinstance(given, dict) or not given.keys() <= set(names):
+        raise click.UsageError(f"{place} is no node: an object of {', '.join(names)}")
+    try:
+        times = {name: datetime.fromisoformat(given[name]) for name in ("created_at", "modified_at") if name in given}
+        node = SampleNode(**{**given, **times})
+        messages.sample_node(place, node)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(f"{place} is no node: {error}") from error
+    return node

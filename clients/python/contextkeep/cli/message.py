@@ -1,0 +1,51 @@
+"""`contextkeep message`: conversations, message by message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON_OBJECT, Session, command, external_id_option
+from contextkeep.cli._output import Output
+from contextkeep.client._messages import ROLES, Role
+from contextkeep.values import AppendedMessage
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep message append thread-42 Hello --role user --external-id --create")
+def message() -> None:
+    """Messages of a conversation, as `contextkeep history` prints them."""
+
+
+@command(
+    click.argument("session_id"),
+    click.argument("content"),
+    click.option("--role", type=click.Choice(list(ROLES)), required=True, help="Who says it."),
+    external_id_option,
+    click.option("--create", is_flag=True, help="Write the session of that --external-id, if there is none."),
+    click.option("--graph", "graph_name", default="", help="Of the session; else default."),
+    click.option("--data", type=JSON_OBJECT, help="More of the message's data: a JSON object, or @FILE."),
+    name="append",
+    group=message,
+    example="""
+contextkeep message append 0197f1f2-0000-7000-8000-000000000001 'Where is my file?' --role user
+contextkeep message append thread-42 Hello --role user --external-id --create
+""",
+)
+def append(
+    session: Session,
+    output: Output,
+    *,
+    session_id: str,
+    content: str,
+    role: Role,
+    by_external_id: bool,
+    create: bool,
+    **given: Any,
+) -> None:
+    """Append a message to a conversation."""
+    if create and not by_external_id:
+        raise click.UsageError("--create makes a session with your own id; give --external-id too")
+    named: dict[str, Any] = {"external_id" if by_external_id else "session": session_id}
+    written = session.graph.append_message(role=role, content=content, create=create, **named, **given)
+    output.one(written, *AppendedMessage._fields)

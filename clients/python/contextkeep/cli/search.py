@@ -1,0 +1,80 @@
+"""`contextkeep search`: nodes by what they hold and what they are connected to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON_OBJECT, Session, command, limit_option
+from contextkeep.cli._output import Output
+from contextkeep.client._messages import Direction
+from contextkeep.inputs import ConnectedTo
+
+
+@command(
+    click.option("--where", "condition", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE."),
+    click.option("--contains", type=JSON_OBJECT, help="What the data holds, as a JSON object, or @FILE."),
+    click.option("--jsonpath", "json_path", default="", help="A JSONPath that is true of the data."),
+    click.option("--connected-to", "connected_node_id", help="Only nodes that a walk from this one reaches."),
+    click.option("--external-id", "by_external_id", is_flag=True, help="--connected-to is your own id."),
+    click.option(
+        "--direction",
+        type=click.Choice(["out", "in", "both"]),
+        default="out",
+        show_default=True,
+        help="Of that walk; in: nodes that it is connected from.",
+    ),
+    click.option("--edge-type", "edge_types", multiple=True, help="That it follows; may be repeated."),
+    click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps that it takes; 0: 3."),
+    click.option("--agent-bundle-id", default="", help="Only nodes of this bundle."),
+    click.option("--order-by", default="", help="A field or a path; -FIELD: the largest first.  [default: created_at]"),
+    click.option("--graph", "graph_name", default="", help="The graph; else default."),
+    click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too."),
+    click.option("--count", "only_count", is_flag=True, help="Print only how many."),
+    limit_option(),
+    name="search",
+    example="""
+contextkeep search --where '{"status": {"$eq": "Failed"}}' --count
+contextkeep search --contains '{"language": "de"}' --order-by -data.score
+contextkeep search --contains '{"language": "de"}' --connected-to 0197f1f2-0000-7000-8000-000000000001
+""",
+)
+def search(
+    session: Session,
+    output: Output,
+    *,
+    condition: dict[str, Any] | None,
+    connected_node_id: str | None,
+    by_external_id: bool,
+    direction: Direction,
+    edge_types: tuple[str, ...],
+    depth_max: int,
+    order_by: str,
+    only_count: bool,
+    limit: int,
+    **filters: Any,
+) -> None:
+    """Find nodes by fields, data and connections."""
+    connected_to = None
+    if connected_node_id:
+        connected_to = ConnectedTo(
+            None if by_external_id else connected_node_id,
+            external_id=connected_node_id if by_external_id else "",
+            edge_types=edge_types,
+            direction=direction,
+            depth_max=depth_max,
+        )
+    elif direction != "out" or edge_types or depth_max:
+        raise click.UsageError("--direction, --edge-type and --depth are of the walk of --connected-to: give that")
+    if only_count:
+        output.one({"nodes": session.graph.count_nodes(condition, connected_to=connected_to, **filters)})
+        return
+    nodes = session.graph.search_nodes(
+        condition,
+        connected_to=connected_to,
+        order_by=order_by.removeprefix("-"),
+        descending=order_by.startswith("-"),
+        **filters,
+    )
+    output.many(nodes, "id", "general_type_name", "name", "status", "created_at", limit=limit)

@@ -1,0 +1,308 @@
+"""`contextkeep wm`: working memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON, JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._output import Format, Output, progress
+from contextkeep.client._messages import RecordFields, SearchMode
+from contextkeep.memory_types import MemoryType
+
+_ROW = ("working_memory_id", "memory_type", "name", "size_bytes", "status", "created_at")
+_BLOB_KEY = "blob_"  # how the keys of blobs begin
+
+_TYPES = click.option("--type", "memory_types", multiple=True, help="Only of this memory type; may be repeated.")
+_ARCHIVED = click.option("--archived", "include_archived", is_flag=True, help="Archived ones, too.")
+_ENTITY = click.option("--entity", "entity_node_id", help="The entity that it belongs to.")
+_TAGS = click.option("--tag", "tags", multiple=True, help="May be repeated.")
+_PURPOSE = click.option("--purpose", "semantic_purpose", default="", help="What it is for.")
+_DESCRIPTION = click.option("--description", default="", help="What it is.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
+_REASONING = click.option("--reasoning", default="", help="Why it was written.")
+_CONTENT_TYPE = click.option("--content-type", default="", help="A media type; else guessed from the name.")
+_FIELDS = (_ENTITY, _PURPOSE, _DESCRIPTION, _REASONING, _CONTENT_TYPE, _TAGS, _METADATA)
+_PURPOSES = click.option("--purpose", "semantic_purposes", multiple=True, help="Only for this; may be repeated.")
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep wm put report.pdf --entity 0197f1f2-0000-7000-8000-000000000001")
+def wm() -> None:
+    """Working memory: records, and files that belong to them."""
+
+
+@command(
+    click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True)),
+    click.option("--name", default="", help="Else the file's."),
+    click.option("--type", "memory_type", default=MemoryType.FILE.value, show_default=True, help="The memory type."),
+    *_FIELDS,
+    name="put",
+    group=wm,
+    example="""
+contextkeep wm put report.md --type text/markdown --entity 0197f1f2-0000-7000-8000-000000000001
+tar c folder | contextkeep wm put - --name folder.tar
+""",
+)
+def put(session: Session, output: Output, *, file: str, name: str, memory_type: str, **given: Any) -> None:
+    """Upload a file (`-`: stdin) as a record with a blob."""
+    if file == "-" and not name:
+        raise click.UsageError("stdin has no name: give --name")
+    with progress(name or Path(file).name) as on_progress:
+        record = session.context.upload_blob(
+            sys.stdin.buffer if file == "-" else Path(file),
+            name=name,
+            memory_type=memory_type,
+            on_progress=on_progress,
+            **_fields(given),
+        )
+    output.one(record, *_ROW)
+
+
+@command(
+    click.argument("name"),
+    click.option("--type", "memory_type", help="The memory type; else data/json, of text text/plain."),
+    click.option("--content", type=JSON, help="Any JSON, or @FILE."),
+    click.option("--text", "content_text", default="", help="Plain text instead."),
+    *_FIELDS,
+    name="record",
+    group=wm,
+    example="""
+contextkeep wm record plan --content '{"steps": ["read", "write"]}' --tag draft
+contextkeep wm record note.md --type text/markdown --text '# Call back on Monday'
+""",
+)
+def insert(
+    session: Session,
+    output: Output,
+    *,
+    name: str,
+    memory_type: str | None,
+    content: Any,
+    content_text: str,
+    **given: Any,
+) -> None:
+    """Write a record with inline JSON or text."""
+    memory_type = memory_type or ("text/plain" if content_text else MemoryType.JSON.value)
+    record = session.context.insert_wm_record(
+        memory_type, name, content=content, content_text=content_text, **_fields(given)
+    )
+    output.one(record, *_ROW)
+
+
+@command(
+    click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
+    click.option("-o", "--output", "path", type=click.Path(dir_okay=False, path_type=Path), help="Download to a file."),
+    _ARCHIVED,
+    name="get",
+    group=wm,
+    example="""
+contextkeep wm get 0197f1f2-0000-7000-8000-000000000002
+contextkeep wm get 0197f1f2-0000-7000-8000-000000000002 -o report.md
+contextkeep wm get 0197f1f2-0000-7000-8000-000000000002 --raw | tail
+""",
+)
+def get(session: Session, output: Output, *, record: str, path: Path | None, include_archived: bool) -> None:
+    """Print a record, or its content.
+
+    --output downloads its blob into a file, --raw prints the bytes of its content, blob, JSON or text.
+    """
+    if path is not None:
+        with progress(path.name) as on_progress:
+            found = session.context.download_blob(
+                record, path, include_archived=include_archived, on_progress=on_progress
+            )
+        output.one(found, *_ROW)
+        return
+    if record.startswith(_BLOB_KEY):
+        with session.context.get_blob(record, include_archived=include_archived) as blob:
+            found = blob.record
+    else:
+        found = session.context.fetch_wm_record(record, include_archived=include_archived)
+    if output.format is not Format.RAW:
+        output.one(found)
+    elif found.blob_key:
+        stdout = sys.stdout.buffer
+        with session.context.get_blob(found, include_archived=include_archived) as chunks:
+            for chunk in chunks:
+                stdout.write(chunk)
+        stdout.flush()
+    elif found.content_text:
+        click.echo(found.content_text, nl=False)
+    else:
+        click.echo(found.content_json)
+
+
+@command(
+    NodeArgument("entity_node_id"),
+    _TYPES,
+    click.option("--tag", "tags", multiple=True, help="Only with this tag; may be repeated."),
+    _PURPOSES,
+    click.option("--prefix", "name_prefix", default="", help="Only names that begin so."),
+    _ARCHIVED,
+    limit_option(),
+    name="list",
+    group=wm,
+    example="""
+contextkeep wm list 0197f1f2-0000-7000-8000-000000000001 --type text/markdown
+""",
+)
+def list_records(session: Session, output: Output, *, node: dict[str, Any], limit: int, **filters: Any) -> None:
+    """List the records of an entity."""
+    records = session.context.fetch_wm_records_by_entity(**node, **filters)
+    output.many(records, *_ROW, limit=limit)
+
+
+@command(
+    NodeArgument("entity_node_id"),
+    _ARCHIVED,
+    limit_option(),
+    name="blobs",
+    group=wm,
+    example="""
+contextkeep wm blobs 0197f1f2-0000-7000-8000-000000000001
+""",
+)
+def blobs(session: Session, output: Output, *, node: dict[str, Any], include_archived: bool, limit: int) -> None:
+    """List the blobs of an entity."""
+    found = session.context.list_blobs(**node, include_archived=include_archived)
+    output.many(found, "working_memory_id", "name", "memory_type", "size_bytes", "sha256", "created_at", limit=limit)
+
+
+@command(
+    NodeArgument("root_node_id"),
+    click.option("--depth", "depth_max", type=click.IntRange(0), default=0, help="Steps below the root; 0: 3."),
+    click.option("--edge-type", "edge_types", multiple=True, help="Along these only; may be repeated."),
+    _TYPES,
+    _PURPOSES,
+    _ARCHIVED,
+    name="manifest",
+    group=wm,
+    example="""
+contextkeep wm manifest 0197f1f2-0000-7000-8000-000000000001 --depth 2
+""",
+)
+def manifest(session: Session, output: Output, *, node: dict[str, Any], **filters: Any) -> None:
+    """Print how much of which type each entity below a node has."""
+    entities = session.context.fetch_wm_manifest(**node, **filters)
+    if output.format is Format.JSON:
+        output.many(entities)
+        return
+    rows: Iterator[dict[str, Any]] = (
+        {
+            "depth": entity.depth,
+            "entity_node_id": entity.entity_node_id,
+            "entity": entity.name,
+            "memory_type": group.memory_type,
+            "records": group.record_count,
+            "size_bytes": group.size_bytes,
+        }
+        for entity in entities
+        for group in entity.groups
+    )
+    output.many(rows, "depth", "entity_node_id", "entity", "memory_type", "records", "size_bytes")
+
+
+@command(
+    click.argument("text"),
+    click.option("--mode", type=click.Choice(["text", "vector", "fused"]), help="Else as the service can."),
+    click.option("--entity", "entity_node_ids", multiple=True, help="Only of this entity; may be repeated."),
+    _TYPES,
+    click.option("--where", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE; see docs/search.md."),
+    _ARCHIVED,
+    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    name="search",
+    group=wm,
+    example="""
+contextkeep wm search 'quarterly report' --type text/markdown
+""",
+)
+def search(session: Session, output: Output, *, text: str, mode: SearchMode | None, **filters: Any) -> None:
+    """Find records by their words or their meaning, the best first."""
+    hits = session.context.search_wm_records(text, mode=mode or "", **filters)
+    if output.format is Format.JSON:
+        output.many(hits)
+        return
+    rows = ({"score": f"{hit.score:.4f}", **{name: getattr(hit.record, name) for name in _ROW}} for hit in hits)
+    output.many(rows, "score", *_ROW)
+
+
+@command(
+    click.argument("select", nargs=-1, required=True),
+    click.option("--where", type=JSON_OBJECT, help="A condition tree as JSON, or @FILE; see docs/search.md."),
+    click.option("--group-by", multiple=True, help="May be repeated."),
+    click.option("--order-by", multiple=True, help="May be repeated."),
+    _ARCHIVED,
+    click.option("--limit", type=click.IntRange(0), default=0, help="Rows at most; 0: as the service does."),
+    name="query",
+    group=wm,
+    example="""
+contextkeep wm query memory_type 'count(*)' --group-by memory_type
+""",
+)
+def query(session: Session, output: Output, *, select: tuple[str, ...], **question: Any) -> None:
+    """Ask about records: fields, or counts and sums of groups."""
+    answer = session.context.query_wm_records(select, **question)
+    columns = dict.fromkeys(name for row in answer.rows for name in row)
+    output.many(answer.rows, *columns)
+    if answer.has_more:
+        click.echo("there are more rows; see --limit", err=True)
+
+
+@command(
+    click.argument("working_memory_id"),
+    name="log",
+    group=wm,
+    example="""
+contextkeep wm log 0197f1f2-0000-7000-8000-000000000002
+""",
+)
+def log(session: Session, output: Output, *, working_memory_id: str) -> None:
+    """Print what was done to a record; it is there after a purge, too."""
+    output.many(session.context.list_wm_record_actions(working_memory_id), "created_at", "kind", "principal", "details")
+
+
+@command(
+    click.argument("record", metavar="WORKING_MEMORY_ID|BLOB_KEY"),
+    click.option("--purge", is_flag=True, help="For good, with its blob. Needs --yes or an answer."),
+    yes_option,
+    name="delete",
+    group=wm,
+    example="""
+contextkeep wm delete 0197f1f2-0000-7000-8000-000000000002
+contextkeep wm delete 0197f1f2-0000-7000-8000-000000000002 --purge --yes
+""",
+)
+def delete(session: Session, output: Output, *, record: str, purge: bool, yes: bool) -> None:
+    """Archive a record, or remove it for good (--purge)."""
+    if purge:
+        confirm("Purge it?", yes)
+    working_memory_id = session.context.delete_blob(record) if record.startswith(_BLOB_KEY) else record
+    archived = session.context.delete_wm_record(working_memory_id, purge=purge)
+    if archived is None:
+        output.one({"working_memory_id": working_memory_id, "status": "purged"})
+    else:
+        output.one(archived, *_ROW)
+
+
+@command(
+    click.argument("working_memory_id"),
+    name="restore",
+    group=wm,
+    example="""
+contextkeep wm restore 0197f1f2-0000-7000-8000-000000000002
+""",
+)
+def restore(session: Session, output: Output, *, working_memory_id: str) -> None:
+    """Bring an archived record back."""
+    output.one(session.context.restore_wm_record(working_memory_id), *_ROW)
+
+
+def _fields(given: dict[str, Any]) -> RecordFields:
+    """Return the options of a record that were given."""
+    fields: RecordFields = {}
+    fields.update({name: value for name, value in given.items() if value})  # type: ignore[typeddict-item]
+    return fields

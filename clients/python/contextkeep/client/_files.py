@@ -1,0 +1,130 @@
+"""Local files, as both worlds see them: sources of uploads and the target of a download.
+
+Plain blocking functions; the async client runs them in threads.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from contextkeep.client._transfer import CHUNK_BYTES
+from contextkeep.errors import InvalidArgument
+
+
+def size_of(path: Path) -> int | None:
+    """Return the size of a file, or None where only reading it tells: a pipe, a file of the kernel.
+
+    Raises:
+        OSError: it is not there, a directory, or not ours to look at.
+    """
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    return status.st_size or None if stat.S_ISREG(status.st_mode) else None  # /proc says 0 and means nothing by it
+
+
+class OpenFile:
+    """A binary file object of the caller's, from where it stands to its end.
+
+    Raises:
+        InvalidArgument: it was opened in text mode.
+    """
+
+    def __init__(self, file: Any) -> None:
+        if isinstance(file, io.TextIOBase):
+            raise InvalidArgument('the file is open in text mode; open it with "rb"', field="source")
+        self._file = file
+        self.seekable = bool(getattr(file, "seekable", lambda: False)())
+        self._start = file.tell() if self.seekable else 0
+
+    @property
+    def name(self) -> str:
+        """Return the file's name without its folder; empty where it has none."""
+        name = getattr(self._file, "name", "")
+        return Path(name).name if isinstance(name, str) else ""  # a number for a descriptor
+
+    def size(self) -> int | None:
+        """Return the bytes from here to the end, where that can be known."""
+        if not self.seekable:
+            return None
+        end: int = self._file.seek(0, os.SEEK_END)
+        self.rewind()
+        return end - self._start
+
+    def rewind(self) -> None:
+        """Go back to where the file stood."""
+        if self.seekable:
+            self._file.seek(self._start)
+
+    def read(self) -> bytes:
+        """Return the next bytes; none at the end."""
+        data: bytes = self._file.read(CHUNK_BYTES)
+        return data
+
+
+class PartFile:
+    """A file that appears under its name when it is complete, or not at all.
+
+    It is written beside its name, so that the last step is a rename, which replaces what was there. The file and the
+    folder are synced: what was there once is there after a power cut, too.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        self._part = self._path.with_name(f".{secrets.token_hex(8)}.part")
+        self._file: BinaryIO | None = None
+
+    def open(self) -> None:
+        """Begin.
+
+        Raises:
+            OSError: the path is a directory, or in none; or a pipe or a device, which a rename would replace.
+        """
+        if self._path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self._path))
+        if self._path.exists() and not self._path.is_file():
+            raise OSError(errno.EINVAL, "Not a regular file", str(self._path))
+        if not self._path.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "No such directory", str(self._path.parent))
+        self._file = self._part.open("xb")
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes."""
+        assert self._file is not None
+        self._file.write(chunk)
+
+    def commit(self) -> None:
+        """Give the file its name.
+
+        Raises:
+            OSError: the disk did not take all of it.
+        """
+        assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._part.replace(self._path)
+        self._file = None
+        # From here on it is there. Some systems sync no folders, and keep names in ways of their own.
+        with suppress(OSError):
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def discard(self) -> None:
+        """Remove what was written, unless it was committed."""
+        if self._file is not None:
+            try:
+                self._file.close()  # may fail too, on a full disk
+            finally:
+                self._part.unlink(missing_ok=True)
+                self._file = None

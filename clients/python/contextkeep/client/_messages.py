@@ -1,0 +1,662 @@
+"""Requests from Python values: JSON to text, times to timestamps, ids to text.
+
+What cannot travel is refused here with the error and the field name that the server would give.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, TypedDict, TypeVar
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.errors import InvalidArgument
+from contextkeep.ids import new_id
+from contextkeep.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
+from contextkeep.slips import meant
+from contextkeep.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Record
+
+M = TypeVar("M", bound=Message)
+Id = str | uuid.UUID
+Direction = Literal["out", "in", "both"]
+MessageFormat = Literal["openai", "anthropic", "gemini"]
+OnExisting = Literal["fail", "skip"]
+Role = Literal["user", "assistant", "system", "tool"]
+SearchMode = Literal["", "text", "vector", "fused"]
+
+# As given: upper case, too, as FireFoundry writes them.
+GivenEnvelopeType = EnvelopeType | Literal["STATUS", "MESSAGE", "ERROR", "BOT_PROGRESS", "VALUE", "WAITING"]
+GivenEnvelopeStatus = EnvelopeStatus | Literal["STARTED", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
+
+# Names a blob: by a record, by a record's id, or by the blob's key.
+BlobName = Id | Record | BlobEntry
+
+DIRECTIONS: dict[str, graph_pb.Direction] = {
+    "out": graph_pb.DIRECTION_OUT,
+    "in": graph_pb.DIRECTION_IN,
+    "both": graph_pb.DIRECTION_BOTH,
+}
+FORMATS: dict[str, history_pb.MessageFormat] = {
+    "openai": history_pb.MESSAGE_FORMAT_OPENAI,
+    "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
+    "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
+}
+ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
+ON_EXISTING: dict[str, graph_pb.OnExisting] = {
+    "fail": graph_pb.ON_EXISTING_FAIL,
+    "skip": graph_pb.ON_EXISTING_SKIP,
+}
+SEARCH_MODES: dict[str, memory_pb.SearchMode] = {
+    "": memory_pb.SEARCH_MODE_UNSPECIFIED,
+    "text": memory_pb.SEARCH_MODE_TEXT,
+    "vector": memory_pb.SEARCH_MODE_VECTOR,
+    "fused": memory_pb.SEARCH_MODE_FUSED,
+}
+
+ENVELOPE_TYPES: dict[str, graph_pb.EnvelopeType] = {
+    "status": graph_pb.ENVELOPE_TYPE_STATUS,
+    "message": graph_pb.ENVELOPE_TYPE_MESSAGE,
+    "error": graph_pb.ENVELOPE_TYPE_ERROR,
+    "bot_progress": graph_pb.ENVELOPE_TYPE_BOT_PROGRESS,
+    "value": graph_pb.ENVELOPE_TYPE_VALUE,
+    "waiting": graph_pb.ENVELOPE_TYPE_WAITING,
+}
+ENVELOPE_STATUSES: dict[str, graph_pb.EnvelopeStatus] = {
+    "": graph_pb.ENVELOPE_STATUS_UNSPECIFIED,
+    "started": graph_pb.ENVELOPE_STATUS_STARTED,
+    "running": graph_pb.ENVELOPE_STATUS_RUNNING,
+    "completed": graph_pb.ENVELOPE_STATUS_COMPLETED,
+    "failed": graph_pb.ENVELOPE_STATUS_FAILED,
+    "cancelled": graph_pb.ENVELOPE_STATUS_CANCELLED,
+}
+
+
+class NotGiven(Enum):
+    """An argument that was not given, where None is JSON's null."""
+
+    NOT_GIVEN = "not given"
+
+    def __repr__(self) -> str:
+        return "NOT_GIVEN"
+
+
+NOT_GIVEN = NotGiven.NOT_GIVEN
+
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_encoded_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # takes half the time
+_TEXT = FieldDescriptor.TYPE_STRING
+_NODE_TEXTS = (
+    "external_id",
+    "graph_name",
+    "agent_bundle_id",
+    "general_type_name",
+    "specific_type_name",
+    "name",
+    "status",
+)
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
+
+
+class BlobNameFields(TypedDict, total=False):
+    """The fields of a request that name a blob: one of them."""
+
+    working_memory_id: str
+    blob_key: str
+
+
+class ByExternalId(TypedDict, total=False):
+    """Names a node by the caller's own id, in the place of its id."""
+
+    external_id: str
+    graph_name: str  # where that is looked up; empty: "default"
+
+
+class RecordFields(TypedDict, total=False):
+    """What may be said of a working memory record beside its content, its name and its memory type."""
+
+    entity_node_id: Id | None  # need not exist yet
+    subtype: str
+    semantic_purpose: str
+    description: str
+    reasoning: str
+    content_type: str  # empty: guessed from the name
+    metadata: Mapping[str, Any] | None  # up to 64 KiB of JSON
+    tags: Sequence[str]
+    graph_name: str  # empty: "default"
+    agent_bundle_id: str
+    app_id: str  # not given: the client's
+    expires_at: datetime | None  # aware
+    embedding: Sequence[float] | None  # 1,536 values, made by the caller from the record's text
+    embedding_model: str
+
+
+class RecordChanges(RecordFields, total=False):
+    """What `update_wm_record` may change; what is not given stays."""
+
+    memory_type: str
+    name: str
+    content: Any  # any JSON value
+    content_json: str  # the same as JSON text, kept byte for byte
+    content_text: str  # plain text instead
+
+
+def to_json(field: str, value: object) -> str:
+    """Return the JSON text of a value, or raise what the server would say of it.
+
+    Raises:
+        InvalidArgument: it holds NaN, infinity, a lone surrogate, itself, or something that JSON has not.
+    """
+    try:
+        if _is_ascii(value):
+            return _encoded_ascii(value)
+        text = _encoded(value)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{field} cannot be JSON: {error}", field=field) from None
+    return text
+
+
+def _is_ascii(value: object) -> bool:
+    """Return whether a value is an object of nothing but ASCII texts, as many messages are."""
+    if not isinstance(value, dict):
+        return False
+    for name, text in value.items():
+        if type(name) is not str or type(text) is not str or not name.isascii() or not text.isascii():
+            return False
+    return True
+
+
+def to_object(field: str, value: Mapping[str, Any] | None) -> str:
+    """Return the JSON text of an object; None is empty text, which is an empty object.
+
+    Raises:
+        InvalidArgument: it is no mapping, or as `to_json`.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return to_json(field, value)
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{field} is a {type(value).__name__}; a JSON object (a dict) is wanted", field=field)
+    return to_json(field, dict(value))
+
+
+def to_timestamp(field: str, value: datetime | None) -> Timestamp | None:
+    """Return the timestamp of an aware datetime; None is none.
+
+    Raises:
+        InvalidArgument: as `given_timestamp`.
+    """
+    return None if value is None else given_timestamp(field, value)
+
+
+def given_timestamp(field: str, value: datetime) -> Timestamp:
+    """Return the timestamp of an aware datetime.
+
+    Raises:
+        InvalidArgument: it is no datetime, or naive: nobody can know which moment it means.
+    """
+    if not isinstance(value, datetime):
+        raise InvalidArgument(
+            f"{field} is {value!r}; a datetime with a zone is wanted, such as datetime.now(UTC) + timedelta(days=1)",
+            field=field,
+        )
+    if value.tzinfo is None:
+        raise InvalidArgument(f"{field} has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)", field=field)
+    timestamp = Timestamp()
+    try:
+        timestamp.FromDatetime(value)
+    except (OverflowError, ValueError) as error:
+        raise InvalidArgument(f"{field} is {value}, which is no time in UTC: {error}", field=field) from None
+    return timestamp
+
+
+def to_id(value: object) -> str:
+    """Return an `Id` as text; None is empty text.
+
+    Raises:
+        InvalidArgument: it is neither a text nor a UUID.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    named = next((f": give its {name}" for name in ("working_memory_id", "id") if hasattr(value, name)), "")
+    raise InvalidArgument(f"an id is a text or a UUID, not {type(value).__name__}{named}")
+
+
+def given_node_id(node_id: object, external_id: str = "", graph_name: str = "", *, field: str = "node_id") -> str:
+    """Return the id that a node is named by; empty text where it is named by the caller's own id.
+
+    Raises:
+        InvalidArgument: it is named twice, or not at all.
+    """
+    if (node_id is None) == (not external_id):
+        said = "not both" if external_id else "one of them is needed"
+        raise InvalidArgument(f"give {field} or external_id; {said}", field=field)
+    if graph_name and not external_id:
+        raise InvalidArgument("graph_name says where an external_id is looked up; none is given", field="graph_name")
+    return to_id(node_id)
+
+
+def built(kind: type[M], place: str, **fields: Any) -> M:
+    """Return a message with these fields.
+
+    Raises:
+        InvalidArgument: one has a value of another type, such as a number where a text is wanted.
+    """
+    try:
+        return kind(**fields)
+    except TypeError:
+        for name, value in fields.items():
+            try:
+                kind(**{name: value})
+            except TypeError as error:
+                wanted = "a text is wanted" if kind.DESCRIPTOR.fields_by_name[name].type == _TEXT else str(error)
+                path = f"{place}.{name}"
+                raise InvalidArgument(f"{path} is of the type {type(value).__name__}; {wanted}", field=path) from None
+        raise
+
+
+def new_request_id(request_id: Id | None) -> str:
+    """Return the caller's request id, or a new one: so every write may be repeated."""
+    return str(uuid.uuid4() if request_id is None else request_id)
+
+
+def fill_node(message: graph_pb.NodeInput, node: NodeInput, *, field: str = "node") -> None:
+    """Set what is said of a new node. `write_graph` does this a thousand times: what is not said costs nothing."""
+    try:
+        _fill_node(message, node, field)
+    except TypeError:
+        built(graph_pb.NodeInput, field, **{name: getattr(node, name) for name in _NODE_TEXTS})
+        raise
+
+
+def _fill_node(message: graph_pb.NodeInput, node: NodeInput, field: str) -> None:
+    message.id = to_id(node.id)
+    if node.external_id:
+        message.external_id = node.external_id
+    if node.graph_name:
+        message.graph_name = node.graph_name
+    if node.agent_bundle_id:
+        message.agent_bundle_id = node.agent_bundle_id
+    if node.general_type_name:
+        message.general_type_name = node.general_type_name
+    if node.specific_type_name:
+        message.specific_type_name = node.specific_type_name
+    if node.name:
+        message.name = node.name
+    if node.status:
+        message.status = node.status
+    if node.data is not None:
+        message.data_json = to_object(f"{field}.data_json", node.data)
+    if node.created_at is not None:
+        message.created_at.MergeFrom(given_timestamp(f"{field}.created_at", node.created_at))
+
+
+def fill_edge(message: graph_pb.EdgeInput, edge: EdgeInput, *, field: str = "edge") -> None:
+    """Set what is said of a new edge."""
+    message.id = to_id(edge.id)
+    message.from_node_id = to_id(edge.from_node_id)
+    message.to_node_id = to_id(edge.to_node_id)
+    try:
+        if edge.graph_name:
+            message.graph_name = edge.graph_name
+        if edge.edge_type:
+            message.edge_type = edge.edge_type
+    except TypeError:
+        built(graph_pb.EdgeInput, field, graph_name=edge.graph_name, edge_type=edge.edge_type)
+        raise
+    if edge.data is not None:
+        message.data_json = to_object(f"{field}.data_json", edge.data)
+    if edge.created_at is not None:
+        message.created_at.MergeFrom(given_timestamp(f"{field}.created_at", edge.created_at))
+
+
+def appended_message(
+    session_id: str,
+    role: str,
+    content: str,
+    *,
+    create_as: str,
+    graph_name: str,
+    data: Mapping[str, Any] | None,
+    created_at: datetime | None,
+    request_id: Id | None,
+) -> graph_pb.WriteGraphRequest:
+    """Return the write of a message below its session: the message is the last node, and the only edge leads to it.
+
+    Args:
+        session_id: The session's node; empty with `create_as`.
+        role: One of `ROLES`.
+        content: Not empty.
+        create_as: The external id of a session to write before the message, unless there is one. Empty: none.
+        graph_name: Of both.
+        data: What the message's data have beside role and content.
+        created_at: Of the message.
+        request_id: As of a write. The ids of the rows come from it, so that another process's repeat has them too.
+
+    Raises:
+        InvalidArgument: something in it would give no message of a history, or cannot travel.
+    """
+    if not create_as and not _UUID.fullmatch(session_id):
+        raise InvalidArgument(
+            f"session is {session_id!r}, not a UUID; your own id of it is its external_id", field="session"
+        )
+    role = choice("role", role, ROLES)
+    if not isinstance(content, str) or not content:
+        raise InvalidArgument("content is no text, or empty: a history would not have it", field="content")
+    request = graph_pb.WriteGraphRequest(request_id=new_request_id(request_id))
+    if create_as:
+        request.on_existing = graph_pb.ON_EXISTING_SKIP
+        session_id = _made_id(request_id, "session")
+        session = NodeInput("Session", id=session_id, external_id=create_as, graph_name=graph_name)
+        fill_node(request.nodes.add(), session, field="nodes[0]")
+    message = NodeInput(
+        "Message",
+        id=_made_id(request_id, "message"),
+        graph_name=graph_name,
+        data={**(data or {}), "role": role, "content": content},
+        created_at=created_at,
+    )
+    fill_node(request.nodes.add(), message, field=f"nodes[{len(request.nodes) - 1}]")
+    edge = EdgeInput(session_id, message.id, "Contains", id=_made_id(request_id, "edge"), graph_name=graph_name)
+    fill_edge(request.edges.add(), edge)
+    return request
+
+
+def _made_id(request_id: Id | None, row: str) -> str:
+    """Return the id of a row that is written with others: new, or always the same one of a given request id.
+
+    Raises:
+        InvalidArgument: the request id is not a UUID.
+    """
+    if request_id is None:
+        return new_id()
+    try:
+        return str(uuid.uuid5(uuid.UUID(str(request_id)), row))
+    except ValueError:
+        raise InvalidArgument(f"request_id is {str(request_id)!r}, not a UUID", field="request_id") from None
+
+
+def choice(field: str, value: str, choices: Mapping[str, Any]) -> Any:
+    """Return what a literal stands for, which may be written in any case: "STATUS" is "status".
+
+    Raises:
+        InvalidArgument: it is none of `choices`.
+    """
+    try:
+        return choices[value.lower()]
+    except (KeyError, AttributeError):
+        raise InvalidArgument(f"{field} is {value!r}, not one of {', '.join(choices)}", field=field) from None
+
+
+def texts(field: str, values: Iterable[str]) -> list[str]:
+    """Return a list of texts; a single text, which is iterable too, is refused.
+
+    Raises:
+        InvalidArgument: it is a text, or no list.
+    """
+    if isinstance(values, str):
+        raise InvalidArgument(f"{field} is one text; a list of texts is wanted", field=field)
+    if not isinstance(values, Iterable):
+        raise InvalidArgument(f"{field} is {values!r}; a list of texts is wanted", field=field)
+    return [str(value) for value in values]
+
+
+def ids(field: str, values: Iterable[Id]) -> list[str]:
+    """Return a list of ids as texts.
+
+    Raises:
+        InvalidArgument: it is a single id.
+    """
+    if isinstance(values, str | uuid.UUID):
+        raise InvalidArgument(f"{field} is one id; a list of ids is wanted", field=field)
+    return [to_id(value) for value in values]
+
+
+def vector(field: str, values: Iterable[float]) -> list[float]:
+    """Return the values of a vector.
+
+    Raises:
+        InvalidArgument: one is no number.
+    """
+    try:
+        return [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(f"{field} is no list of numbers: {error}", field=field) from None
+
+
+def traverse_request(
+    start: Id | Iterable[Id],
+    *,
+    edge_types: Iterable[str],
+    direction: Direction,
+    depth_max: int,
+    node_types: Iterable[str],
+    include_archived: bool,
+    include_start: bool,
+    include_io: bool,
+    order_path: str,
+    descending: bool,
+    limit: int,
+    after: graph_pb.TraversePosition | None,
+    page_token: str,
+    node_budget: int,
+    columns: Iterable[graph_pb.TraverseColumn],
+) -> graph_pb.TraverseRequest:
+    """Return the request of a walk; the arguments are those of `traverse`."""
+    starts = start if isinstance(start, Iterable) and not isinstance(start, str) else [start]
+    return graph_pb.TraverseRequest(
+        start_node_ids=[to_id(node_id) for node_id in starts],
+        edge_types=texts("edge_types", edge_types),
+        direction=choice("direction", direction, DIRECTIONS),
+        depth_max=depth_max,
+        node_types=texts("node_types", node_types),
+        include_archived=include_archived,
+        include_start=include_start,
+        include_io=include_io,
+        order_path=order_path,
+        descending=descending,
+        limit=limit,
+        after=after,
+        page_token=page_token,
+        node_budget=node_budget,
+        columns=columns,
+    )
+
+
+def position(node: Node) -> graph_pb.TraversePosition:
+    """Return the place of a node in the order of `created_at`, then `seq`."""
+    return graph_pb.TraversePosition(created_at=to_timestamp("after", node.created_at), seq=node.seq)
+
+
+def node_filter(
+    condition: Mapping[str, Any] | None,
+    *,
+    contains: Mapping[str, Any] | None,
+    json_path: str,
+    connected_to: ConnectedTo | None,
+    agent_bundle_id: str,
+    graph_name: str,
+    include_archived: bool,
+) -> graph_pb.NodeFilter:
+    """Return which nodes are meant; the arguments are those of `search_nodes`."""
+    connected = None
+    if connected_to is not None:
+        connected = graph_pb.ConnectedTo(
+            node_id=to_id(connected_to.node_id),
+            edge_types=texts("filter.connected_to.edge_types", connected_to.edge_types),
+            direction=choice("filter.connected_to.direction", connected_to.direction, DIRECTIONS),
+            depth_max=connected_to.depth_max,
+        )
+    return graph_pb.NodeFilter(
+        graph_name=graph_name,
+        condition_json=to_object("filter.condition_json", condition),
+        contains_json=to_object("filter.contains_json", contains),
+        json_path=json_path,
+        connected_to=connected,
+        agent_bundle_id=agent_bundle_id,
+        include_archived=include_archived,
+    )
+
+
+def record_input(
+    *,
+    entity_node_id: Id | None = None,
+    memory_type: str = "",
+    subtype: str = "",
+    semantic_purpose: str = "",
+    name: str = "",
+    description: str = "",
+    reasoning: str = "",
+    content_type: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    content: Any = None,
+    content_json: str = "",
+    content_text: str = "",
+    tags: Iterable[str] = (),
+    graph_name: str = "",
+    agent_bundle_id: str = "",
+    app_id: str = "",
+    expires_at: datetime | None = None,
+    embedding: Sequence[float] | None = None,
+    embedding_model: str = "",
+    working_memory_id: Id | None = None,
+) -> memory_pb.WMRecordInput:
+    """Return the message of a record; the arguments are the fields of `RecordChanges`.
+
+    Raises:
+        InvalidArgument: content is given twice, or a value cannot travel.
+    """
+    if content is not None and content_json:
+        raise InvalidArgument("give content or content_json, not both", field="record.content_json")
+    if content_text and (content is not None or content_json):
+        raise InvalidArgument("give content_text or JSON, not both", field="record.content_text")
+    given = None
+    if embedding is not None:
+        given = memory_pb.Embedding(values=vector("record.embedding", embedding), model=embedding_model)
+    return built(
+        memory_pb.WMRecordInput,
+        "record",
+        working_memory_id=to_id(working_memory_id),
+        entity_node_id=to_id(entity_node_id),
+        memory_type=memory_type,
+        subtype=subtype,
+        semantic_purpose=semantic_purpose,
+        name=name,
+        description=description,
+        reasoning=reasoning,
+        content_type=content_type,
+        metadata_json=to_object("record.metadata_json", metadata),
+        content_json=content_json if content is None else to_json("record.content_json", content),
+        content_text=content_text,
+        tags=texts("record.tags", tags),
+        graph_name=graph_name,
+        agent_bundle_id=agent_bundle_id,
+        app_id=app_id,
+        expires_at=to_timestamp("record.expires_at", expires_at),
+        embedding=given,
+    )
+
+
+def with_app(app_id: str, fields: RecordFields) -> RecordFields:
+    """Return `fields` as those of an app, unless they name another."""
+    return {"app_id": app_id, **fields}
+
+
+def record_mask(changes: Iterable[str]) -> list[str]:
+    """Return the paths of an update mask for the given fields of `RecordChanges`."""
+    paths = {"metadata": "metadata_json", "content": "content_json", "embedding_model": "embedding"}
+    return sorted({paths.get(change, change) for change in changes})
+
+
+def mapping_rules(rules: Mapping[str, Any]) -> history_pb.MappingRules:
+    """Return the message of a mapping's rules.
+
+    Raises:
+        InvalidArgument: a rule has no such field, or a value of another type.
+    """
+    _check_form("rules", history_pb.MappingRules.DESCRIPTOR, rules)
+    try:
+        return ParseDict(dict(rules), history_pb.MappingRules())
+    except (ParseError, TypeError, ValueError) as error:
+        raise InvalidArgument(f"rules cannot be read: {error}", field="rules") from None
+
+
+def _check_form(place: str, descriptor: Any, value: object) -> None:
+    """Refuse what a message cannot be read of, in the words of who wrote it.
+
+    Raises:
+        InvalidArgument: it is no object, has a field that there is none of, or no list or text where one is wanted.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{place} is an object, not {type(value).__name__}", field=place)
+    names = [field.name for field in descriptor.fields]
+    fields = {key: field for field in descriptor.fields for key in (field.name, field.json_name)}
+    for key, given in value.items():
+        if key not in fields:
+            raise InvalidArgument(
+                f"{place} has no field {key!r}, only {', '.join(names)}{meant(key, names)}", field=f"{place}.{key}"
+            )
+        field = fields[key]
+        where = f"{place}.{field.name}"
+        if field.message_type and field.message_type.GetOptions().map_entry:
+            if not isinstance(given, Mapping):
+                raise InvalidArgument(f"{where} is an object, not {type(given).__name__}", field=where)
+        elif field.is_repeated:
+            if not isinstance(given, list):
+                wanted = f"as in [{json.dumps(given)}]" if isinstance(given, str) else f"not {type(given).__name__}"
+                raise InvalidArgument(f"{where} is a list, {wanted}", field=where)
+            for index, one in enumerate(given if field.message_type else ()):
+                _check_form(f"{where}[{index}]", field.message_type, one)
+        elif field.type == field.TYPE_STRING and not isinstance(given, str | None):
+            raise InvalidArgument(f"{where} is a text, not {type(given).__name__}", field=where)
+
+
+def sample_node(field: str, node: SampleNode) -> history_pb.SampleNode:
+    """Return the message of a node to try rules on."""
+    io = dict(node.io or {})
+    sides = {
+        f"{side}_json": to_json(f"{field}.{side}_json", io.pop(side)) for side in ("input", "output") if side in io
+    }
+    if io:
+        raise InvalidArgument(f"{field}.io has other keys than input and output", field=f"{field}.io")
+    return history_pb.SampleNode(
+        id=node.id,
+        external_id=node.external_id,
+        name=node.name,
+        type=node.type,
+        general_type=node.general_type,
+        status=node.status,
+        data_json=to_object(f"{field}.data_json", node.data),
+        created_at=to_timestamp(f"{field}.created_at", node.created_at),
+        modified_at=to_timestamp(f"{field}.modified_at", node.modified_at),
+        edge_type=node.edge_type,
+        depth=node.depth,
+        edge_data_json=to_object(f"{field}.edge_data_json", node.edge_data),
+        **sides,
+    )
+
+
+def blob_name(blob: BlobName) -> BlobNameFields:
+    """Return the fields of a request that name a blob. Keys are never UUIDs, so a text says itself what it is."""
+    if isinstance(blob, Record | BlobEntry):
+        return {"working_memory_id": blob.working_memory_id}
+    text = to_id(blob)
+    if not text:
+        raise InvalidArgument("neither a working memory id nor a blob key is given", field="working_memory_id")
+    return {"working_memory_id": text} if _UUID.fullmatch(text) else {"blob_key": text}

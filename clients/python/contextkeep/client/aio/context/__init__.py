@@ -1,0 +1,62 @@
+"""The client of the Context Service: an RPC is one method, in the module of its noun."""
+
+from __future__ import annotations
+
+from contextkeep.client import _aio_io as io
+from contextkeep.client import _base as base
+from contextkeep.client.aio.context.blobs import BlobCalls
+from contextkeep.client.aio.context.history import HistoryCalls
+from contextkeep.client.aio.context.mappings import MappingCalls
+from contextkeep.client.aio.context.records import RecordCalls
+from contextkeep.client.aio.context.search import SearchCalls
+from contextkeep.client.aio.context.tools import ToolCalls
+from contextkeep.client.aio.context.uploads import UploadCalls
+from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
+
+
+class AsyncContextClient(RecordCalls, SearchCalls, BlobCalls, UploadCalls, HistoryCalls, MappingCalls, ToolCalls):
+    """Working memory and chat history.
+
+    The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
+    event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
+
+    Args:
+        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `CONTEXT_SERVICE_ADDRESS`, else
+            127.0.0.1:50051.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        app_id: The app that records are written for and mappings looked up in. None: `CONTEXT_SERVICE_APP_ID`.
+        timeout_s: Deadline of a unary call, its retries included.
+        idle_timeout_s: How long nothing may move on a stream.
+        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
+        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
+
+    Raises:
+        InvalidArgument: the address, the key or a number is malformed.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        api_key: str | None = None,
+        app_id: str | None = None,
+        timeout_s: float = base.TIMEOUT_S,
+        idle_timeout_s: float = base.IDLE_TIMEOUT_S,
+        retries: int = base.RETRIES,
+        root_certificates: bytes | None = None,
+        client_certificate: tuple[bytes, bytes] | None = None,
+    ) -> None:
+        connection = io.Connection(
+            base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
+            service="context-service",
+            stubs=[WorkingMemoryStub, ChatHistoryStub, ToolsStub],
+            root_certificates=root_certificates,
+            client_certificate=client_certificate,
+        )
+        options = base.options_of(
+            api_key=api_key, app_id=app_id, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+        )
+        super().__init__(connection, options)

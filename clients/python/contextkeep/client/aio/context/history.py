@@ -1,0 +1,227 @@
+"""Chat history, and the history of an entity."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import Literal, Unpack
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import ByExternalId, Id, MessageFormat
+from contextkeep.client.aio.client import AsyncClient
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.values import AssembledNode, ChatHistory, ChatMessage, FormattedHistory, HistoryEvent
+
+
+class HistoryCalls(AsyncClient):
+    """The RPCs of histories."""
+
+    async def chat_history(
+        self,
+        node_id: Id | None = None,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> ChatHistory:
+        """Return the messages of a conversation, oldest first, however many they are.
+
+        Args:
+            node_id: The conversation's node; or name it by `external_id`.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline of the whole; None: none, but it may not be silent for `idle_timeout_s`.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
+            MappingFailed: `strict`, and a rule failed: `node_id` and `rule` in the metadata.
+        """
+        request = history_pb.StreamChatHistoryRequest(
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
+            mapping_name=mapping_name,
+            app_id=self._options.app(app_id),
+            max_messages=max_messages,
+            strict=strict,
+        )
+        attempts = self._attempts(timeout_s)
+
+        async def attempt() -> ChatHistory:
+            found: list[ChatMessage] = []
+            nodes_failed = roles_unknown = 0
+            answers = self._streamed("StreamChatHistory", request, attempts)
+            async with aclosing(answers):
+                async for answer in answers:
+                    found.extend(map(ChatMessage.from_proto, answer.messages))
+                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
+            return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
+
+        return await self._repeated(attempts, attempt)
+
+    async def get_chat_history(
+        self,
+        node_id: Id | None = None,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> ChatHistory:
+        """Return the messages of a conversation that fit one answer; `chat_history` has no such limit.
+
+        Args:
+            node_id: The conversation's node; or name it by `external_id`.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            AnswerTooLarge: it is over 4 MiB.
+            ContextKeepError: those of `chat_history`.
+        """
+        request = history_pb.GetChatHistoryRequest(
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
+            mapping_name=mapping_name,
+            app_id=self._options.app(app_id),
+            max_messages=max_messages,
+            strict=strict,
+        )
+        response: history_pb.GetChatHistoryResponse = await self.call("GetChatHistory", request, timeout_s=timeout_s)
+        return ChatHistory(
+            messages=tuple(map(ChatMessage.from_proto, response.messages)),
+            nodes_failed=response.nodes_failed,
+            roles_unknown=response.roles_unknown,
+        )
+
+    async def formatted_chat_history(
+        self,
+        node_id: Id | None = None,
+        message_format: MessageFormat | Literal[""] = "",
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        strict: bool = False,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> FormattedHistory:
+        """Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
+
+        Args:
+            node_id: The conversation's node; or name it by `external_id`.
+            message_format: Required. "openai" (Chat Completions), "anthropic" (Messages) or "gemini" (generateContent).
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            strict: Fail on the first node on which a rule fails, instead of counting it.
+            timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            AnswerTooLarge: it is over 4 MiB.
+            ContextKeepError: those of `chat_history`.
+        """
+        request = history_pb.GetChatHistoryRequest(
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
+            mapping_name=mapping_name,
+            app_id=self._options.app(app_id),
+            max_messages=max_messages,
+            strict=strict,
+            format=messages.choice("message_format", message_format, messages.FORMATS),
+        )
+        return FormattedHistory.from_proto(await self.call("GetChatHistory", request, timeout_s=timeout_s))
+
+    async def assemble_context(
+        self,
+        node_id: Id | None = None,
+        *,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        max_messages: int = 0,
+        data_paths: Iterable[str] = (),
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> AsyncGenerator[AssembledNode, None]:
+        """Yield the nodes that a mapping reads, in its order, each with what came of it; it follows the pages.
+
+        Args:
+            node_id: The conversation's node; or name it by `external_id`.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            max_messages: 0: all; else the newest.
+            data_paths: Up to 32 paths such as "turn.index" or "status", whose values come along.
+            page_size: Nodes of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is no such node.
+            MappingNotFound: nobody has registered the mapping: `apps` in the metadata names where it is.
+        """
+        request = history_pb.AssembleContextRequest(
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
+            mapping_name=mapping_name,
+            app_id=self._options.app(app_id),
+            max_messages=max_messages,
+            data_paths=messages.texts("data_paths", data_paths),
+            page_size=page_size,
+        )
+        while True:
+            page: history_pb.AssembleContextResponse = await self.call("AssembleContext", request, timeout_s=timeout_s)
+            for node in page.nodes:
+                yield AssembledNode.from_proto(node)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def fetch_entity_history(
+        self,
+        node_id: Id | None = None,
+        *,
+        descending: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> AsyncGenerator[HistoryEvent, None]:
+        """Yield all that happened to an entity, by time, following the pages.
+
+        Its node, its timeline, its edges, and the logs of its records, those of purged ones too.
+
+        Args:
+            node_id: The entity; or name it by `external_id`.
+            descending: The newest first.
+            page_size: Events of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is no such node, and never was a record of it.
+        """
+        request = history_pb.FetchEntityHistoryRequest(
+            node_id=messages.given_node_id(node_id, **named), **named, descending=descending, page_size=page_size
+        )
+        while True:
+            page: history_pb.FetchEntityHistoryResponse = await self.call(
+                "FetchEntityHistory", request, timeout_s=timeout_s
+            )
+            for event in page.events:
+                yield HistoryEvent.from_proto(event)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

@@ -1,0 +1,61 @@
+"""The client of the Entity Service: an RPC is one method, in the module of its noun."""
+
+from __future__ import annotations
+
+from contextkeep.client import _aio_io as io
+from contextkeep.client import _base as base
+from contextkeep.client.aio.entity.edges import EdgeCalls
+from contextkeep.client.aio.entity.embeddings import EmbeddingCalls
+from contextkeep.client.aio.entity.graphs import GraphCalls
+from contextkeep.client.aio.entity.messages import MessageCalls
+from contextkeep.client.aio.entity.nodes import NodeCalls
+from contextkeep.client.aio.entity.progress import ProgressCalls
+from contextkeep.client.aio.entity.search import SearchCalls
+from contextkeep.client.aio.entity.traversal import TraversalCalls
+from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
+
+
+class AsyncEntityClient(
+    MessageCalls, NodeCalls, EdgeCalls, GraphCalls, ProgressCalls, EmbeddingCalls, SearchCalls, TraversalCalls
+):
+    """The entity graph: nodes and typed edges.
+
+    The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
+    event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
+
+    Args:
+        address: `host:port`, `http://host:port` or `https://host[:port]`. None: `ENTITY_SERVICE_ADDRESS`, else
+            127.0.0.1:50052.
+        api_key: None: `CONTEXT_SERVICE_API_KEY`. Empty: none is sent.
+        timeout_s: Deadline of a unary call, its retries included.
+        idle_timeout_s: How long nothing may move on a stream.
+        retries: Attempts after the first, for calls that failed with `Unavailable` and may be repeated. 0: none.
+        root_certificates: PEM of the authorities to trust for `https://`. None: grpc's own list.
+        client_certificate: Certificate chain and private key, PEM, for servers that ask for one.
+
+    Raises:
+        InvalidArgument: the address, the key or a number is malformed.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = base.TIMEOUT_S,
+        idle_timeout_s: float = base.IDLE_TIMEOUT_S,
+        retries: int = base.RETRIES,
+        root_certificates: bytes | None = None,
+        client_certificate: tuple[bytes, bytes] | None = None,
+    ) -> None:
+        connection = io.Connection(
+            base.address_of(address, variable=base.ENTITY_ADDRESS_VARIABLE, default=base.ENTITY_ADDRESS_DEFAULT),
+            service="entity-service",
+            stubs=[EntityGraphStub],
+            root_certificates=root_certificates,
+            client_certificate=client_certificate,
+        )
+        options = base.options_of(
+            api_key=api_key, app_id=None, timeout_s=timeout_s, idle_timeout_s=idle_timeout_s, retries=retries
+        )
+        super().__init__(connection, options)

@@ -1,0 +1,200 @@
+"""Edges, one by one and of a node."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Unpack
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import ByExternalId, Direction, Id
+from contextkeep.client.aio.entity.names import NamedNodes
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.inputs import EdgeInput
+from contextkeep.values import Edge, EdgeBatch
+
+
+class EdgeCalls(NamedNodes):
+    """The RPCs of edges."""
+
+    async def create_edge(
+        self,
+        from_node_id: Id | None = None,
+        to_node_id: Id | None = None,
+        edge_type: str = "",
+        *,
+        from_external_id: str = "",
+        to_external_id: str = "",
+        data: Mapping[str, Any] | None = None,
+        graph_name: str = "",
+        id: Id | None = None,
+        created_at: datetime | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Write one edge between two nodes of its graph and return it.
+
+        Args:
+            from_node_id: Where it starts; or name that by `from_external_id`.
+            to_node_id: Where it ends; or name that by `to_external_id`.
+            edge_type: Required. E.g. "Contains", "Calls" or "InResponseTo"; any name is allowed.
+            from_external_id: Your own id of where it starts, looked up in a call of its own.
+            to_external_id: The same of where it ends.
+            data: Its JSON object.
+            graph_name: The graph of both nodes. Empty: "default".
+            id: A UUID. None: the server makes one.
+            created_at: Aware; for imports and replays. None: the server's time.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: an end is missing.
+            EdgeExists: there is an edge of that type between the two: `edge_id` in the metadata.
+        """
+        edge = EdgeInput(
+            await self._node_id(from_node_id, external_id=from_external_id, graph_name=graph_name),
+            await self._node_id(to_node_id, external_id=to_external_id, graph_name=graph_name),
+            edge_type,
+            id=messages.to_id(id),
+            graph_name=graph_name,
+            data=data,
+            created_at=created_at,
+        )
+        request = graph_pb.CreateEdgeRequest(request_id=messages.new_request_id(request_id))
+        messages.fill_edge(request.edge, edge)
+        response: graph_pb.CreateEdgeResponse = await self.call("CreateEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def get_edge(self, edge_id: Id, *, timeout_s: float | None = None) -> Edge:
+        """Return one edge.
+
+        Raises:
+            EdgeNotFound: there is none, or it is another tenant's.
+        """
+        request = graph_pb.GetEdgeRequest(edge_id=messages.to_id(edge_id))
+        response: graph_pb.GetEdgeResponse = await self.call("GetEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def batch_get_edges(self, edge_ids: Iterable[Id], *, timeout_s: float | None = None) -> EdgeBatch:
+        """Return up to 1,000 edges in the order of their ids, and the ids that have none.
+
+        Raises:
+            AnswerTooLarge: they are over 4 MiB together; ask for fewer.
+        """
+        request = graph_pb.BatchGetEdgesRequest(edge_ids=messages.ids("edge_ids", edge_ids))
+        response: graph_pb.BatchGetEdgesResponse = await self.call("BatchGetEdges", request, timeout_s=timeout_s)
+        return EdgeBatch(
+            edges=[Edge.from_proto(edge) for edge in response.edges], missing_ids=list(response.missing_ids)
+        )
+
+    async def update_edge_data(
+        self,
+        edge_id: Id,
+        data: Mapping[str, Any],
+        *,
+        replace: bool = False,
+        expected_version: int | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Change an edge's data and return the edge; the arguments are those of `update_node_data`.
+
+        Raises:
+            EdgeNotFound: there is none.
+            VersionConflict: it has another version: `version` in the metadata.
+        """
+        request = graph_pb.UpdateEdgeDataRequest(
+            edge_id=messages.to_id(edge_id),
+            data_json=messages.to_object("data_json", data),
+            update=graph_pb.DATA_UPDATE_REPLACE if replace else graph_pb.DATA_UPDATE_MERGE_PATCH,
+            expected_version=expected_version,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: graph_pb.UpdateEdgeDataResponse = await self.call("UpdateEdgeData", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def delete_edge(
+        self,
+        edge_id: Id | None = None,
+        *,
+        from_node_id: Id | None = None,
+        to_node_id: Id | None = None,
+        edge_type: str = "",
+        from_external_id: str = "",
+        to_external_id: str = "",
+        graph_name: str = "",
+        expected_version: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Edge:
+        """Delete one edge for good and return it as it was. Its nodes stay.
+
+        Args:
+            edge_id: Which; or name it by its ends and its type.
+            from_node_id: Where it starts.
+            to_node_id: Where it ends.
+            edge_type: Its type.
+            from_external_id: Your own id of where it starts, looked up in a call of its own.
+            to_external_id: The same of where it ends.
+            graph_name: Where external ids are looked up. Empty: "default".
+            expected_version: Delete only this version.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            EdgeNotFound: there is none; also when the first attempt of this call did it and its answer was lost.
+            VersionConflict: it has another version: `version` in the metadata.
+            InvalidArgument: it is named twice, or not at all.
+        """
+        from_id, to_id = messages.to_id(from_node_id), messages.to_id(to_node_id)
+        if from_external_id:
+            from_id = await self._node_id(from_node_id, external_id=from_external_id, graph_name=graph_name)
+        if to_external_id:
+            to_id = await self._node_id(to_node_id, external_id=to_external_id, graph_name=graph_name)
+        request = graph_pb.DeleteEdgeRequest(
+            edge_id=messages.to_id(edge_id),
+            from_node_id=from_id,
+            to_node_id=to_id,
+            edge_type=edge_type,
+            expected_version=expected_version,
+        )
+        response: graph_pb.DeleteEdgeResponse = await self.call("DeleteEdge", request, timeout_s=timeout_s)
+        return Edge.from_proto(response.edge)
+
+    async def list_edges(
+        self,
+        node_id: Id | None = None,
+        *,
+        direction: Direction = "out",
+        edge_types: Iterable[str] = (),
+        descending: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> AsyncGenerator[Edge, None]:
+        """Yield the edges of a node, oldest first, following the pages.
+
+        Args:
+            node_id: Which; or name it by `external_id`.
+            direction: Seen from the node.
+            edge_types: Empty: all.
+            descending: The newest first.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is none.
+        """
+        request = graph_pb.ListEdgesRequest(
+            node_id=await self._node_id(node_id, **named),
+            direction=messages.choice("direction", direction, messages.DIRECTIONS),
+            edge_types=messages.texts("edge_types", edge_types),
+            descending=descending,
+            page_size=page_size,
+        )
+        while True:
+            page: graph_pb.ListEdgesResponse = await self.call("ListEdges", request, timeout_s=timeout_s)
+            for edge in page.edges:
+                yield Edge.from_proto(edge)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

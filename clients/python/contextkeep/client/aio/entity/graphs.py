@@ -1,0 +1,219 @@
+"""Graphs: written in one transaction, counted, exported and imported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+
+from contextkeep.client import _aio_io as io
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id, OnExisting
+from contextkeep.client._tracing import ClientSpan
+from contextkeep.client._transfer import OnProgress, Segments, Source
+from contextkeep.client.aio.client import AsyncClient
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.errors import Unavailable
+from contextkeep.inputs import EdgeInput, NodeInput
+from contextkeep.values import EdgeTypeCount, ExportedGraph, GraphCount, ImportedGraph, WrittenGraph, WrittenRow
+
+
+class GraphCalls(AsyncClient):
+    """The RPCs of whole graphs."""
+
+    async def write_graph(
+        self,
+        nodes: Iterable[NodeInput] = (),
+        edges: Iterable[EdgeInput] = (),
+        *,
+        on_existing: OnExisting = "fail",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> WrittenGraph:
+        """Write nodes and edges in one transaction: all of them or none. Edges may join nodes of the same call.
+
+        Args:
+            nodes: With the edges up to 2,000 rows and 4 MiB.
+            edges: Each end is a node of this call or one that exists.
+            on_existing: "skip" leaves rows that exist as they are and answers them as `existed`.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextKeepError: those of `create_node` and `create_edge`; the field names the row.
+        """
+        request = graph_pb.WriteGraphRequest(
+            on_existing=messages.choice("on_existing", on_existing, messages.ON_EXISTING),
+            request_id=messages.new_request_id(request_id),
+        )
+        for row, node in enumerate(nodes):
+            messages.fill_node(request.nodes.add(), node, field=f"nodes[{row}]")
+        for row, edge in enumerate(edges):
+            messages.fill_edge(request.edges.add(), edge, field=f"edges[{row}]")
+        response: graph_pb.WriteGraphResponse = await self.call("WriteGraph", request, timeout_s=timeout_s)
+        return WrittenGraph(
+            nodes=[WrittenRow.from_proto(row) for row in response.nodes],
+            edges=[WrittenRow.from_proto(row) for row in response.edges],
+        )
+
+    async def list_graphs(
+        self, *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[GraphCount, None]:
+        """Yield the graphs that have nodes, by name, with how much is in each, following the pages.
+
+        Args:
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = graph_pb.ListGraphsRequest(page_size=page_size)
+        while True:
+            page: graph_pb.ListGraphsResponse = await self.call("ListGraphs", request, timeout_s=timeout_s)
+            for graph in page.graphs:
+                yield GraphCount(graph_name=graph.graph_name, nodes=graph.nodes, edges=graph.edges)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def list_edge_types(
+        self, graph_name: str = "", *, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[EdgeTypeCount, None]:
+        """Yield the edge types of a graph, by name, with how many edges there are of each, following the pages.
+
+        Args:
+            graph_name: Empty: "default". One without edges, or that never was, has none.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = graph_pb.ListEdgeTypesRequest(graph_name=graph_name, page_size=page_size)
+        while True:
+            page: graph_pb.ListEdgeTypesResponse = await self.call("ListEdgeTypes", request, timeout_s=timeout_s)
+            for edge_type in page.edge_types:
+                yield EdgeTypeCount(edge_type=edge_type.edge_type, edges=edge_type.edges)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    async def import_graph(
+        self, source: io.UploadSource, *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ImportedGraph:
+        """Write a graph from newline-delimited JSON, as `export_graph` makes it, and return what was written.
+
+        What is there already, by its id, is skipped: an import that broke off is simply begun again. It is sent in
+        segments of some MiB; one that failed with `Unavailable` is sent again by itself.
+
+        Args:
+            source: A path (a text is a path), bytes, an open binary file, or an iterator of bytes.
+            graph_name: Where the rows go. Empty: the graph that the first line names, else "default".
+            on_progress: Called with the bytes that are written and, where known, all bytes.
+
+        Raises:
+            InvalidArgument: a line is malformed: the violation names it.
+            NodeNotFound: a line names a node that no line before it wrote.
+            OSError: the source cannot be read.
+        """
+        opened = await io.source_of(source)
+        done, sent_bytes = ImportedGraph(graph_name=graph_name), 0
+        segments = _segments(opened)
+        async with aclosing(segments):
+            async for segment in segments:
+                done = done.plus(await self._import_segment(done, segment))
+                sent_bytes += sum(map(len, segment))
+                if on_progress is not None:
+                    on_progress(sent_bytes, opened.size_bytes)
+        return done
+
+    async def _import_segment(self, done: ImportedGraph, segment: list[bytes]) -> graph_pb.ImportGraphResponse:
+        header = graph_pb.ImportHeader(graph_name=done.graph_name, lines_before=done.lines)
+
+        async def attempt() -> graph_pb.ImportGraphResponse:
+            outgoing = _import_messages(header, segment)
+            async with aclosing(outgoing):
+                with ClientSpan("ImportGraph", self._metadata) as span:
+                    answer: graph_pb.ImportGraphResponse = await self._connection.upload(
+                        "ImportGraph", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
+            return answer
+
+        return await self._repeated(self._attempts(None), attempt)
+
+    async def export_graph(
+        self, path: str | os.PathLike[str], *, graph_name: str = "", on_progress: OnProgress | None = None
+    ) -> ExportedGraph:
+        """Read a whole graph out into a file of newline-delimited JSON, and return how much there was.
+
+        The file appears under its name when it is complete and on disk. An export that broke off goes on where it was.
+
+        Args:
+            path: Where to; what is there is replaced.
+            graph_name: Empty: "default".
+            on_progress: Called with the bytes that are written, and None: nobody knows how many will come.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        done = ExportedGraph()
+        async with io.Target(path) as target:
+            pages = self.export_graph_pages(graph_name)
+            async with aclosing(pages):
+                async for page in pages:
+                    await target.write(page.lines)
+                    done = done.plus(page)
+                    if on_progress is not None:
+                        on_progress(done.size_bytes, None)
+            await target.commit()
+        return done
+
+    async def export_graph_pages(
+        self, graph_name: str = "", *, resume_token: str = ""
+    ) -> AsyncGenerator[graph_pb.ExportGraphResponse, None]:
+        """Read a whole graph out and yield the generated messages: whole lines, about 1 MiB each.
+
+        A stream that breaks is opened again behind the last message. `resume_token`, of such a message, goes on with
+        an export that somebody else began.
+
+        Raises:
+            InvalidPageToken: the token is malformed or of another graph.
+        """
+        request = graph_pb.ExportGraphRequest(graph_name=graph_name, resume_token=resume_token)
+        attempts = self._attempts(None)
+        while True:
+            pages = self._streamed("ExportGraph", request, attempts)
+            try:
+                async with aclosing(pages):
+                    async for page in pages:
+                        request.resume_token = page.resume_token
+                        attempts.succeeded()
+                        attempts = self._attempts(None)
+                        yield page
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                return
+            await io.sleep(delay_s)
+
+
+async def _segments(source: Source) -> AsyncGenerator[list[bytes], None]:
+    """Yield what an import sends in one call: whole lines, one segment at least."""
+    segments = Segments()
+    pieces = source.open()
+    sent = False
+    async with aclosing(pieces):
+        async for piece in pieces:
+            for segment in segments.feed(piece):
+                sent = True
+                yield segment
+    for segment in segments.rest():
+        sent = True
+        yield segment
+    if not sent:
+        yield []
+
+
+async def _import_messages(
+    header: graph_pb.ImportHeader, segment: list[bytes]
+) -> AsyncGenerator[graph_pb.ImportGraphRequest, None]:
+    yield graph_pb.ImportGraphRequest(header=header)
+    for chunk in segment:
+        yield graph_pb.ImportGraphRequest(lines=chunk)

@@ -1,0 +1,140 @@
+# Generated from aio/client.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""What the clients share: retries, deadlines, views, raw calls."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Generator
+from contextlib import closing
+from typing import Any, Self, TypeVar
+
+from contextkeep.client import _base as base
+from contextkeep.client import _sync_io as io
+from contextkeep.client._tracing import ClientSpan
+from contextkeep.errors import Unavailable
+from contextkeep.retries import Attempts, RetryBudget
+
+_T = TypeVar("_T")
+
+
+class Client:
+    """What the clients share: one channel, who calls, how long, how often."""
+
+    def __init__(self, connection: io.Connection, options: base.CallOptions) -> None:
+        self._connection = connection
+        self._options = options
+        self._metadata = options.metadata
+        self._budget = RetryBudget()
+
+    def with_credential(self, credential: str) -> Self:
+        """Return a view of this client that calls with another key or token.
+
+        For services that act for their callers. The view shares the channel, so it costs next to nothing and closing
+        either closes both. An empty credential sends none.
+        """
+        view = copy.copy(self)
+        view._options = dataclasses.replace(self._options, credential=credential)
+        view._metadata = view._options.metadata
+        return view
+
+    def channel(self) -> Any:
+        """Return the channel, open, for other stubs of the service: health, reflection. It closes with the client."""
+        return self._connection.channel()
+
+    def call(self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True) -> Any:
+        """Return the answer of a unary RPC: generated messages in and out.
+
+        Args:
+            rpc: Its name in the proto, e.g. "GetNode".
+            request: Its request message.
+            timeout_s: Deadline of the call with its retries; None: the client's.
+            may_repeat: It is safe to send the request twice: a read, or a write with a request id.
+
+        Raises:
+            ContextKeepError: the class of the status.
+        """
+        attempts = self._attempts(self._options.timeout_s if timeout_s is None else timeout_s, may_repeat=may_repeat)
+
+        def attempt() -> Any:
+            with ClientSpan(rpc, self._metadata) as span:
+                return self._connection.unary(rpc, request, timeout_s=attempts.remaining_s(), metadata=span.metadata)
+
+        return self._repeated(attempts, attempt)
+
+    def stream(
+        self, rpc: str, request: Any, *, timeout_s: float | None = None, may_repeat: bool = True
+    ) -> Generator[Any, None, None]:
+        """Yield the answers of a server-streaming RPC: generated messages in and out.
+
+        It is tried again only until the first answer is there.
+
+        Args:
+            rpc: Its name in the proto, e.g. "Traverse".
+            request: Its request message.
+            timeout_s: Deadline of the whole stream; None: none, but it may not be silent for `idle_timeout_s`.
+            may_repeat: It is safe to send the request twice.
+
+        Raises:
+            ContextKeepError: the class of the status.
+        """
+        attempts = self._attempts(timeout_s, may_repeat=may_repeat)
+        while True:
+            begun = False
+            answers = self._streamed(rpc, request, attempts)
+            try:
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        yield answer
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if begun or delay_s is None:
+                    raise
+            else:
+                attempts.succeeded()
+                return
+            io.sleep(delay_s)
+
+    def close(self) -> None:
+        """Close the channel. Calls under way end with `Cancelled`."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._connection.address)!r})"  # never the key
+
+    def _attempts(self, timeout_s: float | None, *, may_repeat: bool = True) -> Attempts:
+        return Attempts(self._budget, retries=self._options.retries if may_repeat else 0, timeout_s=timeout_s)
+
+    def _streamed(self, rpc: str, request: Any, attempts: Attempts) -> Generator[Any, None, None]:
+        """Yield the answers of one attempt. Whoever makes it tells `attempts` what became of it, once."""
+        with ClientSpan(rpc, self._metadata) as span:
+            answers = self._connection.stream(
+                rpc,
+                request,
+                timeout_s=attempts.remaining_s(),
+                idle_timeout_s=self._options.idle_timeout_s,
+                metadata=span.metadata,
+            )
+            with closing(answers):
+                yield from answers
+
+    def _repeated(self, attempts: Attempts, attempt: Callable[[], _T]) -> _T:
+        """Return what `attempt` returns, trying again as long as `attempts` has some."""
+        while True:
+            try:
+                result = attempt()
+            except Unavailable as error:
+                delay_s = attempts.delay_s(error)
+                if delay_s is None:
+                    raise
+            else:
+                attempts.succeeded()
+                return result
+            io.sleep(delay_s)

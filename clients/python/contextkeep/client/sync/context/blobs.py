@@ -1,0 +1,314 @@
+# Generated from aio/context/blobs.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Blobs: files in working memory, streamed both ways."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import Self, Unpack
+
+from contextkeep.client import _messages as messages
+from contextkeep.client import _sync_io as io
+from contextkeep.client._messages import BlobName, ByExternalId, Id, RecordFields
+from contextkeep.client._tracing import ClientSpan
+from contextkeep.client._transfer import OnProgress, Source, Tally, check_download, check_upload, range_bytes
+from contextkeep.client.sync.chunks import chunks_of
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.errors import Internal, InvalidArgument
+from contextkeep.memory_types import MemoryType
+from contextkeep.values import BlobEntry, DownloadUrl, Record
+
+
+class BlobCalls(Client):
+    """The RPCs of blobs."""
+
+    def upload_blob(
+        self,
+        source: io.UploadSource,
+        *,
+        name: str = "",
+        memory_type: str = MemoryType.FILE,
+        working_memory_id: Id | None = None,
+        sha256: str = "",
+        request_id: Id | None = None,
+        on_progress: OnProgress | None = None,
+        **fields: Unpack[RecordFields],
+    ) -> Record:
+        """Store a file and return its record. When it returns, the bytes are durable; until then nothing is visible.
+
+        The bytes are streamed, never held at once, and hashed on the way: the answer is compared with what was sent.
+        An upload that failed with `Unavailable` is repeated only if the source can be read again: bytes, the path of
+        a file, a seekable file.
+
+        Args:
+            source: Bytes, a path (a text is a path), an open binary file, or an iterator of bytes.
+            name: A label. Empty: the file's name, where the source has one.
+            memory_type: A `MemoryType`, or your own text.
+            working_memory_id: A UUID. None: the server makes one.
+            sha256: In hexadecimal, where you know it: the service then refuses other bytes.
+            request_id: As in `insert_wm_record`.
+            on_progress: Called with the bytes sent and, where known, all bytes. It starts again if the upload does.
+            **fields: What else there is to say: `RecordFields`.
+
+        Raises:
+            InvalidArgument: the source has no name and none is given.
+            BlobTooLarge: the limit was passed. Nothing was stored.
+            ChecksumMismatch: the bytes have not the `sha256`. Nothing was stored.
+            BlobCorrupted: the service stored something else than was sent.
+            OSError: the source cannot be read.
+        """
+        opened = io.source_of(source)
+        name = name or opened.name
+        if not name:
+            raise InvalidArgument("the source has no name of its own: give one", field="header.record.name")
+        record = messages.record_input(
+            memory_type=memory_type,
+            name=name,
+            working_memory_id=working_memory_id,
+            **messages.with_app(self._options.app_id, fields),
+        )
+        header = memory_pb.UploadHeader(
+            record=record,
+            size_bytes=opened.size_bytes,
+            sha256=sha256,
+            request_id=messages.new_request_id(request_id),
+        )
+
+        def attempt() -> Record:
+            tally = Tally(opened.size_bytes, on_progress)
+            outgoing = _upload_messages(header, opened, tally)
+            with closing(outgoing):
+                with ClientSpan("UploadBlob", self._metadata) as span:
+                    answer: memory_pb.UploadBlobResponse = self._connection.upload(
+                        "UploadBlob", outgoing, idle_timeout_s=self._options.idle_timeout_s, metadata=span.metadata
+                    )
+                for _ in outgoing:
+                    pass  # a repeated request is answered before it is read; its bytes must be the same
+            check_upload(answer, tally)
+            return Record.from_proto(answer.record)
+
+        return self._repeated(self._attempts(None, may_repeat=opened.replayable), attempt)
+
+    def get_blob(
+        self,
+        blob: BlobName,
+        *,
+        offset_bytes: int = 0,
+        length_bytes: int = 0,
+        include_archived: bool = False,
+    ) -> BlobReader:
+        """Open a blob, or a range of it, for reading: its record, then its bytes as they arrive.
+
+        Args:
+            blob: A record, a record's id, or a blob key.
+            offset_bytes: The first byte.
+            length_bytes: 0, or more than there is: to the end.
+            include_archived: Read it although its record is archived.
+
+        Raises:
+            RecordNotFound: there is none.
+            BlobNotFound: there is none of that key.
+            RecordArchived: it is archived, and `include_archived` is not set.
+            RecordHasNoBlob: its content is inline: see `get_content`.
+            RangePastEnd: it starts past the end.
+        """
+        request = memory_pb.GetBlobRequest(
+            **messages.blob_name(blob),
+            offset_bytes=offset_bytes,
+            length_bytes=length_bytes,
+            include_archived=include_archived,
+        )
+        return _opened(request, self.stream("GetBlob", request))
+
+    def download_blob(
+        self,
+        blob: BlobName,
+        path: str | os.PathLike[str],
+        *,
+        include_archived: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> Record:
+        """Write a blob to a file and return its record.
+
+        The bytes go into a temporary file beside `path`, are checked against the record's sha256, and get their name
+        last, replacing a file of that name. Whatever goes wrong, no file is left and an old one stays as it was. When
+        this returns, the file is on disk.
+
+        Args:
+            blob: A record, a record's id, or a blob key.
+            path: The file. Its folder must exist.
+            include_archived: Read it although its record is archived.
+            on_progress: Called with the bytes written and all bytes. It starts again if the download does.
+
+        Raises:
+            BlobCorrupted: the bytes that arrived are not those of the blob.
+            OSError: the file cannot be written.
+            ContextKeepError: those of `get_blob`.
+        """
+        request = memory_pb.GetBlobRequest(**messages.blob_name(blob), include_archived=include_archived)
+        attempts = self._attempts(None)
+
+        def attempt() -> Record:
+            with io.Target(path) as target:
+                reader = _opened(request, self._streamed("GetBlob", request, attempts))
+                with reader:
+                    written_bytes = 0
+                    for chunk in reader:
+                        target.write(chunk)
+                        written_bytes += len(chunk)
+                        if on_progress is not None:
+                            on_progress(written_bytes, reader.size_bytes)
+                target.commit()
+                return reader.record
+
+        return self._repeated(attempts, attempt)
+
+    def get_content(self, blob: BlobName, *, include_archived: bool = False, timeout_s: float | None = None) -> bytes:
+        """Return the content of a record, blob or inline JSON, wherever it lives; up to 3 MiB.
+
+        Raises:
+            AnswerTooLarge: it is larger: use `get_blob`.
+            ContextKeepError: those of `get_blob`.
+        """
+        request = memory_pb.GetContentRequest(**messages.blob_name(blob), include_archived=include_archived)
+        response: memory_pb.GetContentResponse = self.call("GetContent", request, timeout_s=timeout_s)
+        return response.content
+
+    def create_download_url(
+        self,
+        blob: BlobName,
+        *,
+        lifetime_s: int = 900,
+        include_archived: bool = False,
+        timeout_s: float | None = None,
+    ) -> DownloadUrl:
+        """Make a URL that gives a blob to whoever has it, straight from the provider; nothing can take it back.
+
+        Args:
+            blob: Which.
+            lifetime_s: Seconds until it expires; up to seven days.
+            include_archived: Of an archived record too.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NoDownloadUrl: the provider of the blob, or its credentials, sign none: use `get_blob`.
+            ContextKeepError: those of `get_blob`.
+        """
+        request = memory_pb.CreateDownloadUrlRequest(
+            **messages.blob_name(blob), lifetime_s=lifetime_s, include_archived=include_archived
+        )
+        response: memory_pb.CreateDownloadUrlResponse = self.call("CreateDownloadUrl", request, timeout_s=timeout_s)
+        return DownloadUrl.from_proto(response)
+
+    def delete_blob(self, blob: BlobName, *, timeout_s: float | None = None) -> str:
+        """Archive the record that a blob belongs to and return its id. Again is harmless.
+
+        Raises:
+            RecordNotFound: there is none.
+            BlobNotFound: there is none of that key.
+            RecordHasNoBlob: its content is inline.
+        """
+        request = memory_pb.DeleteBlobRequest(**messages.blob_name(blob))
+        response: memory_pb.DeleteBlobResponse = self.call("DeleteBlob", request, timeout_s=timeout_s)
+        return response.working_memory_id
+
+    def list_blobs(
+        self,
+        entity_node_id: Id | None = None,
+        *,
+        include_archived: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Generator[BlobEntry, None, None]:
+        """Yield the blobs of an entity, newest first, following the pages.
+
+        Args:
+            entity_node_id: Which; or name it by `external_id`.
+            include_archived: Those of archived records too.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+        """
+        request = memory_pb.ListBlobsRequest(
+            entity_node_id=messages.given_node_id(entity_node_id, field="entity_node_id", **named),
+            include_archived=include_archived,
+            page_size=page_size,
+            **named,
+        )
+        while True:
+            page: memory_pb.ListBlobsResponse = self.call("ListBlobs", request, timeout_s=timeout_s)
+            for blob in page.blobs:
+                yield BlobEntry.from_proto(blob)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+
+class BlobReader:
+    """The bytes of a blob as they arrive; made by `get_blob`.
+
+    Iterate it once. At the end the number of bytes is checked, and of a whole blob the sha256: if that raises
+    `BlobCorrupted`, what came before is to be thrown away. Close it, or use it in a `with` block, where you may leave
+    early.
+    """
+
+    def __init__(
+        self, record: Record, size_bytes: int, answers: Generator[memory_pb.GetBlobResponse, None, None]
+    ) -> None:
+        self.record = record
+        self.size_bytes = size_bytes  # of this read: the blob's, or the range's
+        self._answers = answers
+        self._chunks = _checked(record, size_bytes, answers)  # not a method: a forgotten reader must not hold itself
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+    def close(self) -> None:
+        """Cancel what has not arrived."""
+        self._chunks.close()
+        self._answers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+def _opened(request: memory_pb.GetBlobRequest, answers: Generator[memory_pb.GetBlobResponse, None, None]) -> BlobReader:
+    """Return a reader of the answers to a request, behind the first of them."""
+    first: memory_pb.GetBlobResponse | None = next(answers, None)
+    if first is None or not first.HasField("record"):
+        answers.close()
+        raise Internal("the service sent no record before the bytes of a blob")
+    record = Record.from_proto(first.record)
+    expected_bytes = range_bytes(record, offset_bytes=request.offset_bytes, length_bytes=request.length_bytes)
+    return BlobReader(record, expected_bytes, answers)
+
+
+def _checked(
+    record: Record, size_bytes: int, answers: Generator[memory_pb.GetBlobResponse, None, None]
+) -> Generator[bytes, None, None]:
+    """Yield the bytes of `answers`, then compare them with the record."""
+    tally = Tally(size_bytes, None)
+    with closing(answers):
+        for answer in answers:
+            tally.add(answer.chunk)
+            yield answer.chunk
+    check_download(record, tally, expected_bytes=size_bytes)
+
+
+def _upload_messages(
+    header: memory_pb.UploadHeader, source: Source, tally: Tally
+) -> Generator[memory_pb.UploadBlobRequest, None, None]:
+    """Yield the messages of an upload; progress is told when a chunk was taken."""
+    yield memory_pb.UploadBlobRequest(header=header)
+    cut = chunks_of(source)
+    with closing(cut):
+        for chunk in cut:
+            tally.add(chunk)
+            yield memory_pb.UploadBlobRequest(chunk=chunk)
+            tally.report()

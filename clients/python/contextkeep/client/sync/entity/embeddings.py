@@ -1,0 +1,107 @@
+# Generated from aio/entity/embeddings.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Vectors of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, Unpack
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import ByExternalId, Id
+from contextkeep.client.sync.entity.names import NamedNodes
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.values import Embedding
+
+
+class EmbeddingCalls(NamedNodes):
+    """The RPCs of vectors; `search_similar` compares them."""
+
+    def upsert_embedding(
+        self,
+        node_id: Id | None = None,
+        vector: Iterable[float] = (),
+        *,
+        name: str = "",
+        model: str = "",
+        text_sha256: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Embedding:
+        """Write a vector of a node under a name, in the place of the one before, and return what is known of it.
+
+        Args:
+            node_id: Which; or name it by `external_id`.
+            vector: Required. 1 to 4,000 numbers; as many as the other vectors of the name in the node's graph have. A
+                list, or anything that yields numbers, such as an array of numpy.
+            name: Empty: "default".
+            model: The model that made it.
+            text_sha256: Of the text that it was made of, to see later whether it is out of date.
+            metadata: A JSON object to filter by, up to 64 KiB.
+            timeout_s: Deadline; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is none.
+            InvalidArgument: the vector has another dimension, or cannot be stored in half precision.
+        """
+        request = graph_pb.UpsertEmbeddingRequest(
+            node_id=self._node_id(node_id, **named),
+            name=name,
+            vector=messages.vector("vector", vector),
+            model=model,
+            text_sha256=text_sha256,
+            metadata_json=messages.to_object("metadata_json", metadata),
+        )
+        response: graph_pb.UpsertEmbeddingResponse = self.call("UpsertEmbedding", request, timeout_s=timeout_s)
+        return Embedding.from_proto(response.embedding)
+
+    def delete_embedding(
+        self,
+        node_id: Id | None = None,
+        name: str = "",
+        *,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> None:
+        """Delete a vector of a node; an empty name is "default".
+
+        Raises:
+            NodeNotFound: there is no such node.
+            EmbeddingNotFound: it has none of the name; also when the first attempt of this call deleted it and its
+                answer was lost.
+        """
+        request = graph_pb.DeleteEmbeddingRequest(node_id=self._node_id(node_id, **named), name=name)
+        self.call("DeleteEmbedding", request, timeout_s=timeout_s)
+
+    def list_embeddings(
+        self,
+        node_id: Id | None = None,
+        *,
+        with_vectors: bool = False,
+        page_size: int = 0,
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> Generator[Embedding, None, None]:
+        """Yield the vectors of a node by their names, following the pages.
+
+        Args:
+            node_id: Which; or name it by `external_id`.
+            with_vectors: Bring the values along.
+            page_size: Rows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            NodeNotFound: there is none.
+        """
+        request = graph_pb.ListEmbeddingsRequest(
+            node_id=self._node_id(node_id, **named), with_vectors=with_vectors, page_size=page_size
+        )
+        while True:
+            page: graph_pb.ListEmbeddingsResponse = self.call("ListEmbeddings", request, timeout_s=timeout_s)
+            for embedding in page.embeddings:
+                yield Embedding.from_proto(embedding)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token

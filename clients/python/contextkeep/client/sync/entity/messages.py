@@ -1,0 +1,71 @@
+# Generated from aio/entity/messages.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Messages of a conversation, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id, Role
+from contextkeep.client.sync.entity.names import NamedNodes
+from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
+from contextkeep.values import AppendedMessage
+
+
+class MessageCalls(NamedNodes):
+    """What writes a message as `chat_history` reads it without a mapping of one's own: a node below its session's."""
+
+    def append_message(
+        self,
+        session: Id | None = None,
+        role: Role | Literal[""] = "",
+        content: str = "",
+        *,
+        external_id: str = "",
+        graph_name: str = "",
+        create: bool = False,
+        data: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> AppendedMessage:
+        """Write a message of a conversation: a node "Message", and the edge "Contains" from the session to it.
+
+        Both are there, or neither; a call that is tried again appends once. Of two calls the second of which began when
+        the first had returned, the second message is the later one.
+
+        Args:
+            session: The conversation's node; or name it by `external_id`.
+            role: "user", "assistant", "system" or "tool".
+            content: The text.
+            external_id: Your own id of the conversation. Without `create` it is looked up first, in a call of its own.
+            graph_name: The session's graph. Empty: "default".
+            create: Write the node of the `external_id`, a "Session", if there is none. Callers that do so at the same
+                time get the same one.
+            data: What the message's data shall have beside role and content, for mappings of your own.
+            created_at: Aware; for imports and replays: messages are read by it. None: the server's time.
+            request_id: As in `create_node`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            NodeNotFound: there is no such session.
+            InvalidArgument: the role is none, the content is empty, or the session is in another graph.
+            LimitExceeded: the content with the data is over 1 MiB.
+        """
+        session_id = messages.given_node_id(session, external_id, field="session")
+        if external_id and not create:
+            session_id = self._node_id(None, external_id=external_id, graph_name=graph_name)
+        request = messages.appended_message(
+            session_id,
+            role,
+            content,
+            create_as=external_id if create else "",
+            graph_name=graph_name,
+            data=data,
+            created_at=created_at,
+            request_id=request_id,
+        )
+        response: graph_pb.WriteGraphResponse = self.call("WriteGraph", request, timeout_s=timeout_s)
+        return AppendedMessage.from_proto(session_id, response)

@@ -1,0 +1,453 @@
+"""Every error of the services: one class per reason, under one class per gRPC status.
+
+    ContextKeepError
+    ├── InvalidArgument      INVALID_ARGUMENT     InvalidPageToken, SizeMismatch, ChecksumMismatch
+    ├── NotFound             NOT_FOUND            NodeNotFound, EdgeNotFound, RecordNotFound, BlobNotFound, ...
+    ├── AlreadyExists        ALREADY_EXISTS       NodeExists, EdgeExists, ExternalIdTaken, RequestIdReused, ...
+    ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired
+    ├── FailedPrecondition   FAILED_PRECONDITION  RecordArchived, ProviderNotConfigured, ...
+    ├── OutOfRange           OUT_OF_RANGE         RangePastEnd, UploadGap
+    ├── ResourceExhausted    RESOURCE_EXHAUSTED   LimitExceeded, AnswerTooLarge, NodeBudgetExceeded, ...
+    ├── Unauthenticated      UNAUTHENTICATED
+    ├── PermissionDenied     PERMISSION_DENIED
+    ├── Unavailable          UNAVAILABLE          Overloaded
+    ├── DeadlineExceeded     DEADLINE_EXCEEDED
+    ├── Cancelled            CANCELLED
+    ├── DataLoss             DATA_LOSS            BlobCorrupted
+    ├── Unimplemented        UNIMPLEMENTED
+    └── Internal             INTERNAL
+
+The servers raise these classes and the clients raise the same ones again: `contextkeep.status` is the table between
+them, read in both directions. A reason that this version does not know arrives as the class of its status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import grpc
+
+
+@dataclass(frozen=True, slots=True)
+class FieldViolation:
+    """What is wrong with one field of a request."""
+
+    field: str  # path in the request message, e.g. "node.data_json"
+    description: str
+
+
+class ContextKeepError(Exception):
+    """Base of all errors of the services.
+
+    Args:
+        message: For people; says what is wrong and what to do. Programs read `reason` and `metadata`.
+        field: Path of the request field that is at fault, if one is.
+        violations: Several of them.
+        retry_after_s: When to try again, where the server knows.
+        metadata: The variables of the message.
+    """
+
+    code: ClassVar[grpc.StatusCode] = grpc.StatusCode.UNKNOWN
+    reason: str = "UNKNOWN"
+    # Set by the clients: no service has worked on the call, so making it again adds nothing to any load.
+    spares_budget: bool = False
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        field: str = "",
+        violations: Sequence[FieldViolation] = (),
+        retry_after_s: float | None = None,
+        **metadata: object,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.violations = tuple(violations) or ((FieldViolation(field, message),) if field else ())
+        self.retry_after_s = retry_after_s
+        self.metadata = {key: str(value) for key, value in metadata.items()}
+
+    def __str__(self) -> str:
+        """Return the message, then the reason and its metadata: what a log line or a traceback needs."""
+        values = "".join(f", {key}={value}" for key, value in self.metadata.items())
+        return f"{self.message} ({self.reason}{values})"
+
+
+class InvalidArgument(ContextKeepError):
+    """A field is malformed; `violations` name it."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+    reason = "INVALID_ARGUMENT"
+
+
+class InvalidPageToken(InvalidArgument):
+    """The page token is malformed, or belongs to another query."""
+
+    reason = "INVALID_PAGE_TOKEN"
+
+
+class SizeMismatch(InvalidArgument):
+    """The bytes of an upload are not as many as its header declared. Nothing was stored."""
+
+    reason = "SIZE_MISMATCH"
+
+
+class ChecksumMismatch(InvalidArgument):
+    """The bytes of an upload do not have the sha256 that its header declared. Nothing was stored."""
+
+    reason = "CHECKSUM_MISMATCH"
+
+
+class NotFound(ContextKeepError):
+    """There is no such thing, or it is not the caller's: the two are not told apart."""
+
+    code = grpc.StatusCode.NOT_FOUND
+    reason = "NOT_FOUND"
+
+
+class NodeNotFound(NotFound):
+    """No node has this id, external id or name."""
+
+    reason = "NODE_NOT_FOUND"
+
+
+class EdgeNotFound(NotFound):
+    """No edge has this id."""
+
+    reason = "EDGE_NOT_FOUND"
+
+
+class EmbeddingNotFound(NotFound):
+    """The node has no embedding of this name."""
+
+    reason = "EMBEDDING_NOT_FOUND"
+
+
+class RecordNotFound(NotFound):
+    """No working memory record has this id."""
+
+    reason = "RECORD_NOT_FOUND"
+
+
+class BlobNotFound(NotFound):
+    """No blob has this key."""
+
+    reason = "BLOB_NOT_FOUND"
+
+
+class UploadNotFound(NotFound):
+    """No resumable upload has this id: it never was, was given up, or was finished more than a day ago."""
+
+    reason = "UPLOAD_NOT_FOUND"
+
+
+class MappingNotFound(NotFound):
+    """No mapping has this name where it was looked up; `apps` in the metadata names where it is."""
+
+    reason = "MAPPING_NOT_FOUND"
+
+
+class ToolNotFound(NotFound):
+    """No tool has this name."""
+
+    reason = "TOOL_NOT_FOUND"
+
+
+class AlreadyExists(ContextKeepError):
+    """Something has this name or id already."""
+
+    code = grpc.StatusCode.ALREADY_EXISTS
+    reason = "ALREADY_EXISTS"
+
+
+class NodeExists(AlreadyExists):
+    """The id of a new node is taken."""
+
+    reason = "NODE_EXISTS"
+
+
+class ExternalIdTaken(AlreadyExists):
+    """The external id belongs to a node already: `node_id` in the metadata."""
+
+    reason = "EXTERNAL_ID_TAKEN"
+
+
+class EdgeExists(AlreadyExists):
+    """There is an edge of that type between the two nodes, or of that id: `edge_id` in the metadata."""
+
+    reason = "EDGE_EXISTS"
+
+
+class RecordExists(AlreadyExists):
+    """The id of a new working memory record is taken."""
+
+    reason = "RECORD_EXISTS"
+
+
+class RequestIdReused(AlreadyExists):
+    """The request id was used before, with other content or for another RPC."""
+
+    reason = "REQUEST_ID_REUSED"
+
+
+class UploadPartExists(AlreadyExists):
+    """The upload is past the offset of this part: `offset_bytes` in the metadata is where the next one begins."""
+
+    reason = "UPLOAD_PART_EXISTS"
+
+
+class MappingExists(AlreadyExists):
+    """The mapping name has other rules; `replace` or a higher `rules_version` changes them."""
+
+    reason = "MAPPING_EXISTS"
+
+
+class Aborted(ContextKeepError):
+    """Somebody else was faster; read again and decide anew."""
+
+    code = grpc.StatusCode.ABORTED
+    reason = "ABORTED"
+
+
+class VersionConflict(Aborted):
+    """`expected_version` is not the current version: `version` in the metadata."""
+
+    reason = "VERSION_CONFLICT"
+
+
+class StatusConflict(Aborted):
+    """`expected_status` is not the current status: `status` in the metadata."""
+
+    reason = "STATUS_CONFLICT"
+
+
+class UploadExpired(Aborted):
+    """The upload was silent for so long that it was given up. Nothing was stored."""
+
+    reason = "UPLOAD_EXPIRED"
+
+
+class FailedPrecondition(ContextKeepError):
+    """The state forbids it, and trying again does not help."""
+
+    code = grpc.StatusCode.FAILED_PRECONDITION
+    reason = "FAILED_PRECONDITION"
+
+
+class RecordArchived(FailedPrecondition):
+    """The record is archived; read it with `include_archived`."""
+
+    reason = "RECORD_ARCHIVED"
+
+
+class RecordHasBlob(FailedPrecondition):
+    """The record's content is a blob; it has no inline content."""
+
+    reason = "RECORD_HAS_BLOB"
+
+
+class RecordHasNoBlob(FailedPrecondition):
+    """The record has no blob; its content, if any, is inline JSON."""
+
+    reason = "RECORD_HAS_NO_BLOB"
+
+
+class ProviderNotConfigured(FailedPrecondition):
+    """The blob lives with a provider that this deployment is not configured for: `provider` in the metadata."""
+
+    reason = "PROVIDER_NOT_CONFIGURED"
+
+
+class NoDownloadUrl(FailedPrecondition):
+    """The provider of the blob, or its credentials, can sign no URL; use GetBlob."""
+
+    reason = "NO_DOWNLOAD_URL"
+
+
+class MappingFailed(FailedPrecondition):
+    """A rule failed on a node of a strict call: `node_id` and `rule` in the metadata."""
+
+    reason = "MAPPING_FAILED"
+
+
+class MappingBroken(FailedPrecondition):
+    """A registered mapping no longer compiles; register it again."""
+
+    reason = "MAPPING_BROKEN"
+
+
+class MappingBuiltIn(FailedPrecondition):
+    """The mapping is built in: it cannot be removed."""
+
+    reason = "MAPPING_BUILT_IN"
+
+
+class OutOfRange(ContextKeepError):
+    """A position lies past the end."""
+
+    code = grpc.StatusCode.OUT_OF_RANGE
+    reason = "OUT_OF_RANGE"
+
+
+class RangePastEnd(OutOfRange):
+    """The byte range starts past the end of the blob: `size_bytes` in the metadata."""
+
+    reason = "RANGE_PAST_END"
+
+
+class UploadGap(OutOfRange):
+    """The upload is not at the offset of this part yet: `offset_bytes` in the metadata is where the next one begins."""
+
+    reason = "UPLOAD_GAP"
+
+
+class ResourceExhausted(ContextKeepError):
+    """A limit of size, count, depth, cost or rate was passed: `limit`, `limit_max` and `value` in the metadata.
+
+    What grpc itself refuses, a message over 4 MiB or metadata over 8 KiB, has its text alone.
+    """
+
+    code = grpc.StatusCode.RESOURCE_EXHAUSTED
+    reason = "RESOURCE_EXHAUSTED"
+
+
+class LimitExceeded(ResourceExhausted):
+    """A value is over a limit: `limit` (its name), `limit_max` and `value` in the metadata."""
+
+    reason = "LIMIT_EXCEEDED"
+
+
+class BlobTooLarge(ResourceExhausted):
+    """The upload passed the size limit. Nothing was stored."""
+
+    reason = "BLOB_TOO_LARGE"
+
+
+class AnswerTooLarge(ResourceExhausted):
+    """The answer does not fit one message: `use` in the metadata names the RPC that streams it."""
+
+    reason = "ANSWER_TOO_LARGE"
+
+
+class SliceTooLarge(ResourceExhausted):
+    """There are too many vectors to compare with: `filters` in the metadata names what to add."""
+
+    reason = "SLICE_TOO_LARGE"
+
+
+class NodeBudgetExceeded(ResourceExhausted):
+    """The walk would visit more nodes than `node_budget`."""
+
+    reason = "NODE_BUDGET_EXCEEDED"
+
+
+class CostExceeded(ResourceExhausted):
+    """The expressions of a mapping cost more than a call may spend."""
+
+    reason = "COST_EXCEEDED"
+
+
+class StorageFull(ResourceExhausted):
+    """The disk, the bucket or the database has no room left."""
+
+    reason = "STORAGE_FULL"
+
+
+class TooManyCalls(ResourceExhausted):
+    """The process answers as many calls as it may, or of the tenant or the key: `limit` in the metadata says of whom.
+
+    Another replica, or a moment later, may take it.
+    """
+
+    reason = "TOO_MANY_CALLS"
+
+
+class RateLimited(ResourceExhausted):
+    """The key, or the whole tenant, calls more often than it may; `retry_after_s` says when it may again."""
+
+    reason = "RATE_LIMITED"
+
+
+class Unauthenticated(ContextKeepError):
+    """No valid key or token came with the call."""
+
+    code = grpc.StatusCode.UNAUTHENTICATED
+    reason = "UNAUTHENTICATED"
+
+
+class PermissionDenied(ContextKeepError):
+    """The key lacks the scope."""
+
+    code = grpc.StatusCode.PERMISSION_DENIED
+    reason = "PERMISSION_DENIED"
+
+
+class Unavailable(ContextKeepError):
+    """A dependency, or the service itself, does not answer: `dependency` in the metadata. Try again."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "UNAVAILABLE"
+
+
+class Overloaded(Unavailable):
+    """All database connections are busy; `retry_after_s` says when to try again."""
+
+    reason = "OVERLOADED"
+
+
+class DeadlineExceeded(ContextKeepError):
+    """The call's time was up."""
+
+    code = grpc.StatusCode.DEADLINE_EXCEEDED
+    reason = "DEADLINE_EXCEEDED"
+
+
+class StreamIdle(DeadlineExceeded):
+    """The caller of a stream neither sent nor read for `stream_idle_s`, and the server ended it."""
+
+    reason = "STREAM_IDLE"
+
+
+class Cancelled(ContextKeepError):
+    """The call was cancelled."""
+
+    code = grpc.StatusCode.CANCELLED
+    reason = "CANCELLED"
+
+
+class DataLoss(ContextKeepError):
+    """Stored data is not what was written."""
+
+    code = grpc.StatusCode.DATA_LOSS
+    reason = "DATA_LOSS"
+
+
+class BlobCorrupted(DataLoss):
+    """Stored bytes do not match their checksum. What came before is to be thrown away."""
+
+    reason = "BLOB_CORRUPTED"
+
+
+class Unimplemented(ContextKeepError):
+    """The server does not know this RPC."""
+
+    code = grpc.StatusCode.UNIMPLEMENTED
+    reason = "UNIMPLEMENTED"
+
+
+class Internal(ContextKeepError):
+    """A fault of the server; `call_id` in the metadata finds its cause in the log."""
+
+    code = grpc.StatusCode.INTERNAL
+    reason = "INTERNAL"
+
+
+def error_classes() -> Iterator[type[ContextKeepError]]:
+    """Yield every class that has a status: the rows of the error table, parents before children."""
+    pending = list(ContextKeepError.__subclasses__())
+    while pending:
+        error_class = pending.pop(0)
+        yield error_class
+        pending.extend(error_class.__subclasses__())

@@ -1,0 +1,97 @@
+"""What the services answer, as immutable values.
+
+JSON stays the text that came (`data_json`) and is parsed when it is asked for (`data`), so a long history that nobody
+looks into costs nothing. Most values keep what they parsed: change a copy. Times are aware datetimes in UTC.
+"""
+
+from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
+from contextkeep.values.edges import Edge, EdgeBatch
+from contextkeep.values.embeddings import Embedding, SimilarNode
+from contextkeep.values.events import HistoryEvent
+from contextkeep.values.graphs import (
+    AppendedMessage,
+    EdgeTypeCount,
+    ExportedGraph,
+    GraphCount,
+    ImportedGraph,
+    RowCount,
+    WrittenGraph,
+    WrittenRow,
+)
+from contextkeep.values.manifests import ManifestEntity, ManifestGroup
+from contextkeep.values.mappings import AssembledNode, ChatMapping, Evaluation, GivenMessage, NodeTrial, SkippedRule
+from contextkeep.values.messages import (
+    ChatHistory,
+    ChatMessage,
+    FormattedHistory,
+    Part,
+    PartKind,
+    ToolCall,
+    ToolResult,
+)
+from contextkeep.values.nodes import NamedNode, Node, NodeBatch, NodeIO
+from contextkeep.values.progress import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
+from contextkeep.values.records import (
+    IndexState,
+    QueryAnswer,
+    Record,
+    RecordAction,
+    RecordActionKind,
+    RecordStatus,
+    SearchHit,
+)
+from contextkeep.values.tools import Resource, Tool
+from contextkeep.values.traversal import ReachedBy, TraversedNode
+
+__all__ = [
+    "AppendedEnvelope",
+    "AppendedMessage",
+    "AssembledNode",
+    "BlobEntry",
+    "ChatHistory",
+    "ChatMapping",
+    "ChatMessage",
+    "DownloadUrl",
+    "Edge",
+    "EdgeBatch",
+    "EdgeTypeCount",
+    "Embedding",
+    "Envelope",
+    "EnvelopeStatus",
+    "EnvelopeType",
+    "Evaluation",
+    "ExportedGraph",
+    "FormattedHistory",
+    "GivenMessage",
+    "GraphCount",
+    "HistoryEvent",
+    "ImportedGraph",
+    "IndexState",
+    "ManifestEntity",
+    "ManifestGroup",
+    "NamedNode",
+    "Node",
+    "NodeBatch",
+    "NodeIO",
+    "NodeTrial",
+    "Part",
+    "PartKind",
+    "QueryAnswer",
+    "ReachedBy",
+    "Record",
+    "RecordAction",
+    "RecordActionKind",
+    "RecordStatus",
+    "Resource",
+    "RowCount",
+    "SearchHit",
+    "SimilarNode",
+    "SkippedRule",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "TraversedNode",
+    "Upload",
+    "WrittenGraph",
+    "WrittenRow",
+]

@@ -1,0 +1,212 @@
+"""Messages of a conversation, and the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, overload
+
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1 import message_pb2 as message_pb
+from contextkeep.values.base import Value, parsed, parsed_object, time_of_us
+
+PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolCall(Value):
+    """A model asks for a tool."""
+
+    id: str
+    name: str
+    arguments_json: str = ""
+
+    @property
+    def arguments(self) -> Any:
+        """Return the arguments, parsed; None where there are none."""
+        return parsed(self.arguments_json)
+
+    @classmethod
+    def from_proto(cls, call: message_pb.ToolCall) -> ToolCall:
+        """Return the value of a message."""
+        return cls(id=call.id, name=call.name, arguments_json=call.arguments_json)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ToolResult(Value):
+    """What a tool answered."""
+
+    tool_call_id: str  # the id of the call that it answers
+    content_json: str = ""
+    is_error: bool = False
+
+    @property
+    def content(self) -> Any:
+        """Return the answer, parsed; None where there is none."""
+        return parsed(self.content_json)
+
+    @classmethod
+    def from_proto(cls, result: message_pb.ToolResult) -> ToolResult:
+        """Return the value of a message."""
+        return cls(tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Part(Value):
+    """One piece of a message. `kind` names the one field of the first six that holds it."""
+
+    kind: PartKind
+    text: str = ""
+    data_json: str = ""
+    working_memory_id: str = ""
+    url: str = ""
+    tool_call: ToolCall | None = None
+    tool_result: ToolResult | None = None
+    media_type: str = ""
+    file_name: str = ""
+    metadata_json: str = ""
+
+    @property
+    def data(self) -> Any:
+        """Return the piece of JSON, parsed; None in a part of another kind."""
+        return parsed(self.data_json)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        return parsed_object(self.metadata_json)
+
+    @classmethod
+    def from_proto(cls, part: message_pb.Part) -> Part:
+        """Return the value of a message. A kind that this version does not know is empty."""
+        kind: PartKind = part.WhichOneof("content") or ""
+        return cls(
+            kind=kind,
+            text=part.text,
+            data_json=part.data_json,
+            working_memory_id=part.working_memory_id,
+            url=part.url,
+            tool_call=ToolCall.from_proto(part.tool_call) if kind == "tool_call" else None,
+            tool_result=ToolResult.from_proto(part.tool_result) if kind == "tool_result" else None,
+            media_type=part.media_type,
+            file_name=part.file_name,
+            metadata_json=part.metadata_json,
+        )
+
+
+class _LateTime(Value):
+    """Makes `created_at` when it is first asked for: a history has thousands of them, and few are ever read."""
+
+    __slots__ = ("_created_at_us",)  # microseconds since 1970; set where `created_at` is not
+    _created_at_us: int
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "created_at":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        created_at = time_of_us(self._created_at_us)
+        object.__setattr__(self, name, created_at)  # the value is frozen
+        return created_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChatMessage(_LateTime):
+    """One turn, as a prompt wants it."""
+
+    role: str  # "user", "assistant", "system" or "tool"
+    content: str
+    node_id: str  # the node it was read from
+    created_at: datetime
+    name: str = ""  # who speaks, where several share a role
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        return parsed_object(self.metadata_json)
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.content}"
+
+    @staticmethod
+    def from_proto(message: message_pb.ChatMessage) -> ChatMessage:
+        """Return the value of a message."""
+        draft: Any = _Draft()
+        created_at, parts = message.created_at, message.parts
+        draft._created_at_us = created_at.seconds * 1_000_000 + created_at.nanos // 1000
+        draft.role = message.role
+        draft.content = message.content
+        draft.node_id = message.node_id
+        draft.name = message.name
+        draft.parts = tuple(map(Part.from_proto, parts)) if parts else ()
+        draft.metadata_json = message.metadata_json
+        draft.__class__ = ChatMessage
+        made: ChatMessage = draft
+        return made
+
+
+class _Draft(_LateTime):
+    """A `ChatMessage` until it is complete: to set the fields of a frozen dataclass takes five times as long."""
+
+    __slots__ = ChatMessage.__slots__
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHistory(Sequence[ChatMessage]):
+    """The messages of a conversation, oldest first, and what was left out of it."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    nodes_failed: int = 0  # nodes that gave no message because a rule failed on them
+    roles_unknown: int = 0  # messages whose role is none of user, assistant, system and tool
+
+    @overload
+    def __getitem__(self, index: int) -> ChatMessage: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ChatMessage, ...]: ...
+    def __getitem__(self, index: int | slice) -> ChatMessage | tuple[ChatMessage, ...]:
+        return self.messages[index]
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[ChatMessage]:
+        return iter(self.messages)
+
+    def __repr__(self) -> str:
+        return (
+            f"ChatHistory({len(self)} messages, nodes_failed={self.nodes_failed}, roles_unknown={self.roles_unknown})"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FormattedHistory(Value):
+    """A conversation for the body of a request to a model."""
+
+    formatted_json: str
+    nodes_failed: int = 0  # as in ChatHistory, the next too
+    roles_unknown: int = 0
+    tool_results_left_out: int = 0  # their calls are not among the messages, or a later result replaces them
+    tool_calls_unanswered: int = 0  # before the last turn; they got a result that says so
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return what goes into the request: `messages` (and `system`), or Gemini's `contents`."""
+        return parsed_object(self.formatted_json)
+
+    def __str__(self) -> str:
+        return self.formatted_json
+
+    @classmethod
+    def from_proto(cls, response: history_pb.GetChatHistoryResponse) -> FormattedHistory:
+        """Return the value of a message."""
+        return cls(
+            formatted_json=response.formatted_json,
+            nodes_failed=response.nodes_failed,
+            roles_unknown=response.roles_unknown,
+            tool_results_left_out=response.tool_results_left_out,
+            tool_calls_unanswered=response.tool_calls_unanswered,
+        )
