@@ -60,6 +60,7 @@ from service_runtime import access, background, connections, postgres, probe, se
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.connections import Connection
+from service_runtime.extras import install
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load
@@ -256,7 +257,7 @@ def _mcp(
     try:
         from context_service.mcp import http  # only who has a port for it needs the package
     except ImportError as error:
-        raise McpMissing("MCP_PORT needs the package mcp: pip install 'contextkeep-services[mcp]'") from error
+        raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
     options = http.HttpOptions(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
@@ -407,9 +408,7 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
         from context_service.working_memory.embedder import open_embedder
         from context_service.working_memory.embedding import RecordEmbedding
     except ModuleNotFoundError as error:
-        raise FailedPrecondition(
-            "EMBEDDING_URL needs the package aiohttp: pip install 'contextkeep-services[embedding]'"
-        ) from error
+        raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
     async with open_embedder(settings) as embedder:
         worker = RecordEmbedding(
             database, embedder, text_chars=settings.embedding_text_chars, timeout_s=settings.embedding_timeout_s

@@ -16,6 +16,7 @@ from contextkeep.client.aio import AsyncContextClient
 from contextkeep.errors import ContextKeepError
 from service_runtime import logs
 from service_runtime.commands import Subparsers
+from service_runtime.extras import install
 from service_runtime.loading import loading
 from service_runtime.settings import load
 
@@ -39,7 +40,7 @@ def run_mcp(arguments: argparse.Namespace) -> None:
         with loading():
             from context_service.mcp.remote import serve_stdio
     except ImportError:
-        sys.exit("context-service: this needs the package mcp: pip install 'contextkeep-services[mcp]'")
+        sys.exit(f"context-service: this needs the package mcp: {install('mcp')}")
     settings = load(McpSettings)
     logs.configure("WARNING")
 

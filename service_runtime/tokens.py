@@ -15,6 +15,7 @@ from uuid import UUID
 
 from contextkeep.errors import FailedPrecondition, Unavailable
 from service_runtime.auth import Principal
+from service_runtime.extras import install
 from service_runtime.postgres import Database
 from service_runtime.scopes import SCOPES
 from service_runtime.settings import ServiceSettings
@@ -23,7 +24,7 @@ try:
     import jwt
     import jwt.algorithms
 except ModuleNotFoundError as error:
-    raise FailedPrecondition("JWT_ISSUER needs the package PyJWT: pip install 'contextkeep-services[oidc]'") from error
+    raise FailedPrecondition(f"JWT_ISSUER needs the package PyJWT: {install('oidc')}") from error
 
 _log = logging.getLogger("tokens")
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from contextkeep.errors import FailedPrecondition
+from service_runtime.extras import install
 from service_runtime.settings import ServiceSettings
 
 try:
@@ -47,9 +48,7 @@ def exporting(settings: ServiceSettings, *, service: str) -> Iterator[None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
     except ModuleNotFoundError as error:
-        raise FailedPrecondition(
-            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: pip install 'contextkeep-services[telemetry]'"
-        ) from error
+        raise FailedPrecondition(f"OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: {install('telemetry')}") from error
     endpoint = settings.otel_exporter_otlp_endpoint
     provider = TracerProvider(
         resource=Resource.create({SERVICE_NAME: service}),

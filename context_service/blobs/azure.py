@@ -31,6 +31,7 @@ from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
+from service_runtime.extras import install
 
 PART_BYTES = 4 * 1024 * 1024
 PARTS_AT_ONCE = 2  # of one transfer
@@ -97,7 +98,7 @@ def _identity() -> Any:
     except ImportError:
         raise _misconfigured(
             "neither WORKING_MEMORY_STORAGE_KEY nor WORKING_MEMORY_STORAGE_SAS is set, and managed identity needs "
-            "azure-identity: pip install 'contextkeep-services[azure-identity]'"
+            f"azure-identity: {install('azure-identity')}"
         ) from None
     return DefaultAzureCredential()
 

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from context_service.blobs.storage import BlobBackend, BlobStorage
 from context_service.settings import Settings
 from contextkeep.errors import ProviderNotConfigured
+from service_runtime.extras import install
 
 _log = logging.getLogger("blobs")
 
@@ -105,8 +106,7 @@ async def _opened(stack: AsyncExitStack, settings: Settings, provider: str) -> B
         module = importlib.import_module(BACKENDS[provider])
     except ImportError as error:
         raise ProviderNotConfigured(
-            f"the provider {provider} needs a library that is not installed ({error.name}): "
-            f"pip install 'contextkeep-services[{provider}]'",
+            f"the provider {provider} needs a library that is not installed ({error.name}): {install(provider)}",
             provider=provider,
         ) from error
     backend: BlobBackend = await stack.enter_async_context(module.opened(settings))

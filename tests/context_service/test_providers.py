@@ -19,6 +19,7 @@ import context_service.app
 from context_service.blobs.providers import BACKENDS, chosen_provider, open_storage
 from context_service.settings import Settings
 from contextkeep.errors import ProviderNotConfigured
+from service_runtime.extras import install
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Addresses
 from tests.context_service.working_memory import Caller
@@ -143,21 +144,25 @@ async def test_a_place_that_cannot_be_used_is_said_with_its_variable(values: dic
 
 
 @pytest.mark.parametrize(
-    ("values", "module", "install"),
+    ("values", "module", "said"),
     [
-        (AZURE, "azure.storage.blob.aio", "contextkeep-services[azure]"),
-        ({**AZURE, "working_memory_storage_key": ""}, "azure.identity.aio", "contextkeep-services[azure-identity]"),
+        (AZURE, "azure.storage.blob.aio", install("azure")),
+        (
+            {**AZURE, "working_memory_storage_key": ""},
+            "azure.identity.aio",
+            install("azure-identity"),
+        ),
     ],
 )
 async def test_a_library_that_is_missing_is_said_with_its_extra(
-    values: dict[str, Any], module: str, install: str, monkeypatch: pytest.MonkeyPatch
+    values: dict[str, Any], module: str, said: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setitem(sys.modules, module, None)
     for name in list(sys.modules):
         if name in BACKENDS.values() and name != "context_service.blobs.local":
             monkeypatch.delitem(sys.modules, name)
 
-    with pytest.raises(ProviderNotConfigured, match=re.escape(install)):
+    with pytest.raises(ProviderNotConfigured, match=re.escape(said)):
         async with open_storage(settings(**values)):
             pass
 

@@ -12,5 +12,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in {"click", "rich", "yaml"}:
             raise
-        sys.exit("error: the command needs more than the client does: pip install 'contextkeep[cli]'")
+        sys.exit("error: the command needs more than the client: pip install './clients/python[cli]' in a checkout")
     contextkeep(prog_name="contextkeep")
