@@ -36,11 +36,12 @@ class Principal:
     app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
     agent_bundle_id: str = ""  # empty: not bound to one
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
+    context_id: UUID | None = None  # None: not bound to a context
 
     @property
     def bounds(self) -> str:
         """What row-level security is told of the bounds: JSON, the same for the same ones; empty if there are none."""
-        if not (self.app_ids or self.agent_bundle_id or self.graph_names):
+        if not (self.app_ids or self.agent_bundle_id or self.graph_names or self.context_id):
             return ""
         said: dict[str, object] = {}
         if self.app_ids:
@@ -49,6 +50,8 @@ class Principal:
             said["agent_bundle_id"] = self.agent_bundle_id
         if self.graph_names:
             said["graph_names"] = sorted(self.graph_names)
+        if self.context_id:
+            said["context_id"] = str(self.context_id)
         return orjson.dumps(said).decode()
 
     @property
@@ -65,8 +68,10 @@ class Principal:
         """Refuse to write what would not be the principal's to see.
 
         Raises:
-            PermissionDenied: it is bound to others.
+            PermissionDenied: it is bound to others, or to a context, which has none of these.
         """
+        if self.context_id:
+            raise PermissionDenied("the key is bound to a context")
         for what, name, bounds in (
             ("graphs", graph_name, self.graph_names),
             ("agent bundles", agent_bundle_id, {self.agent_bundle_id} - {""}),

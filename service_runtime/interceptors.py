@@ -26,7 +26,6 @@ from contextkeep.errors import (
     DeadlineExceeded,
     Internal,
     InvalidArgument,
-    PermissionDenied,
     StreamIdle,
     Unimplemented,
 )
@@ -36,7 +35,7 @@ from service_runtime.auth import Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
-from service_runtime.scopes import scope_of
+from service_runtime.scopes import admit, scope_of
 from service_runtime.turns import Turn, Turns, is_expensive
 
 _log = logging.getLogger("calls")
@@ -158,8 +157,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             place.take()
             call.principal = principal or await self._authenticator.authenticate(metadata)
             place.belongs_to(call.principal)
-            if scope is not None and scope not in call.principal.scopes:
-                raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
+            if scope is not None:
+                admit(call.principal, method, scope)
             call.credential = credential(metadata)
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
             async with asyncio.timeout(remaining_s if unary else None), Turn(self._turns, call.principal) as call.turn:

@@ -1,7 +1,9 @@
-"""Which scope a call needs: read off the proto, so that a new RPC cannot be forgotten.
+"""Who may call what: the scope that a call needs is read off the proto, so that a new RPC cannot be forgotten.
 
 An RPC that the proto marks `NO_SIDE_EFFECTS` needs `read`; what destroys more than it can bring back needs `admin`;
 any other needs `write`. What an RPC does may depend on its request: then it needs `read`, and asks for more itself.
+
+A key that is bound to a context may call the RPCs that know this bound, and no others.
 """
 
 from __future__ import annotations
@@ -9,10 +11,15 @@ from __future__ import annotations
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
+from contextkeep.errors import PermissionDenied
+from service_runtime.auth import Principal
+
 SCOPES = ("read", "write", "admin")
 
 _ADMIN = frozenset({"DeleteNode"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
+# The methods whose every statement knows what a key that is bound to a context may see. All others refuse it.
+OF_CONTEXTS: frozenset[str] = frozenset()
 
 
 def scope_of(method: str) -> str:
@@ -32,3 +39,20 @@ def scope_of(method: str) -> str:
         return "read"
     reads = rpc.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     return "read" if reads else "write"
+
+
+def admit(principal: Principal, method: str, scope: str) -> None:
+    """Refuse a call that a principal may not make, whatever it asks for.
+
+    Args:
+        principal: Whose call it is.
+        method: As of `scope_of`.
+        scope: What `scope_of` says of it.
+
+    Raises:
+        PermissionDenied: the principal lacks the scope, or is bound to what the RPC does not know.
+    """
+    if scope not in principal.scopes:
+        raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
+    if principal.context_id and method not in OF_CONTEXTS:
+        raise PermissionDenied("the key is bound to a context")

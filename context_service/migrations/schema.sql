@@ -7,8 +7,10 @@ ALTER SCHEMA context OWNER TO contextkeep_owner;
 CREATE FUNCTION context.app_in_bounds(app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
 BEGIN
-    RETURN coalesce((current_setting('app.bounds')::jsonb -> 'app_ids') ? app_id, true);
+    RETURN context.knows_bounds(bounds) AND coalesce((bounds -> 'app_ids') ? app_id, NOT bounds ? 'app_ids');
 END
 $$;
 
@@ -45,9 +47,10 @@ CREATE FUNCTION context.in_bounds(graph_name text, agent_bundle_id text, app_id 
 DECLARE
     bounds jsonb := current_setting('app.bounds')::jsonb;
 BEGIN
-    RETURN coalesce((bounds -> 'graph_names') ? graph_name, true)
-        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, true)
-        AND coalesce((bounds -> 'app_ids') ? app_id, true);
+    RETURN context.knows_bounds(bounds)
+        AND coalesce((bounds -> 'graph_names') ? graph_name, NOT bounds ? 'graph_names')
+        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, NOT bounds ? 'agent_bundle_id')
+        AND coalesce((bounds -> 'app_ids') ? app_id, NOT bounds ? 'app_ids');
 END
 $$;
 
@@ -68,6 +71,12 @@ END
 $$;
 
 ALTER FUNCTION context.keep_search() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.knows_bounds(bounds jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((bounds - '{graph_names,agent_bundle_id,app_ids}'::text[]) = '{}'::jsonb);
+
+ALTER FUNCTION context.knows_bounds(bounds jsonb) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
@@ -688,11 +697,19 @@ ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY bounds ON context.action AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_record(record_id) OR ((kind = 'purged'::text) AND (bounds = current_setting('app.bounds'::text, true)))), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.blob AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
-CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (app_id = ''::text) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.outbox AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.tenant_limit AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.tenant_usage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.upload AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(COALESCE(NULLIF((record ->> 'graph_name'::text), ''::text), 'default'::text), (record ->> 'agent_bundle_id'::text), (record ->> 'app_id'::text))), false) IS NOT NULL));
 

@@ -231,14 +231,27 @@ END;
 
 ALTER FUNCTION entity.edges_into(of_tenant uuid, of_node uuid) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION entity.graph_in_bounds(graph_name text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
+BEGIN
+    RETURN entity.knows_bounds(bounds) AND coalesce((bounds -> 'graph_names') ? graph_name, NOT bounds ? 'graph_names');
+END
+$$;
+
+ALTER FUNCTION entity.graph_in_bounds(graph_name text) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION entity.in_bounds(graph_name text, agent_bundle_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $$
 DECLARE
     bounds jsonb := current_setting('app.bounds')::jsonb;
 BEGIN
-    RETURN coalesce((bounds -> 'graph_names') ? graph_name, true)
-        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, true);
+    RETURN entity.knows_bounds(bounds)
+        AND coalesce((bounds -> 'graph_names') ? graph_name, NOT bounds ? 'graph_names')
+        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, NOT bounds ? 'agent_bundle_id');
 END
 $$;
 
@@ -251,7 +264,9 @@ DECLARE
     bounds jsonb := current_setting('app.bounds')::jsonb;
     node_id uuid;
 BEGIN
-    IF NOT coalesce((bounds -> 'graph_names') ? graph_name, true) THEN
+    IF (entity.knows_bounds(bounds) AND coalesce((bounds -> 'graph_names') ? graph_name, NOT bounds ? 'graph_names'))
+        IS NOT TRUE
+    THEN
         RETURN false;
     END IF;
     IF bounds ? 'agent_bundle_id' THEN
@@ -266,6 +281,12 @@ END
 $$;
 
 ALTER FUNCTION entity.in_bounds_of_nodes(graph_name text, VARIADIC node_ids uuid[]) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION entity.knows_bounds(bounds jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((bounds - '{graph_names,agent_bundle_id,app_ids}'::text[]) = '{}'::jsonb);
+
+ALTER FUNCTION entity.knows_bounds(bounds jsonb) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -619,7 +640,7 @@ ALTER TABLE ONLY entity.node_io
 ALTER TABLE ONLY entity.progress
     ADD CONSTRAINT progress_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
 
-CREATE POLICY bounds ON entity.edge AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[from_node_id, to_node_id])), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds(graph_name, NULL::text)), false) IS NOT NULL));
+CREATE POLICY bounds ON entity.edge AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[from_node_id, to_node_id])), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.graph_in_bounds(graph_name)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON entity.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[owner_id])), false) IS NOT NULL));
 

@@ -39,9 +39,10 @@ class Key:
     app_ids: tuple[str, ...] = ()
     agent_bundle_id: str = ""
     graph_names: tuple[str, ...] = ()
+    context_id: uuid.UUID | None = None
 
     def __str__(self) -> str:
-        return json.dumps({**asdict(self), "tenant_id": str(self.tenant_id)})
+        return json.dumps(asdict(self), default=str)
 
     @property
     def principal(self) -> Principal:
@@ -52,6 +53,7 @@ class Key:
             app_ids=frozenset(self.app_ids),
             agent_bundle_id=self.agent_bundle_id,
             graph_names=frozenset(self.graph_names),
+            context_id=self.context_id,
         )
 
 
@@ -62,7 +64,8 @@ class AnyTenant:
         shown = credential(metadata)
         try:
             said = json.loads(shown) if shown.startswith("{") else {"tenant_id": shown}
-            return Key(**{**said, "tenant_id": uuid.UUID(said["tenant_id"])}).principal
+            ids = {name: uuid.UUID(said[name]) for name in ("tenant_id", "context_id") if said.get(name)}
+            return Key(**{**said, **ids}).principal
         except ValueError:
             raise Unauthenticated("no valid key") from None
 

@@ -1,8 +1,8 @@
 """What is outside of a key's bounds is answered as what never was, by every RPC; and Postgres alone would see to it.
 
-The requests of `CASES` are made by keys of the owner's own tenant, which are bound to a graph, an agent bundle or an
-app in which the owner has nothing: naming what the owner has, and naming what never was. Both must have the same
-answer, the owner's text must not be in it, and the owner's rows must stay as they are. Then they are made by a key
+The requests of `CASES` are made by keys of the owner's own tenant, which are bound to a graph, an agent bundle, an app
+or a context in which the owner has nothing: naming what the owner has, and naming what never was. Both must have the
+same answer, the owner's text must not be in it, and the owner's rows must stay as they are. Then they are made by a key
 without bounds while Postgres is told that it has some: what the services select and write is right by every filter of
 their own, and only row-level security stands in between.
 """
@@ -22,7 +22,7 @@ from psycopg import sql
 
 from contextkeep.context.v1 import tools_pb2
 from service_runtime.postgres import Database, Tenant
-from service_runtime.scopes import SCOPES, scope_of
+from service_runtime.scopes import OF_CONTEXTS, SCOPES, scope_of
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import relations, rows_of, switched_off
@@ -30,7 +30,7 @@ from tests.hostile.test_two_tenants import ALIKE, requests, shown, tokens_of
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
-KINDS = ("graph", "agent bundle", "app")
+KINDS = ("graph", "agent bundle", "app", "context")
 
 # Mappings are of apps, not of graphs or agent bundles; nodes are of graphs and agent bundles, not of apps.
 MAPPINGS = {"RegisterMapping", "GetMapping", "ListMappings", "DeleteMapping"}
@@ -79,6 +79,13 @@ def test_what_is_outside_is_answered_as_what_never_was(
     after = rows(shared_urls.superuser, owned.tenant_id)
     for table, texts in before.items():
         assert texts <= after[table], f"{rpc} changed rows outside of its bounds in {table}"
+
+
+@pytest.mark.parametrize("rpc", [rpc for rpc in RPCS.values() if rpc.path not in OF_CONTEXTS], ids=str)
+def test_what_does_not_know_contexts_refuses_a_key_of_one(rpc: Rpc, owned: Owned, client: Client):
+    for case in cases(rpc, owned.things):
+        outcome = client.call(rpc, case, key=bound("context", owned.tenant_id))
+        assert (outcome.reason, outcome.answers) == ("PERMISSION_DENIED", [])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,6 +168,8 @@ def bound(kind: str, tenant_id: uuid.UUID) -> Key:
             return Key(tenant_id=tenant_id, graph_names=(name,))
         case "agent bundle":
             return Key(tenant_id=tenant_id, agent_bundle_id=name)
+        case "context":
+            return Key(tenant_id=tenant_id, context_id=uuid.uuid4())
         case _:
             return Key(tenant_id=tenant_id, app_ids=(name,))
 
@@ -176,6 +185,8 @@ def blinded(kind: str) -> Iterator[None]:
 
 def unseen(kind: str, things: Things) -> Things:
     """Return names of what never was, but for those that bounds of a kind leave open."""
+    if kind == "context":
+        return invented()
     open_to = ("mapping_name", *OF_NODES) if kind == "app" else ("app_id", "mapping_name")
     return dataclasses.replace(invented(), **{name: getattr(things, name) for name in open_to})
 
@@ -183,6 +194,8 @@ def unseen(kind: str, things: Things) -> Things:
 def pairs(rpc: Rpc, kind: str, things: Things, nothing: Things) -> list[tuple[Case, Case]]:
     """Return the requests for which bounds of a kind hold: those that name the owner's things, and their twins."""
     made = list(zip(cases(rpc, things), cases(rpc, nothing), strict=True))
+    if kind == "context":
+        return made
     if kind != "app":
         return [] if rpc.name in MAPPINGS else made
     if rpc.name == "ExecuteTool":

@@ -31,7 +31,7 @@ OPEN = {
     "entity.migration": "what is installed",
 }
 
-# What bounds do not hold for, and why nobody learns anything by it.
+# What bounds that are known do not hold for, and why nobody learns anything by it.
 UNBOUND = {
     "context.blob": "nobody names a blob but by a record",
     "context.outbox": "what is owed to records: no RPC reads it",
@@ -103,6 +103,35 @@ def test_a_bound_key_sees_no_row_that_is_outside_of_its_bounds(filled: Urls):
                     assert (seen < without[table]) == ("app_ids" in bounds)
                 else:
                     assert seen == 0, f"a key with {bounds} sees rows of {table}"
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        '{"context_id": "00000000-0000-7000-8000-000000000009"}',
+        '{"context_id": "00000000-0000-7000-8000-000000000009", "graph_names": ["default"]}',
+        '{"unheard_of": null}',
+        '["graph_names"]',
+    ],
+)
+def test_a_bound_that_is_not_known_hides_every_row(filled: Urls, bounds: str):
+    """Whoever makes a kind of key makes the policies that let it see something: until then it sees nothing."""
+    with psycopg.connect(filled.service) as connection:
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
+        assert all(count(connection, table) for table in tenanted(filled))
+        connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
+        assert [table for table in tenanted(filled) if count(connection, table)] == []
+
+
+@pytest.mark.parametrize("bounds", ['{"graph_names": null}', '{"agent_bundle_id": null}', '{"app_ids": null}'])
+def test_a_bound_that_cannot_be_read_hides_what_it_is_about(filled: Urls, bounds: str):
+    with psycopg.connect(filled.service) as connection:
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
+        connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
+        bound = [table for table in tenanted(filled) if table not in {*UNBOUND, "context.mapping"}]
+        if "app_ids" in bounds:
+            bound = [table for table in bound if table not in HAVE_NO_APP]
+        assert [table for table in bound if count(connection, table)] == []
 
 
 def test_without_a_tenant_there_are_no_rows(filled: Urls):

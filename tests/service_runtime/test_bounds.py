@@ -66,6 +66,9 @@ def test_bounds_are_the_same_text_for_the_same_bounds():
 
     assert one.bounds == replace(one, app_ids=frozenset({"b", "a"})).bounds
     assert one.bounds == '{"app_ids":["a","b"],"agent_bundle_id":"x","graph_names":["ü\\"\'"]}'
+    assert replace(PRINCIPAL, context_id=uuid.UUID(int=7)).bounds == (
+        '{"context_id":"00000000-0000-0000-0000-000000000007"}'
+    )
     assert PRINCIPAL.bounds == ""
 
 
@@ -77,6 +80,11 @@ async def test_bounds_hold_for_a_transaction_and_not_a_moment_longer(database: D
     for _ in range(6):  # whichever connection it is
         assert not (await database.of(PRINCIPAL).query(asked))[0].bounds
         assert not (await database.untenanted(asked))[0].bounds
+
+
+def test_a_key_of_a_context_writes_nothing_that_is_in_none():
+    with pytest.raises(PermissionDenied):
+        replace(PRINCIPAL, context_id=uuid.uuid4()).check_bounds(graph_name="default", agent_bundle_id="", app_id="")
 
 
 async def test_a_key_of_a_graph_sees_no_other_graph(graph: AsyncEntityClient):
