@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -31,7 +31,7 @@ class Principal:
     tenant_id: UUID
     subject: str  # whom the key or token stands for; rows keep it as `created_by`
     scopes: frozenset[str] = frozenset({"read", "write", "admin"})
-    user_id: str = ""
+    user_id: str = ""  # whose own it sees, of what belongs to users; empty: nobody's
     agent_id: str = ""
     app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
     agent_bundle_id: str = ""  # empty: not bound to one
@@ -63,6 +63,23 @@ class Principal:
     def app_default(self) -> str:
         """The app of a request that names none: the only one that the principal is bound to, else none."""
         return next(iter(self.app_ids)) if len(self.app_ids) == 1 else ""
+
+    def acting_for(self, user_id: str) -> Principal:
+        """Return whom a call acts for that names a user.
+
+        Args:
+            user_id: As the request has it. Empty: it names none.
+
+        Raises:
+            PermissionDenied: the credential is another user's; or nobody's, without the scope `delegate`.
+        """
+        if user_id in ("", self.user_id):
+            return self
+        if self.user_id:
+            raise PermissionDenied("the key is another user's")
+        if "delegate" not in self.scopes:
+            raise PermissionDenied("the key lacks the scope delegate", scope="delegate")
+        return replace(self, user_id=user_id)
 
     def check_bounds(self, *, graph_name: str, agent_bundle_id: str, app_id: str) -> None:
         """Refuse to write what would not be the principal's to see.

@@ -1,7 +1,7 @@
 """Postgres: one pool, two doors, one border where driver errors become ours.
 
-`Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant,
-which row-level security checks, and a statement timeout of what is left of the call's deadline. Both settings
+`Tenant.query` runs one statement in one round trip; `Tenant.transaction` runs several. Both set the tenant, and what
+else row-level security checks, and a statement timeout of what is left of the call's deadline. All settings
 are local to the transaction: nothing of a session survives, so that PgBouncer may hand the connection on.
 Tables without a tenant are read by `Database.untenanted`.
 
@@ -24,6 +24,7 @@ import struct
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -97,8 +98,13 @@ SELECT
     set_config('transaction_read_only', 'on', true) AS read_only
 """
 _GIVING_WAY = f"set_config('lock_timeout', '{round(LOCK_TIMEOUT_S * 1000)}', true) AS lock_timeout"
-# What the principal is bound to, where it is: policies read it, beside the tenant.
-_BOUNDS = ", set_config('app.bounds', %s, true) AS bounds"
+# What policies read beside the tenant; what is not said here reads as nothing, and hides what depends on it.
+_MORE = {
+    "bounds": ", set_config('app.bounds', %s, true) AS bounds",
+    "subject": ", set_config('app.subject', %s, true) AS subject",
+    "context": ", set_config('app.context', %s, true) AS context",
+}
+_ALL = "*"  # no id of a context, and no subject: those begin with "="
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
 # Said between the making of a schema and the end of its migrations.
@@ -260,14 +266,26 @@ class Database:
     def _read_pool(self, key: str) -> int:
         return self._pool.get_stats().get(key, 0)
 
-    def of(self, principal: Principal) -> Tenant:
-        """Return the door to those of a tenant's rows that a principal is not bound away from: for all calls."""
-        return Tenant(self, principal.tenant_id, bounds=principal.bounds)
+    def of(self, principal: Principal, *, context_id: UUID | None = None) -> Tenant:
+        """Return the door to those of a tenant's rows that a principal may see: for all calls.
+
+        Args:
+            principal: Its bounds hold; and of what belongs to users, it sees what is its user's and what is nobody's.
+            context_id: The context whose rows are meant. None: of rows that belong to contexts there are none.
+        """
+        return Tenant(
+            self,
+            principal.tenant_id,
+            bounds=principal.bounds,
+            subject=f"={principal.user_id}",
+            context=str(context_id or ""),
+        )
 
     def tenant(self, tenant_id: UUID) -> Tenant:
-        """Return the door to all rows of one tenant: for background work, which nobody called for.
+        """Return the door to the rows of one tenant: for background work, which nobody called for.
 
-        What it waits for at a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
+        What belongs to contexts or users is behind it only for statements that are `Across` them. What it waits for at
+        a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
         """
         return Tenant(self, tenant_id, gives_way=True)
 
@@ -353,6 +371,19 @@ class Database:
         await self._pool.drain()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """A statement that looks across contexts or users; all others see one context, and one user, or none.
+
+    Bounds hold for it, too. Each is a constant of its module: who may see more than others is found by this name.
+    """
+
+    sql: str
+    why: str  # it has to, and what holds it instead
+    contexts: bool = False  # those of the tenant
+    subjects: bool = False  # all users'; without it, those of the principal
+
+
 class Tenant:
     """The two doors to one tenant's rows.
 
@@ -360,17 +391,29 @@ class Tenant:
         database: Where they are.
         tenant_id: Whose.
         bounds: `Principal.bounds`: which of them. Empty: all.
+        subject: "=" and the id of the user for whom it is, who may be nobody. Empty: of what belongs to users, nothing.
+        context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
     """
 
-    def __init__(self, database: Database, tenant_id: UUID, *, bounds: str = "", gives_way: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        tenant_id: UUID,
+        *,
+        bounds: str = "",
+        subject: str = "",
+        context: str = "",
+        gives_way: bool = False,
+    ) -> None:
         self._database = database
         self.tenant_id = tenant_id
         self.bounds = bounds
-        self._more_settings = (_BOUNDS if bounds else "") + (f", {_GIVING_WAY}" if gives_way else "")
+        self._said = {"bounds": bounds, "subject": subject, "context": context}
+        self._gives_way = f", {_GIVING_WAY}" if gives_way else ""
 
     async def query(
-        self, sql: str, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
+        self, sql: str | Across, parameters: Parameters = (), *, named: bool = True, ad_hoc: bool = False
     ) -> list[Row]:
         """Run one statement in a transaction of its own, in one round trip, and return its rows.
 
@@ -378,7 +421,7 @@ class Tenant:
         statement and are gone after it. When this returns, the statement is committed.
 
         Args:
-            sql: The statement.
+            sql: The statement; `Across`, if it is one of those.
             parameters: Its parameters.
             named: False gives plain tuples: for many rows, half a microsecond each, and for columns without names.
             ad_hoc: The statement was made up for this call. It is not kept prepared, is planned for its values, and
@@ -391,13 +434,15 @@ class Tenant:
             PermissionDenied: what it writes is outside of the bounds.
             psycopg.IntegrityError: a constraint; only the store knows what it means.
         """
-        settings = (_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL) + self._more_settings
+        statement, said = (sql, self._said) if isinstance(sql, str) else (sql.sql, self._said_across(sql))
+        more, values = self._more_settings(said)
+        settings = (_SET_LOCAL_AD_HOC if ad_hoc else _SET_LOCAL) + more
 
         async def run() -> list[Row]:
             async with self._database.connection() as connection:
                 async with connection.pipeline():
-                    await connection.execute(settings.encode(), (*self._settings(), *self._bounds()))
-                    cursor = await _execute(connection, sql, parameters, named=named, prepare=not ad_hoc)
+                    await connection.execute(settings.encode(), (*self._settings(), *values))
+                    cursor = await _execute(connection, statement, parameters, named=named, prepare=not ad_hoc)
                 # Behind the pipeline: a fetch inside it would wait once for the rows and once for the commit.
                 return await _rows(cursor)
 
@@ -412,12 +457,13 @@ class Tenant:
         Raises:
             Whatever `work` raises, after a rollback; and the errors of `query`.
         """
+        more, values = self._more_settings(self._said)
+        settings = _SET_LOCAL_OF_SEVERAL + more
 
         async def run() -> _T:
             async with self._database.connection() as connection, connection.transaction():
                 tenant_id, timeout_ms = self._settings()
-                settings = _SET_LOCAL_OF_SEVERAL + self._more_settings
-                await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *self._bounds()))
+                await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *values))
                 return await work(Transaction(connection, self.tenant_id, bounds=self.bounds))
 
         with tracing.span("postgres transaction", **_TRACED_AS):
@@ -427,8 +473,14 @@ class Tenant:
         timeout_s = answer_s(min(remaining_s(), ANSWER_TIMEOUT_MAX_S))
         return str(self.tenant_id), str(max(1, int(timeout_s * 1000)))
 
-    def _bounds(self) -> tuple[str, ...]:
-        return (self.bounds,) if self.bounds else ()
+    def _more_settings(self, said: Mapping[str, str]) -> tuple[str, list[str]]:
+        """Return what is set besides, with its values; what is empty is not set."""
+        settings = "".join([_MORE[name] for name, value in said.items() if value])
+        return settings + self._gives_way, [value for value in said.values() if value]
+
+    def _said_across(self, statement: Across) -> dict[str, str]:
+        wider = {"context": _ALL} if statement.contexts else {}
+        return self._said | wider | ({"subject": _ALL} if statement.subjects else {})
 
 
 class Transaction:
@@ -590,7 +642,7 @@ def _ours(error: BaseException) -> Exception | None:
         case pg.DiskFull():
             return StorageFull("the database has no room left", dependency="postgres")
         case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
-            return PermissionDenied("the key is bound to other graphs, agent bundles or apps")
+            return PermissionDenied("the key is bound to other graphs, agent bundles, apps or contexts")
         case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
             return _behind()
         case pg.UndefinedFunction() if (error.diag.message_primary or "").startswith("function "):  # not an operator

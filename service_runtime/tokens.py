@@ -88,7 +88,9 @@ class Tokens:
 
     async def _principal(self, claims: dict[str, Any]) -> Principal | None:
         tenant, subject, scope = claims.get(self._tenant_claim), claims["sub"], claims.get("scope", "")
-        if not (isinstance(tenant, str) and isinstance(scope, str) and 0 < len(subject) <= 512) or "\0" in tenant:
+        if not (isinstance(tenant, str) and isinstance(scope, str) and 0 < len(subject) <= 512):
+            return None
+        if not (_is_storable(tenant) and _is_storable(subject)):
             return None
         app_ids, graph_names = _names(claims, "app_ids"), _names(claims, "graph_names")
         bundle = claims.get("agent_bundle_id")
@@ -149,4 +151,9 @@ def _names(claims: dict[str, Any], claim: str) -> frozenset[str] | None:
 
 
 def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= NAME_CHARS_MAX and "\0" not in value
+    return isinstance(value, str) and 0 < len(value) <= NAME_CHARS_MAX and _is_storable(value)
+
+
+def _is_storable(text: str) -> bool:
+    """Say whether Postgres can be told it: JSON can name characters that are none."""
+    return "\0" not in text and text.encode(errors="ignore").decode() == text

@@ -4,6 +4,45 @@ CREATE SCHEMA access;
 
 ALTER SCHEMA access OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.context_in_bounds(ancestors uuid[], agent_bundle_id text, app_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bounds jsonb := current_setting('app.bounds')::jsonb;
+BEGIN
+    RETURN bounds - '{context_id,agent_bundle_id,app_ids}'::text[] = '{}'
+        AND coalesce((bounds ->> 'context_id')::uuid = ANY (ancestors), NOT bounds ? 'context_id')
+        AND coalesce(bounds ->> 'agent_bundle_id' = agent_bundle_id, NOT bounds ? 'agent_bundle_id')
+        AND coalesce((bounds -> 'app_ids') ? app_id, NOT bounds ? 'app_ids');
+END
+$$;
+
+ALTER FUNCTION access.context_in_bounds(ancestors uuid[], agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.sees_all_contexts() RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((current_setting('app.context'::text, true) = '*'::text), false);
+
+ALTER FUNCTION access.sees_all_contexts() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.context_seen() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN (NOT access.sees_all_contexts()) THEN (NULLIF(current_setting('app.context'::text, true), ''::text))::uuid ELSE NULL::uuid END;
+
+ALTER FUNCTION access.context_seen() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.owners_seen() RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN CASE WHEN starts_with(current_setting('app.subject'::text, true), '='::text) THEN ARRAY[''::text, substr(current_setting('app.subject'::text, true), 2)] ELSE NULL::text[] END;
+
+ALTER FUNCTION access.owners_seen() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.sees_all_subjects() RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN COALESCE((current_setting('app.subject'::text, true) = '*'::text), false);
+
+ALTER FUNCTION access.sees_all_subjects() OWNER TO contextkeep_owner;
+
 CREATE TABLE access.api_key (
     id uuid NOT NULL,
     key_sha256 bytea NOT NULL,

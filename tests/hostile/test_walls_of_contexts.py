@@ -1,0 +1,267 @@
+"""The walls between contexts, and between users, before there is anything behind them: proved on tables of this test.
+
+A table of headers, which have owners, and one of what is in a context; with the policies that migrations/0004_walls.sql
+of `access` prescribes. Statements here name no context and no user: row-level security stands alone.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from contextkeep.errors import PermissionDenied
+from service_runtime.auth import Principal
+from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
+from service_runtime.postgres import Across, Database
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls, cloned
+from tests.hostile.tables import SCHEMAS
+
+ROOT, FORK, BESIDE, THEIRS = (uuid.UUID(int=number, version=4) for number in range(1, 5))
+ANCESTORS = {ROOT: [ROOT], FORK: [ROOT, FORK], BESIDE: [BESIDE], THEIRS: [THEIRS]}
+OWNERS = {ROOT: "", FORK: "ada", BESIDE: "*", THEIRS: "ada"}
+TENANTS = dict.fromkeys((ROOT, FORK, BESIDE), PRINCIPAL.tenant_id) | {THEIRS: OTHER_PRINCIPAL.tenant_id}
+ADA, STAR, NOBODY = (replace(PRINCIPAL, user_id=user_id) for user_id in ("ada", "*", ""))
+OF_ROOT = replace(PRINCIPAL, context_id=ROOT)
+
+CONTEXT = (
+    "nullif((SELECT access.sees_all_contexts()) OR context_id = (SELECT access.context_seen()), false) IS NOT NULL"
+)
+SUBJECT = (
+    "nullif((SELECT access.sees_all_subjects()) OR owner_user_id = ANY ((SELECT access.owners_seen())::text[]), false)"
+    " IS NOT NULL"
+)
+BOUNDS = (
+    "nullif((SELECT coalesce(current_setting('app.bounds', true), '') = '')"
+    " OR access.context_in_bounds(ancestors, '', ''), false) IS NOT NULL"
+)
+TABLES = f"""
+CREATE TABLE context.test_header (
+    tenant_id uuid NOT NULL, context_id uuid NOT NULL, owner_user_id text NOT NULL, ancestors uuid[] NOT NULL,
+    PRIMARY KEY (tenant_id, context_id)
+);
+CREATE TABLE context.test_message (
+    tenant_id uuid NOT NULL, context_id uuid NOT NULL, seq bigint NOT NULL, ancestors uuid[] NOT NULL,
+    PRIMARY KEY (tenant_id, context_id, seq)
+);
+ALTER TABLE context.test_header ENABLE ROW LEVEL SECURITY;
+ALTER TABLE context.test_message ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON context.test_header
+    USING (tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid));
+CREATE POLICY tenant ON context.test_message
+    USING (tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid));
+CREATE POLICY context ON context.test_header AS RESTRICTIVE USING ({CONTEXT});
+CREATE POLICY context ON context.test_message AS RESTRICTIVE USING ({CONTEXT});
+CREATE POLICY subject ON context.test_header AS RESTRICTIVE USING ({SUBJECT});
+CREATE POLICY bounds ON context.test_header AS RESTRICTIVE USING ({BOUNDS});
+CREATE POLICY bounds ON context.test_message AS RESTRICTIVE USING ({BOUNDS});
+GRANT SELECT, INSERT, UPDATE, DELETE ON context.test_header, context.test_message TO {SERVICE_ROLE};
+"""
+
+HEADERS = "SELECT context_id FROM context.test_header ORDER BY context_id"
+MESSAGES = "SELECT DISTINCT context_id FROM context.test_message ORDER BY context_id"
+ALL_HEADERS = Across(sql=HEADERS, contexts=True, why="a list")
+ALL_MESSAGES = Across(sql=MESSAGES, contexts=True, why="a list")
+FIRST_MESSAGES = Across(
+    sql="SELECT context_id, min(seq) FROM context.test_message GROUP BY context_id ORDER BY context_id",
+    contexts=True,
+    why="of each context",
+)
+EVERYBODYS_HEADERS = Across(sql=HEADERS, contexts=True, subjects=True, why="an administrator's list")
+INSERT = "INSERT INTO context.test_header VALUES (%s, %s, %s, %s)"
+
+
+@pytest.fixture(scope="module")
+def walled(postgres: EmbeddedPostgres) -> Iterator[Urls]:
+    with cloned(postgres) as urls:
+        with psycopg.connect(urls.admin, autocommit=True) as connection:
+            connection.execute(TABLES.encode())
+            for context_id, tenant_id in TENANTS.items():
+                ancestors = ANCESTORS[context_id]
+                connection.execute(INSERT, (tenant_id, context_id, OWNERS[context_id], ancestors))
+                connection.execute(
+                    "INSERT INTO context.test_message SELECT %s, %s, n, %s FROM generate_series(1, 500) n",
+                    (tenant_id, context_id, ancestors),
+                )
+            connection.execute("ANALYZE context.test_message")
+        yield urls
+
+
+@pytest.fixture
+async def database(walled: Urls) -> AsyncIterator[Database]:
+    """One connection, so that nothing of a call may stay on it."""
+    async with Database.open(walled.service, connections_max=1, name="walls") as opened:
+        yield opened
+
+
+async def seen(
+    database: Database, statement: str | Across, principal: Principal, context_id: uuid.UUID | None = None
+) -> list[uuid.UUID]:
+    rows = await database.of(principal, context_id=context_id).query(statement)
+    return [row.context_id for row in rows]
+
+
+async def test_a_statement_sees_the_context_that_it_is_about(database: Database):
+    for context_id in (ROOT, FORK, BESIDE):
+        assert await seen(database, MESSAGES, PRINCIPAL, context_id) == [context_id]
+    assert await seen(database, MESSAGES, PRINCIPAL, THEIRS) == []
+    assert await seen(database, MESSAGES, OTHER_PRINCIPAL, THEIRS) == [THEIRS]
+
+
+async def test_without_a_context_there_is_no_row_of_one(database: Database, walled: Urls):
+    """Nor after a transaction that had one."""
+    for _ in range(2):
+        assert await seen(database, MESSAGES, PRINCIPAL) == []
+        assert await database.tenant(PRINCIPAL.tenant_id).query(MESSAGES) == []
+        assert await database.tenant(PRINCIPAL.tenant_id).query(HEADERS) == []
+        assert await database.untenanted(MESSAGES) == []
+        assert await seen(database, ALL_MESSAGES, PRINCIPAL, ROOT) == [ROOT, FORK, BESIDE]
+    with psycopg.connect(walled.service) as connection:
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(PRINCIPAL.tenant_id),))
+        assert connection.execute(MESSAGES).fetchall() == []
+
+
+async def test_across_contexts_holds_for_its_own_statement(database: Database):
+    door = database.of(PRINCIPAL, context_id=FORK)
+    assert len(await door.query(ALL_MESSAGES)) == 3
+    assert [row.context_id for row in await door.query(MESSAGES)] == [FORK]
+    assert [row.context_id for row in await door.transaction(lambda one: one.query(MESSAGES))] == [FORK]
+
+
+async def test_a_user_sees_what_is_its_own_and_what_is_nobodys(database: Database):
+    """The user whose name is the sign for all is one like others."""
+    assert await seen(database, ALL_HEADERS, ADA) == [ROOT, FORK]
+    assert await seen(database, ALL_HEADERS, STAR) == [ROOT, BESIDE]
+    assert await seen(database, ALL_HEADERS, NOBODY) == [ROOT]
+    assert await seen(database, EVERYBODYS_HEADERS, NOBODY) == [ROOT, FORK, BESIDE]
+    assert await seen(database, EVERYBODYS_HEADERS, OTHER_PRINCIPAL) == [THEIRS]
+    background = await database.tenant(PRINCIPAL.tenant_id).query(EVERYBODYS_HEADERS)
+    assert [row.context_id for row in background] == [ROOT, FORK, BESIDE]
+    assert await database.tenant(PRINCIPAL.tenant_id).query(ALL_HEADERS) == []
+
+
+@pytest.mark.parametrize("said", ["", "ada", "=", "=b", " =ada"])
+def test_a_subject_that_is_not_said_as_it_should_be_is_no_user(walled: Urls, said: str):
+    with psycopg.connect(walled.service) as connection:
+        connection.execute(
+            "SELECT set_config('app.tenant', %s, false), set_config('app.context', '*', false),"
+            " set_config('app.subject', %s, false)",
+            (str(PRINCIPAL.tenant_id), said),
+        )
+        rows = [context_id for (context_id,) in connection.execute(HEADERS)]
+    assert rows == ([ROOT] if said.startswith("=") else [])
+
+
+async def test_a_key_of_a_context_sees_it_and_what_is_below_it(database: Database):
+    assert await seen(database, ALL_MESSAGES, OF_ROOT) == [ROOT, FORK]
+    assert await seen(database, ALL_MESSAGES, replace(PRINCIPAL, context_id=FORK)) == [FORK]
+    assert await seen(database, MESSAGES, OF_ROOT, FORK) == [FORK]
+    assert await seen(database, MESSAGES, OF_ROOT, BESIDE) == []
+    assert await seen(database, MESSAGES, OF_ROOT) == []
+    assert await seen(database, EVERYBODYS_HEADERS, replace(PRINCIPAL, context_id=THEIRS)) == []
+    for more in ({"graph_names": frozenset({"default"})}, {"app_ids": frozenset({"crm"})}, {"agent_bundle_id": "x"}):
+        assert await seen(database, EVERYBODYS_HEADERS, replace(OF_ROOT, **more)) == []
+
+
+@pytest.mark.parametrize(
+    ("principal", "context_id", "row"),
+    [
+        (PRINCIPAL, None, (ROOT, "")),
+        (PRINCIPAL, ROOT, (BESIDE, "")),
+        (ADA, FORK, (FORK, "bob")),
+        (NOBODY, FORK, (FORK, "ada")),
+        (OF_ROOT, BESIDE, (BESIDE, "")),
+        (PRINCIPAL, THEIRS, (THEIRS, "ada")),
+    ],
+    ids=str,
+)
+async def test_nothing_is_written_that_could_not_be_seen(
+    database: Database, principal: Principal, context_id: uuid.UUID | None, row: tuple[uuid.UUID, str]
+):
+    door, before = database.of(principal, context_id=context_id), await everything(database)
+    tenant_id = TENANTS[row[0]]
+    with pytest.raises((psycopg.errors.InsufficientPrivilege, PermissionDenied)):
+        await door.query(INSERT, (tenant_id, row[0], row[1], ANCESTORS[row[0]]))
+    await door.query("UPDATE context.test_message SET seq = -seq WHERE context_id = %s", (BESIDE,))
+    await door.query("DELETE FROM context.test_header WHERE context_id <> %s", (context_id or ROOT,))
+    assert await everything(database) == before
+
+
+async def everything(database: Database) -> list[object]:
+    doors = [database.of(one) for one in (PRINCIPAL, OTHER_PRINCIPAL)]
+    return [await door.query(statement) for door in doors for statement in (EVERYBODYS_HEADERS, FIRST_MESSAGES)]
+
+
+def test_a_call_acts_for_the_user_of_its_credential_or_for_one_that_it_may_name():
+    delegate = replace(NOBODY, scopes=frozenset({"write", "delegate"}))
+
+    assert ADA.acting_for("") is ADA
+    assert ADA.acting_for("ada") is ADA
+    assert NOBODY.acting_for("").user_id == ""
+    assert delegate.acting_for("ada") == replace(delegate, user_id="ada")
+    for principal in (NOBODY, replace(ADA, scopes=delegate.scopes)):
+        with pytest.raises(PermissionDenied):
+            principal.acting_for("bob")
+
+
+def test_the_wall_costs_no_index(walled: Urls):
+    """What is asked of it is asked once a statement, and the tenth of a context is found as without it."""
+    with psycopg.connect(walled.service) as connection:
+        connection.execute(
+            "SELECT set_config('app.tenant', %s, false), set_config('app.context', %s, false),"
+            " set_config('app.bounds', %s, false)",
+            (str(PRINCIPAL.tenant_id), str(FORK), OF_ROOT.bounds),
+        )
+        plan = connection.execute(
+            "EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT seq FROM context.test_message"
+            " WHERE tenant_id = %s AND context_id = %s AND seq > 490 ORDER BY seq LIMIT 20",
+            (PRINCIPAL.tenant_id, FORK),
+        ).fetchall()
+    text = "\n".join(line for (line,) in plan)
+    assert re.search(r"Index Cond: .*tenant_id = .*context_id = .*seq > 490", text), text
+    assert "Rows Removed by Filter" not in text
+    assert all("rows=1" in line for line in text.splitlines() if "Result" in line)
+
+
+HAVE_AN_OWNER_FOR_THE_RECORD = {"context.wm_record", "entity.node"}
+
+
+def test_what_belongs_to_a_context_or_a_user_is_behind_its_wall(walled: Urls):
+    """Found in the catalogue: `ancestors` and `owner_user_id` stand in no table without the policy."""
+    with psycopg.connect(walled.superuser) as connection:
+        columns = connection.execute(
+            "SELECT c.oid::regclass::text, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid"
+            " WHERE c.relkind IN ('r', 'p') AND c.relnamespace::regnamespace::text = ANY (%s)"
+            " AND a.attname IN ('ancestors', 'owner_user_id')",
+            (SCHEMAS,),
+        ).fetchall()
+        policies = {
+            (table, name): (permissive, command, qual, check)
+            for table, name, permissive, command, qual, check in connection.execute(
+                "SELECT schemaname || '.' || tablename, policyname, permissive, cmd, qual, with_check FROM pg_policies"
+            )
+        }
+    assert len(columns) >= 3 + len(HAVE_AN_OWNER_FOR_THE_RECORD)
+    for table, column in columns:
+        for name in {"ancestors": ("context", "bounds"), "owner_user_id": ("subject",)}[column]:
+            if (column, table) not in {("owner_user_id", one) for one in HAVE_AN_OWNER_FOR_THE_RECORD}:
+                assert (table, name) in policies
+    for (_, name), policy in policies.items():
+        if name in ("context", "subject"):
+            assert policy == policies["context.test_header", name]
+
+
+def test_only_the_doors_say_what_policies_read():
+    root = Path(__file__).resolve().parents[2]
+    saying = [
+        path.relative_to(root).as_posix()
+        for package in ("context_service", "entity_service", "service_runtime")
+        for path in (root / package).rglob("*.py")
+        if re.search(r"\bapp\.(tenant|bounds|context|subject)\b", path.read_text())
+    ]
+    assert saying == ["service_runtime/postgres.py"]
