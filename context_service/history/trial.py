@@ -73,6 +73,11 @@ class Trial:
     page_size: int  # nodes
     page_token: str
 
+    @property
+    def documents_chars(self) -> int:
+        """Return how much there is to parse in all."""
+        return sum(one.documents_chars for one in (self.root, *self.samples) if one is not None)
+
 
 class Evaluation(NamedTuple):
     """One run of an expression."""
@@ -136,7 +141,7 @@ class MappingTrials:
                 f"{SAMPLES_MAX} nodes at most", limit="nodes", limit_max=SAMPLES_MAX, value=len(trial.samples)
             )
         size = page_size(trial.page_size)
-        query = _query(principal, trial)
+        query = await beside_the_loop(trial.documents_chars, _query, principal, trial)
         key = decode_token(query, trial.page_token, parts=2)
         if key is not None and not (is_place(*key) if trial.node_id else _is_index(key)):
             raise InvalidPageToken("page_token is malformed", field="page_token")
@@ -164,26 +169,29 @@ class MappingTrials:
         return page
 
     async def _of_samples(self, trial: Trial, mapping: Mapping, size: int, key: Sequence[int] | None) -> _Page:
-        documents_chars = sum(one.documents_chars for one in (trial.root, *trial.samples) if one is not None)
-        root, nodes = await beside_the_loop(documents_chars, self._nodes, trial)
+        # All are checked before any is tried: a page says nothing of what a later one would be refused for.
+        root = await beside_the_loop(trial.documents_chars, self._checked, trial)
         mapper = _WatchedMapper(mapping, root, Skipped(), self._limits.call_budget(), strict=False)
         page = _Page(mapper)
         first = 0 if key is None else key[1] + 1
-        for node in nodes[first : first + size]:
-            if not await page.add(node, (0, node.seq)):
+        for index, sample in enumerate(trial.samples[first : first + size], first):
+            # Each is parsed again: to free all at once would take too long for the other calls to wait.
+            node = await beside_the_loop(sample.documents_chars, self._node, f"nodes[{index}]", sample, index)
+            if not await page.add(node, (0, index)):
                 return page
-        if first + size >= len(nodes):
+        if first + size >= len(trial.samples):
             page.last = None
         return page
 
-    def _nodes(self, trial: Trial) -> tuple[dict[str, Any], list[GraphNode]]:
-        """Return the root's entity and all samples: a page says nothing of what a later one would be refused for.
+    def _checked(self, trial: Trial) -> dict[str, Any]:
+        """Return the root's entity after a look at all samples.
 
         Raises:
             InvalidArgument, LimitExceeded: as `_node`.
         """
-        root = {} if trial.root is None else self._node("root", trial.root, 0).entity
-        return root, [self._node(f"nodes[{index}]", sample, index) for index, sample in enumerate(trial.samples)]
+        for index, sample in enumerate(trial.samples):
+            self._node(f"nodes[{index}]", sample, index)
+        return {} if trial.root is None else self._node("root", trial.root, 0).entity
 
     def _node(self, field: str, sample: Sample, index: int) -> GraphNode:
         """Return a sample as the walk would.

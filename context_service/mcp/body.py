@@ -10,6 +10,7 @@ import asyncio
 from starlette.types import Message, Receive
 
 from contextkeep.errors import DeadlineExceeded, LimitExceeded
+from service_runtime.documents import beside_the_loop, check_containers
 
 BYTES_MAX = 4 * 1024 * 1024
 START_S = 10.0  # that a body may take, however small
@@ -26,7 +27,7 @@ async def read_whole(receive: Receive) -> Receive:
     Raises:
         SenderGone: the connection ended.
         DeadlineExceeded: it came too slowly.
-        LimitExceeded: it is larger than `BYTES_MAX`.
+        LimitExceeded: it is larger than `BYTES_MAX`, or holds more lists and objects than a document may.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -48,6 +49,8 @@ async def read_whole(receive: Receive) -> Receive:
         if len(body) > BYTES_MAX:
             raise LimitExceeded("the body is too large", limit="body_bytes", limit_max=BYTES_MAX, value=len(body))
 
+    # The SDK parses it on the loop.
+    await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
     given = False
 
     async def again() -> Message:

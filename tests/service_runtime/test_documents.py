@@ -195,6 +195,14 @@ async def test_what_is_large_is_done_beside_the_loop_in_the_callers_context():
             await beside_the_loop(size_bytes, parse_json, "value_json", "{", size_bytes_max=MIB, nesting_max=1)
 
 
+@pytest.mark.parametrize("place", range(16 * 1024 - 6, 16 * 1024 + 3))
+def test_an_exponent_is_seen_wherever_it_stands(place: int):
+    """A long text is searched in pieces."""
+    text = "[" + "1," * (place // 2) + " " * (place % 2) + "1e-401" + ",1" * 9000 + "]"
+    with pytest.raises(InvalidArgument, match="too small"):
+        parse_json("value_json", text, size_bytes_max=MIB, nesting_max=NESTING_MAX)
+
+
 def test_a_text_is_counted_in_characters_and_holds_no_nul():
     assert check_text("name", "ä" * 512, chars_max=512)
     with pytest.raises(LimitExceeded):
