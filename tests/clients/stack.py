@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,12 @@ TWO_TENANTS = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
 
 @contextmanager
 def running_in_a_thread(
-    database_url: str, folder: Path, *, callers: Authenticator | None = None, **settings: Any
+    database_url: str,
+    folder: Path,
+    *,
+    callers: Authenticator | None = None,
+    watching: Callable[[asyncio.AbstractEventLoop], AbstractContextManager[None]] = nullcontext,
+    **settings: Any,
 ) -> Iterator[Addresses]:
     """Run both services for the block.
 
@@ -29,6 +34,7 @@ def running_in_a_thread(
         database_url: Of the services' role.
         folder: Where blobs go.
         callers: Who may call; else the two keys of the tests.
+        watching: Watches their loop for the block.
         settings: Of both services, where they are not the defaults.
     """
     with asyncio.Runner() as runner:
@@ -52,7 +58,8 @@ def running_in_a_thread(
         ready.wait(60)
         try:
             assert started, "the services did not start; their error is above"
-            yield started[0]
+            with watching(loop):
+                yield started[0]
         finally:
             loop.call_soon_threadsafe(stopping.set)
             thread.join(30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
+from tests.hostile.stalls import StallProbe
 
 
 @pytest.fixture(scope="package")
@@ -26,12 +28,38 @@ def blob_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def addresses(shared_urls: Urls, blob_folder: Path) -> Iterator[Addresses]:
+def stalls() -> StallProbe:
+    """Of the loop of `addresses`."""
+    return StallProbe()
+
+
+@pytest.fixture(scope="package")
+def addresses(shared_urls: Urls, blob_folder: Path, stalls: StallProbe) -> Iterator[Addresses]:
     # Few calls at once: a call that never ends would soon be noticed as one too many.
     with running_in_a_thread(
-        shared_urls.service, blob_folder, callers=AnyTenant(), calls_max=20, **WHOLE_SHARES
+        shared_urls.service,
+        blob_folder,
+        callers=AnyTenant(),
+        watching=stalls.watching,
+        calls_max=20,
+        **WHOLE_SHARES,
     ) as started:
         yield started
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(request: pytest.FixtureRequest, stalls: StallProbe) -> Iterator[None]:
+    """Whatever a case does to the services, it keeps no second caller waiting."""
+    if "addresses" not in request.fixturenames:
+        yield
+        return
+    request.getfixturevalue("addresses")
+    gc.disable()  # a collection that walks all of pytest would be the longest stall; a service's has less to walk
+    try:
+        with stalls.nobody_waits():
+            yield
+    finally:
+        gc.enable()
 
 
 @pytest.fixture(scope="module")

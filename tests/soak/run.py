@@ -6,11 +6,14 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any
 
-from contextkeep.errors import Aborted, DeadlineExceeded, Unavailable
+from contextkeep.errors import Aborted, ContextGraphError, DeadlineExceeded, Internal, Unavailable
+from tests.hostile.attacks import ATTACKS, WRITES
+from tests.hostile.things import RPCS
 from tests.soak.operations import OPERATIONS, Broken, Item, Operation
 from tests.soak.stack import Stack
 
@@ -55,6 +58,7 @@ class Report:
     rounds: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     operations: Counter[str] = field(default_factory=Counter)
+    attacks: int = 0  # made to hold up everybody else; each ends in an answer or an error of the table
     acknowledged: int = 0
     unacknowledged_whole: int = 0  # they were written, though nobody was told
     unacknowledged_absent: int = 0
@@ -72,7 +76,7 @@ class Report:
     def line(self) -> str:
         """Return it in one line."""
         return (
-            f"{sum(self.kills.values())} kills, {sum(self.operations.values())} operations, "
+            f"{sum(self.kills.values())} kills, {sum(self.operations.values())} operations, {self.attacks} attacks, "
             f"{self.acknowledged} acknowledged writes, {len(self.losses)} losses, {len(self.halves)} halves, "
             f"{len(self.left_over)} left over, {len(self.faults)} faults, in {self.seconds:.0f} s with seed {self.seed}"
         )
@@ -127,6 +131,7 @@ class Soak:
         first = len(self._writes)
         stopping = asyncio.Event()
         writers = [asyncio.create_task(self._keep_writing(stopping)) for _ in range(WRITERS)]
+        writers.append(asyncio.create_task(self._keep_attacking(stopping)))
         side = asyncio.create_task(self._beside(victims))
         await asyncio.sleep(self._random.uniform(0.02, 0.7))
         processes = [victim for victim in victims if victim in ("context", "entity", "postgres")]
@@ -175,6 +180,21 @@ class Soak:
             else:
                 write.acknowledged = True
                 self.report.acknowledged += 1
+
+    async def _keep_attacking(self, stopping: asyncio.Event) -> None:
+        """Do what is meant to keep the writers from their turn, and writes nothing."""
+        attacks = [attack for attack in ATTACKS if attack[1] not in WRITES]
+        while not stopping.is_set():
+            name, rpc, request = self._random.choice(attacks)
+            clients = self._stack.clients
+            client = clients.entity if RPCS[rpc].process == "entity" else clients.context
+            with suppress(ContextGraphError):
+                try:
+                    await client.call(rpc, request, timeout_s=20, may_repeat=False)
+                except Internal as error:
+                    self.report.faults.append(f"{name}: {error}")
+            self.report.attacks += 1
+            await asyncio.sleep(0.5)  # it is the writers that are looked at
 
     async def _check(self, writes: Sequence[Write]) -> None:
         """Read writes back."""

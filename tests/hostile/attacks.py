@@ -1,0 +1,121 @@
+"""Requests that were made to hold up everybody else, each of which once did. To add one: a line in `ATTACKS`.
+
+They need nothing that is there before, so that any run can make them beside what it does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from google.protobuf.message import Message
+
+from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import tools_pb2 as tools
+from contextkeep.context.v1 import working_memory_pb2 as memory
+from contextkeep.entity.v1 import entity_graph_pb2 as graph
+from service_runtime.documents import CONTAINERS_MAX
+
+_MIB = 1024 * 1024
+_LEVELS = 96
+
+
+def _filled(member: str, *, containers: int = 0) -> str:
+    """Return an object with a list of one member again and again: a MiB of it, or as many as a document may hold.
+
+    Args:
+        member: JSON.
+        containers: Lists and objects in one; 0: as much as fits a MiB.
+    """
+    fit = (_MIB - 16) // (len(member) + 1)
+    if containers:
+        fit = min(fit, (CONTAINERS_MAX - 2) // containers)
+    return '{"a":[' + ",".join([member] * fit) + "]}"
+
+
+_NESTED = "[" * _LEVELS + "]" * _LEVELS
+DOCUMENTS = {
+    "a MiB of brackets": _filled("[]"),
+    "a MiB of nested brackets": _filled(_NESTED),
+    "as many lists as may be": _filled("[]", containers=1),
+    "as many nested lists as may be": _filled(_NESTED, containers=_LEVELS),
+    "as many objects as may be": _filled('{"":1}', containers=1),
+    "numbers with exponents": _filled("1e1"),
+    "numbers": _filled("1.5"),
+    "empty texts": _filled('""'),
+    "brackets in texts": _filled('"["'),
+    "escapes": _filled('"\\\\"'),
+}
+_MESSAGE_BYTES = 4 * _MIB - 1024
+
+
+def _doubled(levels: int) -> str:
+    """Return an expression whose value is written with 2 ** levels members, and made with as many steps as levels."""
+    source = f"v{levels - 1}"
+    for level in reversed(range(levels)):
+        made = "{'a':1}" if level == 0 else f"{{'a':v{level - 1},'b':v{level - 1}}}"
+        source = f"cel.bind(v{level},{made},{source})"
+    return source
+
+
+def _trial(*samples: history.SampleNode, **fields: str) -> Message:
+    rule = history.MessageRule(role="'user'", **{"content": "'a'", **fields})
+    return history.TestMappingRequest(rules=history.MappingRules(messages=[rule]), nodes=samples)
+
+
+def _of_documents() -> Iterator[tuple[str, str, Message]]:
+    for name, text in DOCUMENTS.items():
+        nodes = [graph.NodeInput(general_type_name="T", data_json=text)] * (_MESSAGE_BYTES // (len(text) + 64))
+        yield f"nodes: {name}", "WriteGraph", graph.WriteGraphRequest(nodes=nodes)
+        if '"' not in text[8:] and "1" not in text:  # words of a content are indexed, which Postgres takes long for
+            record = memory.WMRecordInput(memory_type="m", name="n", content_json=text)
+            yield f"content: {name}", "InsertWMRecord", memory.InsertWMRecordRequest(record=record)
+        samples = [history.SampleNode(type="T", data_json=text)] * (_MESSAGE_BYTES // (len(text) + 64))
+        yield f"samples: {name}", "TestMapping", _trial(*samples)
+        arguments = json.dumps({"name": "n", "content": "c", "metadata": 0})[:-2] + text + "}"
+        call = tools.ExecuteToolRequest(tool_name="wm_upload", arguments_json=arguments)
+        yield f"arguments: {name}", "ExecuteTool", call
+        wanted = graph.NodeFilter(contains_json=text)
+        yield f"a filter: {name}", "CountNodes", graph.CountNodesRequest(filter=wanted)
+
+
+_CHARS = 4096  # of an expression
+
+
+def _expressions() -> Iterator[tuple[str, str, Message]]:
+    sample = history.SampleNode(type="T", data_json="{}")
+    for unit in ("1+", "[],", "(((1)))+", "true?1:", "{1:1},", "!", "-"):
+        body = unit * ((_CHARS - 100) // len(unit)) + "1"
+        source = f"string([{body}].size())" if unit.endswith(",") else f"string({body})"
+        yield f"an expression of {unit}", "TestMapping", _trial(sample, content=source)
+        fields = dict.fromkeys(("role", "content", "name"), source)
+        rule = history.MessageRule(**fields, when=f"{source} != ''", parts=f"[{source}]", metadata=f"{{'a':{source}}}")
+        rules = history.MappingRules(messages=[rule] * 9)
+        request = history.TestMappingRequest(rules=rules, nodes=[sample])
+        yield f"nine rules of six expressions of {unit}", "TestMapping", request
+    pattern = "(" * 200 + "a" + "{1,30})" * 200
+    for field in ("content", "when"):
+        value = f"'a'.matches('{pattern}')" + ("" if field == "when" else "? 'a': 'b'")
+        yield f"a pattern in `{field}`", "TestMapping", _trial(sample, **{field: value})
+
+
+def _others() -> Iterator[tuple[str, str, Message]]:
+    sample = history.SampleNode(type="T", data_json="{}")
+    for levels in (10, 20, 40):
+        for field in ("content", "metadata", "when"):
+            value = _doubled(levels)
+            value = f"{value} == {value}" if field == "when" and levels < 40 else value
+            yield f"a value that doubles {levels} times in `{field}`", "TestMapping", _trial(sample, **{field: value})
+    for path in (
+        '$.kind == "x" && $.secret starts with "s" && $y == 1',
+        '$.at.datetime() < "2026-01-01".datetime() && $.kind == "x"',
+    ):
+        wanted = graph.NodeFilter(json_path=path)
+        yield f"an oracle: {path}", "CountNodes", graph.CountNodesRequest(filter=wanted)
+        yield f"an oracle that reads: {path}", "SearchNodes", graph.SearchNodesRequest(filter=wanted)
+
+
+WRITES = frozenset({"WriteGraph", "InsertWMRecord"})  # RPCs of those that may leave something
+
+# The name of each, its RPC and its request.
+ATTACKS: tuple[tuple[str, str, Message], ...] = (*_of_documents(), *_expressions(), *_others())

@@ -1,0 +1,83 @@
+"""A stall probe: how long a second caller waits for his turn on the services' loop while another does his worst.
+
+Each 10 ms something asks for its turn, as the bytes of any cheap call do. What counts is the CPU time that the threads
+of the services take until it has it: the loop's, for what runs there, and those beside it, for a parser or a regular
+expression keeps the interpreter from the loop in any thread. What the machine does meanwhile for others does not count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+STALL_S_MAX = 0.05
+_ONCE_S_MAX = 0.2  # what is seen once may be the machine's doing: cold caches, a clock that is turned down
+_INTERVAL_S = 0.01
+_WAIT_S_MAX = 60.0
+
+_THREADS = ("services", "documents", "compile", "asyncio_")  # whose names begin so are of the services
+
+
+class StallProbe:
+    """Watches the loop of some services, from within: a thread that asks could itself not get the interpreter."""
+
+    def __init__(self) -> None:
+        self._waits_s: list[float] = []
+
+    @contextmanager
+    def watching(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        """Ask the loop for turns within the block."""
+        watching = True
+
+        def turn(before: dict[int, float]) -> None:
+            # It asked after the interval, in which as much was done without keeping it waiting.
+            taken_s = sum(cpu_s - before.get(thread, 0.0) for thread, cpu_s in _cpu_s().items())
+            self._waits_s.append(max(0.0, taken_s - _INTERVAL_S))
+            if watching:
+                loop.call_later(_INTERVAL_S, turn, _cpu_s())
+
+        loop.call_soon_threadsafe(turn, _cpu_s())
+        try:
+            yield
+        finally:
+            watching = False
+
+    @contextmanager
+    def nobody_waits(self) -> Iterator[None]:
+        """Refuse a block in which something waits twice for more than `STALL_S_MAX` of CPU time, or once for very long.
+
+        Raises:
+            AssertionError: it does.
+        """
+        self._next_turn()
+        first = len(self._waits_s)  # what begins before the block is not counted
+        yield
+        self._next_turn()
+        worst_s, second_s = sorted(self._waits_s[first:])[:-3:-1]
+        told = f"another caller waited for {worst_s * 1000:.0f} and {second_s * 1000:.0f} ms of CPU time"
+        assert second_s <= STALL_S_MAX, told
+        assert worst_s <= _ONCE_S_MAX, told
+
+    def _next_turn(self) -> None:
+        """Wait for the end of a turn that has not yet been asked for."""
+        wanted, until_s = len(self._waits_s) + 2, time.monotonic() + _WAIT_S_MAX
+        while len(self._waits_s) < wanted:
+            assert time.monotonic() < until_s, "the loop gives no turns"
+            time.sleep(_INTERVAL_S)
+
+
+def _cpu_s() -> dict[int, float]:
+    """Return the CPU time of each thread of the services."""
+    if not hasattr(time, "pthread_getcpuclockid"):  # macOS
+        return {}
+    found = {}
+    for thread in threading.enumerate():
+        if thread.ident is not None and thread.name.startswith(_THREADS):
+            try:
+                found[thread.ident] = time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
+            except OSError:  # it has just ended
+                continue
+    return found
