@@ -1,11 +1,9 @@
-"""Ten lines: a conversation and a file, kept and read back. Needs `make run` in another terminal."""
+"""A conversation, kept and read back. Needs `make run` in another terminal."""
 
 from contextkeep import ContextClient, EntityClient
 
 with EntityClient() as graph, ContextClient() as context:
-    asked = graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
+    graph.append_message(role="user", content="Where is my file?", external_id="thread-42", create=True)
     graph.append_message(role="assistant", content="Here it is.", external_id="thread-42")
-    file = context.upload_blob("README.md", memory_type="text/markdown", entity_node_id=asked.session_id)
-    context.download_blob(file.working_memory_id, "copy-of-readme.md")
     for message in context.chat_history(external_id="thread-42", max_messages=2):
         print(f"{message.role}: {message.content}")

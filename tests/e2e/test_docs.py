@@ -60,10 +60,12 @@ async def test_an_example_runs_as_printed(code: str, output: str | None, service
         assert printed.decode() == output
 
 
-def test_the_readme_shows_the_example_that_is_there_to_run():
-    (code,) = [match["code"] for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
-    example = (ROOT / "examples" / "chat.py").read_text("utf-8")
-    assert example.endswith(code)
+def test_the_readme_shows_the_examples_that_are_there_to_run():
+    shown = [match["code"] for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
+    for name, code in zip(("chat", "file", "find"), shown, strict=True):
+        assert (ROOT / "examples" / f"{name}.py").read_text("utf-8").endswith(code)
+        within = code.partition("with ")[2]
+        assert within.count("\n") <= 5, f"{name}: five lines"
 
 
 def test_every_link_to_a_file_of_ours_leads_somewhere():

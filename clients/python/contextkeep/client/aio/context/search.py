@@ -36,8 +36,8 @@ class SearchCalls(AsyncClient):
         """Find records of all entities by their words, by a vector, or by both; the best first.
 
         Args:
-            text: Words in name, description and inline content, all of which a record must have; "or", quotes and
-                minus as in a web search. Names are also found by the beginnings of their words.
+            text: Words in name, description, inline content and files that are text, all of which a record must have;
+                "or", quotes and minus as in a web search. Names are also found by the beginnings of their words.
             embedding: 1,536 values, of the same model as the records'. With a `mode` that needs one, None is that of
                 the text, where the service has an embedder.
             embedding_model: Compare only with embeddings of this model. Empty: with all.

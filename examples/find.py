@@ -1,0 +1,8 @@
+"""A file, found by what is in it. Needs `make run` in another terminal."""
+
+from contextkeep import ContextClient
+
+with ContextClient() as context:
+    context.upload_blob(b"# Zebra plan\nFirst the stripes.\n", name="plan.md")
+    for hit in context.search_wm_records("stripes zebra", limit=1):
+        print(f"{hit.record.name}: {context.get_content(hit.record.working_memory_id).decode()}", end="")
