@@ -10,9 +10,9 @@ from pathlib import Path
 
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
+from context_service.cel import ExpressionLimits
 from context_service.history import mapping_files
 from context_service.history.assembly import ContextAssembly
-from context_service.history.cel import ExpressionLimits
 from context_service.history.entity_events import EntityEvents
 from context_service.history.entity_graph import EntityGraph
 from context_service.history.entity_history import EntityHistory

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from context_service.history.cel import CompileBudget
+from context_service.cel import CompileBudget
 from context_service.history.limits import HistoryLimits
 from service_runtime.auth import Principal
 from service_runtime.places import Shares

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from context_service.history.cel import (
+from context_service.cel import (
     CelError,
     CompileBudget,
     Literal,

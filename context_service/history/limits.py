@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_service.history.cel import CallBudget, CompileBudget, ExpressionLimits
+from context_service.cel import CallBudget, CompileBudget, ExpressionLimits
 
 KIB = 1024
 

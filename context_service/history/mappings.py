@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
-from context_service.history.cel import (
+from context_service.cel import (
     CallBudget,
     CelError,
     CompileBudget,

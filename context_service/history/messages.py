@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from context_service.history.cel import CallBudget, EvaluationError, JsonWriter
+from context_service.cel import CallBudget, EvaluationError, JsonWriter
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)

@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from context_service.history.cel import CompileBudget
+from context_service.cel import CompileBudget
 from context_service.history.compiling import CompilePool
 from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS, HistoryLimits

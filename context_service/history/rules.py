@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import orjson
 
-from context_service.history.cel.parse import NO_IDENTIFIERS
+from context_service.cel.parse import NO_IDENTIFIERS
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from context_service.history.cel import (
+from context_service.cel import (
     CallBudget,
     CelError,
     CelType,
@@ -32,8 +32,8 @@ from context_service.history.cel import (
     Timestamp,
     Uint,
 )
-from context_service.history.cel.expression import compile_unchecked
-from context_service.history.cel.values import equals, key_of, type_name
+from context_service.cel.expression import compile_unchecked
+from context_service.cel.values import equals, key_of, type_name
 
 PASSING_PERCENT_MIN = 99.0
 FOLDER_DEFAULT = Path(__file__).parents[2] / ".." / "shared" / "cel-vectors"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import grpc
 import pytest
 
-from context_service.history.cel import (
+from context_service.cel import (
     CelError,
     CompileBudget,
     CompileStopped,

@@ -7,7 +7,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from context_service.history.cel import CallBudget, CompileBudget, EvaluationError
+from context_service.cel import CallBudget, CompileBudget, EvaluationError
 from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS
 from context_service.history.mapping_files import load

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 import context_service.app
-from context_service.history.cel import CallBudget
+from context_service.cel import CallBudget
 from context_service.history.mappings import DEFAULT_NAME, built_in, built_in_names
 from context_service.history.node_mapper import NodeMapper, Skipped
 from context_service.settings import Settings

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from context_service.history.cel import (
+from context_service.cel import (
     CallBudget,
     CallBudgetExceeded,
     CelError,
@@ -23,7 +23,7 @@ from context_service.history.cel import (
     JsonWriter,
     compile_expression,
 )
-from context_service.history.cel.functions import GLOBAL, METHODS
+from context_service.cel.functions import GLOBAL, METHODS
 from context_service.history.entity_graph import GraphNode
 from context_service.history.mappings import compile_mapping
 from context_service.history.messages import content_text, metadata_json, parts

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from context_service.history.cel import (
+from context_service.cel import (
     CallBudget,
     EvaluationBudgetExceeded,
     EvaluationError,

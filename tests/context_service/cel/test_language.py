@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from context_service.history.cel import (
+from context_service.cel import (
     CallBudget,
     CelError,
     CelType,

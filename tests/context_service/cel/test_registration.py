@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from context_service.history.cel import (
+from context_service.cel import (
     CelError,
     CompileBudget,
     ExpressionLimits,
@@ -274,7 +274,7 @@ def test_the_parser_leaves_the_recursion_limit_alone() -> None:
     """cel-python raises it for the whole process."""
     script = (
         "import sys; sys.setrecursionlimit(777);"
-        "from context_service.history.cel import compile_expression;"
+        "from context_service.cel import compile_expression;"
         "compile_expression('1 + 1', variables=frozenset());"
         "print(sys.getrecursionlimit())"
     )

@@ -6,9 +6,9 @@ import base64
 import binascii
 from typing import Any
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.values import no_overload
+from context_service.cel.budget import CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.values import no_overload
 
 
 def base64_encode(budget: CallBudget, data: Any) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.compile import NO_FIELDS, Code, Compiler, Fields
-from context_service.history.cel.compile_budget import CompileBudget
-from context_service.history.cel.errors import CelError
-from context_service.history.cel.evaluators import Evaluator, evaluator
-from context_service.history.cel.parse import parse
-from context_service.history.cel.syntax import Conditional, Node
+from context_service.cel.budget import CallBudget
+from context_service.cel.compile import NO_FIELDS, Code, Compiler, Fields
+from context_service.cel.compile_budget import CompileBudget
+from context_service.cel.errors import CelError
+from context_service.cel.evaluators import Evaluator, evaluator
+from context_service.cel.parse import parse
+from context_service.cel.syntax import Conditional, Node
 
 # "content" is a text, or an object or a list, which become JSON, or null. Which of them, whoever reads the value sees.
 ResultType = Literal["bool", "string", "list", "map", "content", "any"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from context_service.history.cel.budget import ABSORB_STEPS
-from context_service.history.cel.errors import EvaluationBudgetExceeded, EvaluationError
-from context_service.history.cel.paths import BUDGET, Env, Run
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import type_name
+from context_service.cel.budget import ABSORB_STEPS
+from context_service.cel.errors import EvaluationBudgetExceeded, EvaluationError
+from context_service.cel.paths import BUDGET, Env, Run
+from context_service.cel.syntax import Position
+from context_service.cel.values import type_name
 
 
 def junction(operator: str, terms: Sequence[Run], at: Position) -> Run:

@@ -5,23 +5,23 @@
 the call's budget, so it ends soon whatever the expression and the data are.
 """
 
-from context_service.history.cel.budget import CallBudget, ExpressionLimits
-from context_service.history.cel.compile_budget import CompileBudget, CompileStopped
-from context_service.history.cel.errors import (
+from context_service.cel.budget import CallBudget, ExpressionLimits
+from context_service.cel.compile_budget import CompileBudget, CompileStopped
+from context_service.cel.errors import (
     CallBudgetExceeded,
     CelError,
     EvaluationBudgetExceeded,
     EvaluationError,
     ExpressionTooLarge,
 )
-from context_service.history.cel.evaluators import Evaluator
-from context_service.history.cel.expression import Expression, ResultType, compile_expression
-from context_service.history.cel.json_values import JsonWriter
-from context_service.history.cel.outcomes import elements, outcomes
-from context_service.history.cel.parse import parse
-from context_service.history.cel.syntax import Literal, MapLiteral, Node
-from context_service.history.cel.times import Duration, Timestamp
-from context_service.history.cel.values import CelType, Uint
+from context_service.cel.evaluators import Evaluator
+from context_service.cel.expression import Expression, ResultType, compile_expression
+from context_service.cel.json_values import JsonWriter
+from context_service.cel.outcomes import elements, outcomes
+from context_service.cel.parse import parse
+from context_service.cel.syntax import Literal, MapLiteral, Node
+from context_service.cel.times import Duration, Timestamp
+from context_service.cel.values import CelType, Uint
 
 __all__ = [
     "CallBudget",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import number, type_name
+from context_service.cel.errors import EvaluationError
+from context_service.cel.syntax import Position
+from context_service.cel.values import number, type_name
 
 # What a closure runs on: the call's budget, the variables, then the names that macros bind.
 Env = list[Any]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.operators import as_int
-from context_service.history.cel.values import NUMBERS, UINT_MAX, Uint, no_overload, number
+from context_service.cel.budget import CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.operators import as_int
+from context_service.cel.values import NUMBERS, UINT_MAX, Uint, no_overload, number
 
 
 def greatest(budget: CallBudget, *values: Any) -> Any:

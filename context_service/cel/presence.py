@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from context_service.history.cel.paths import Env, Path, Run
+from context_service.cel.paths import Env, Path, Run
 
 _PLAIN_KEYS = 2  # a variable and one field: `entity.data`
 

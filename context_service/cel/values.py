@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from context_service.history.cel.budget import COPY_CHARS, CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.times import Duration, Timestamp
+from context_service.cel.budget import COPY_CHARS, CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.times import Duration, Timestamp
 
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from context_service.history.cel.errors import EvaluationError
+from context_service.cel.errors import EvaluationError
 
 SECOND_NS: Final = 10**9
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.times import SECOND_NS, Duration, Timestamp, truncated
-from context_service.history.cel.values import no_overload
+from context_service.cel.budget import CallBudget
+from context_service.cel.times import SECOND_NS, Duration, Timestamp, truncated
+from context_service.cel.values import no_overload
 
 Accessor = Callable[..., int]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.operators import Operator
-from context_service.history.cel.paths import BUDGET, Env, Run
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import NUMBERS
+from context_service.cel.errors import EvaluationError
+from context_service.cel.operators import Operator
+from context_service.cel.paths import BUDGET, Env, Run
+from context_service.cel.syntax import Position
+from context_service.cel.values import NUMBERS
 
 
 def binary(operator: Operator, left: Run, right: Run, at: Position) -> Run:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from context_service.history.cel.errors import (
+from context_service.cel.errors import (
     CallBudgetExceeded,
     EvaluationBudgetExceeded,
     EvaluationError,

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.compile import Code
-from context_service.history.cel.errors import EvaluationBudgetExceeded, EvaluationError
-from context_service.history.cel.paths import VARIABLES, Path
-from context_service.history.cel.presence import Presence
-from context_service.history.cel.values import type_name
+from context_service.cel.budget import CallBudget
+from context_service.cel.compile import Code
+from context_service.cel.errors import EvaluationBudgetExceeded, EvaluationError
+from context_service.cel.paths import VARIABLES, Path
+from context_service.cel.presence import Presence
+from context_service.cel.values import type_name
 
 Evaluator = Callable[[Mapping[str, Any]], object]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from context_service.history.cel.budget import ABSORB_STEPS, ITEM_BYTES, CallBudget
-from context_service.history.cel.errors import EvaluationBudgetExceeded, EvaluationError
-from context_service.history.cel.paths import BUDGET, Env, Run
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import keys_of, no_overload, number, type_name
+from context_service.cel.budget import ABSORB_STEPS, ITEM_BYTES, CallBudget
+from context_service.cel.errors import EvaluationBudgetExceeded, EvaluationError
+from context_service.cel.paths import BUDGET, Env, Run
+from context_service.cel.syntax import Position
+from context_service.cel.values import keys_of, no_overload, number, type_name
 
 
 def quantifier(name: str, source: Run, slot: int, body: Run, cost: int, *, decides: bool, at: Position) -> Run:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.paths import BUDGET, Env, Run
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import NUMBERS, BoolKey, Uint, key_of, no_overload, number, type_name
+from context_service.cel.errors import EvaluationError
+from context_service.cel.paths import BUDGET, Env, Run
+from context_service.cel.syntax import Position
+from context_service.cel.values import NUMBERS, BoolKey, Uint, key_of, no_overload, number, type_name
 
 _SHOWN_CHARS_MAX: Final = 60  # of a key, in a message
 

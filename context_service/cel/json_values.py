@@ -15,11 +15,11 @@ from typing import Any, Final
 
 import orjson
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.conversions import special_double
-from context_service.history.cel.errors import EvaluationBudgetExceeded, EvaluationError
-from context_service.history.cel.times import Duration, Timestamp
-from context_service.history.cel.values import INT_MAX, INT_MIN, BoolKey, CelType, Uint, number
+from context_service.cel.budget import CallBudget
+from context_service.cel.conversions import special_double
+from context_service.cel.errors import EvaluationBudgetExceeded, EvaluationError
+from context_service.cel.times import Duration, Timestamp
+from context_service.cel.values import INT_MAX, INT_MIN, BoolKey, CelType, Uint, number
 
 _BYTES_MAX: Final = 1024 * 1024
 _DEPTH_MAX: Final = 200

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from context_service.history.cel import conversions, encoders, mathematics, patterns, strings
-from context_service.history.cel.calendar import ACCESSORS
-from context_service.history.cel.formatting import format_text
+from context_service.cel import conversions, encoders, mathematics, patterns, strings
+from context_service.cel.calendar import ACCESSORS
+from context_service.cel.formatting import format_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.conversions import (
+from context_service.cel.budget import CallBudget
+from context_service.cel.conversions import (
     decoded,
     encoded,
     plain_double_text,
     special_double,
     to_string,
 )
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.values import (
+from context_service.cel.errors import EvaluationError
+from context_service.cel.values import (
     NUMBERS,
     BoolKey,
     CelType,

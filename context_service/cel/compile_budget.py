@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from context_service.history.cel.budget import ExpressionLimits
-from context_service.history.cel.errors import ExpressionTooLarge
-from context_service.history.cel.syntax import Node, Position
+from context_service.cel.budget import ExpressionLimits
+from context_service.cel.errors import ExpressionTooLarge
+from context_service.cel.syntax import Node, Position
 
 _LOOK_EVERY: Final = 16  # calls of `look`: a millisecond at most
 _WORK_S: Final = 0.001  # after which others have their turn

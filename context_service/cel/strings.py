@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from context_service.history.cel.budget import (
+from context_service.cel.budget import (
     COPY_CHARS,
     ITEM_BYTES,
     STRING_BYTES,
     CallBudget,
 )
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.values import no_overload, total_chars
+from context_service.cel.errors import EvaluationError
+from context_service.cel.values import no_overload, total_chars
 
 # Unicode's White_Space; Python's own strip takes the separators U+001C to U+001F too.
 _SPACE: Final = (

@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from context_service.history.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget
-from context_service.history.cel.calls import caller, indexer
-from context_service.history.cel.compile_budget import CompileBudget
-from context_service.history.cel.errors import CelError, EvaluationError
-from context_service.history.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
-from context_service.history.cel.logic import choice, junction, negation
-from context_service.history.cel.macros import exactly_one, filtering, mapping, quantifier
-from context_service.history.cel.operations import among, binary, chain, equal_to
-from context_service.history.cel.operators import ARITHMETIC, RELATIONS, Operator, negate
-from context_service.history.cel.paths import (
+from context_service.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget
+from context_service.cel.calls import caller, indexer
+from context_service.cel.compile_budget import CompileBudget
+from context_service.cel.errors import CelError, EvaluationError
+from context_service.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
+from context_service.cel.logic import choice, junction, negation
+from context_service.cel.macros import exactly_one, filtering, mapping, quantifier
+from context_service.cel.operations import among, binary, chain, equal_to
+from context_service.cel.operators import ARITHMETIC, RELATIONS, Operator, negate
+from context_service.cel.paths import (
     BUDGET,
     LOCALS,
     VARIABLES,
@@ -32,10 +32,10 @@ from context_service.history.cel.paths import (
     selector,
     tester,
 )
-from context_service.history.cel.patterns import BadPattern, Pattern, symbols_of
-from context_service.history.cel.presence import Presence, joined, negated, presence
-from context_service.history.cel.slips import hint
-from context_service.history.cel.syntax import (
+from context_service.cel.patterns import BadPattern, Pattern, symbols_of
+from context_service.cel.presence import Presence, joined, negated, presence
+from context_service.cel.slips import hint
+from context_service.cel.syntax import (
     Call,
     Conditional,
     Ident,
@@ -49,8 +49,8 @@ from context_service.history.cel.syntax import (
     Select,
     Unary,
 )
-from context_service.history.cel.syntax import Literal as Constant
-from context_service.history.cel.values import TYPES, key_of, type_name
+from context_service.cel.syntax import Literal as Constant
+from context_service.cel.values import TYPES, key_of, type_name
 from contextkeep.slips import meant
 
 _TURN_STEPS: Final = 2  # of a loop, besides its body

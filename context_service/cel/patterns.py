@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import re2
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.values import no_overload
+from context_service.cel.budget import CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.values import no_overload
 
 _MEMORY_BYTES_MAX: Final = 128 * 1024  # of a pattern: its program, and its automaton's cache
 _WORK_PER_STEP: Final = 128  # bytes of text times instructions

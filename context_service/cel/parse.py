@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from context_service.history.cel.compile_budget import CompileBudget
-from context_service.history.cel.errors import CelError, ExpressionTooLarge
-from context_service.history.cel.lexer import Token, tokens_of
-from context_service.history.cel.slips import hint
-from context_service.history.cel.syntax import (
+from context_service.cel.compile_budget import CompileBudget
+from context_service.cel.errors import CelError, ExpressionTooLarge
+from context_service.cel.lexer import Token, tokens_of
+from context_service.cel.slips import hint
+from context_service.cel.syntax import (
     Call,
     Conditional,
     Ident,
@@ -30,7 +30,7 @@ from context_service.history.cel.syntax import (
     Step,
     Unary,
 )
-from context_service.history.cel.values import INT_MAX
+from context_service.cel.values import INT_MAX
 
 # cel-python raises the recursion limit of the whole process; this process keeps its own.
 _recursion_limit = sys.getrecursionlimit()

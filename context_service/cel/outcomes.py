@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from context_service.history.cel.syntax import (
+from context_service.cel.syntax import (
     Call,
     Conditional,
     Ident,

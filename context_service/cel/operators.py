@@ -11,10 +11,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from context_service.history.cel.budget import ITEM_BYTES, CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.times import Duration, Timestamp
-from context_service.history.cel.values import (
+from context_service.cel.budget import ITEM_BYTES, CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.times import Duration, Timestamp
+from context_service.cel.values import (
     INT_MAX,
     INT_MIN,
     UINT_MAX,

@@ -12,12 +12,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from math import isinf
 
-from context_service.history.cel.compile_budget import CompileBudget
-from context_service.history.cel.errors import CelError, ExpressionTooLarge
-from context_service.history.cel.escapes import BadEscape, unescape_bytes, unescape_string
-from context_service.history.cel.slips import hint
-from context_service.history.cel.syntax import Position
-from context_service.history.cel.values import UINT_MAX, Uint
+from context_service.cel.compile_budget import CompileBudget
+from context_service.cel.errors import CelError, ExpressionTooLarge
+from context_service.cel.escapes import BadEscape, unescape_bytes, unescape_string
+from context_service.cel.slips import hint
+from context_service.cel.syntax import Position
+from context_service.cel.values import UINT_MAX, Uint
 
 # Each alternative of a body starts with another character, so nothing is tried twice.
 _TOKEN = re.compile(

@@ -8,11 +8,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from context_service.history.cel.budget import CallBudget
-from context_service.history.cel.errors import EvaluationError
-from context_service.history.cel.operators import as_int, as_uint
-from context_service.history.cel.times import SECOND_NS, Duration, Timestamp
-from context_service.history.cel.values import CelType, Uint, no_overload, type_of
+from context_service.cel.budget import CallBudget
+from context_service.cel.errors import EvaluationError
+from context_service.cel.operators import as_int, as_uint
+from context_service.cel.times import SECOND_NS, Duration, Timestamp
+from context_service.cel.values import CelType, Uint, no_overload, type_of
 
 _INT = re.compile(r"[+-]?[0-9]{1,40}")
 _UINT = re.compile(r"[0-9]{1,40}")
