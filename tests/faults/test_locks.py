@@ -22,6 +22,8 @@ from contextkeep.errors import Overloaded, Unavailable
 from entity_service.first_statistics import FirstStatistics
 from service_runtime import postgres, server
 from service_runtime.postgres import Database
+from service_runtime.postgres import pool as pool_module
+from service_runtime.postgres import tenant as tenant_module
 from tests.conftest import PRINCIPAL, Urls
 from tests.locks import WAIT_MAX_S, until_waiting
 
@@ -95,7 +97,9 @@ async def test_calls_that_need_no_locked_table_are_served_or_told_in_time_that_n
 async def test_what_no_caller_waits_for_does_not_wait_at_a_lock_with_a_connection(
     urls: Urls, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(postgres, "_GIVING_WAY", postgres._GIVING_WAY.replace("5000", "200"))
+    soon = tenant_module.GIVING_WAY.replace("5000", "200")
+    for module in (tenant_module, pool_module):
+        monkeypatch.setattr(module, "GIVING_WAY", soon)
     read = "SELECT count(*) FROM entity.node"
     async with locked(urls, "entity.node"):
         calling = asyncio.create_task(database.of(PRINCIPAL).query(read))

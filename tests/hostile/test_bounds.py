@@ -179,7 +179,9 @@ def blinded(kind: str) -> Iterator[None]:
     """Tell Postgres that every call is bound, whatever the services believe."""
     bounds = bound(kind, uuid.uuid4()).principal.bounds
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Database, "of", lambda self, principal: Tenant(self, principal.tenant_id, bounds=bounds))
+        patch.setattr(
+            Database, "of", lambda self, principal: Tenant(self.connection, principal.tenant_id, bounds=bounds)
+        )
         yield
 
 

@@ -28,11 +28,11 @@ from context_service.working_memory.search import Searches, SearchMode, SearchQu
 from contextkeep.errors import InvalidArgument
 from entity_service.search import FIELDS, NodeFilter, NodeSearch, Search
 from entity_service.traversal import Traversal
-from service_runtime import postgres as postgres_module
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
 from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import tenant as tenant_module
 from service_runtime.walls import EXEMPT
 from tests.conftest import Urls, cloned
 
@@ -214,11 +214,11 @@ async def database(
 ) -> AsyncIterator[Database]:
     """One whose planner cannot do as it likes, and whose statements have probes in them."""
     off, plans = PLANS[request.param]
-    settings = postgres_module._SET_LOCAL_AD_HOC
+    settings = tenant_module._SET_LOCAL_AD_HOC
     for name in off.split():
         settings = settings.rstrip() + f", set_config('{name}', 'off', true) AS {name}\n"
     settings = settings.replace("force_custom_plan", plans)
-    monkeypatch.setattr(postgres_module, "_SET_LOCAL_AD_HOC", settings)
+    monkeypatch.setattr(tenant_module, "_SET_LOCAL_AD_HOC", settings)
     query = Tenant.query
 
     async def probing(self: Tenant, sql: str, parameters: Any = (), **options: Any) -> Any:

@@ -264,4 +264,4 @@ def test_only_the_doors_say_what_policies_read():
         for path in (root / package).rglob("*.py")
         if re.search(r"\bapp\.(tenant|bounds|context|subject)\b", path.read_text())
     ]
-    assert saying == ["service_runtime/postgres.py"]
+    assert saying == ["service_runtime/postgres/tenant.py"]

@@ -13,9 +13,10 @@ import psycopg
 import pytest
 
 from contextkeep.errors import DeadlineExceeded, InvalidArgument, Unavailable
-from service_runtime import calls, postgres
+from service_runtime import calls
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database, SchemaBehind, Tenant, TextArray, Transaction, UnsafeRole
+from service_runtime.postgres import tenant as tenant_module
 from tests.conftest import OTHER_PRINCIPAL, Urls
 
 SETTINGS = "SELECT current_setting('app.tenant', true) AS tenant, current_setting('statement_timeout') AS timeout"
@@ -108,7 +109,9 @@ async def test_a_failed_transaction_leaves_nothing(database: Database):
 
 
 async def test_a_deadlock_is_tried_once_more(database: Database, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(postgres, "AGAIN_AFTER_S", 1.0)  # the survivor may wake up late, and would be deadlocked again
+    monkeypatch.setattr(
+        tenant_module, "AGAIN_AFTER_S", 1.0
+    )  # the survivor may wake up late, and would be deadlocked again
     tenant = database.tenant(DEFAULT_TENANT_ID)
     ids = [uuid.uuid4(), uuid.uuid4()]
     for one in ids:

@@ -1,0 +1,48 @@
+"""Arrays of texts as parameters, dumped at once."""
+
+from __future__ import annotations
+
+import struct
+
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+from service_runtime.postgres.connection import Connection
+
+# The binary form of an array: dimensions, whether there are nulls, type of the elements; of its dimension the size and
+# the lower bound; then each element with its size before it.
+_TEXT_OID = 25
+_TEXTS = struct.Struct("!iiIii").pack
+_NO_TEXTS = struct.pack("!iiI", 0, 0, _TEXT_OID)
+_SIZE = struct.Struct("!i").pack
+_NULL = _SIZE(-1)
+
+
+class TextArray(list[str | None]):
+    """The parameter of an array of texts, in a statement as `%s::text[]`.
+
+    psycopg takes twenty microseconds for each element of a list; as this it is a fraction of one.
+    """
+
+
+class _TextArrayDumper(Dumper):
+    format = Format.BINARY
+    # Its type is what the statement says, as that of NULL: of other types it would be another prepared statement.
+    oid = 0
+
+    def dump(self, obj: TextArray) -> bytes:
+        if not obj:
+            return _NO_TEXTS
+        parts = [_TEXTS(1, None in obj, _TEXT_OID, len(obj), 1)]
+        for text in obj:
+            if text is None:
+                parts.append(_NULL)
+            else:
+                encoded = text.encode()
+                parts += (_SIZE(len(encoded)), encoded)
+        return b"".join(parts)
+
+
+def take_text_arrays(connection: Connection) -> None:
+    """Let a connection take `TextArray` as a parameter."""
+    connection.adapters.register_dumper(TextArray, _TextArrayDumper)

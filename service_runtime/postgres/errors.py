@@ -1,0 +1,77 @@
+"""The border where errors of the driver become ours."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from contextkeep.errors import (
+    Aborted,
+    DeadlineExceeded,
+    InvalidArgument,
+    LimitExceeded,
+    Overloaded,
+    PermissionDenied,
+    StorageFull,
+    Unavailable,
+)
+
+RETRY_AFTER_S = 0.5
+
+# Said between the making of a schema and the end of its migrations.
+_NOT_YET_GRANTED = {
+    "permission denied for table migration",
+    *(f"permission denied for schema {name}" for name in ("access", "context", "entity")),
+}
+
+
+class SchemaBehind(Unavailable):
+    """The database lacks what this version needs; once it is migrated, the same call works."""
+
+    reason = "SCHEMA_BEHIND"
+
+
+def translated(error: BaseException) -> Exception | None:
+    """Return our error for one of the driver; None for constraints and for what only a fault of ours can be."""
+    match error:
+        case PoolTimeout() | TooManyRequests():
+            return Overloaded("no database connection is free", dependency="postgres", retry_after_s=RETRY_AFTER_S)
+        case PoolClosed():
+            return Unavailable("the service is stopping", dependency="postgres", retry_after_s=RETRY_AFTER_S)
+        case pg.QueryCanceled():
+            return DeadlineExceeded("the database did not answer within the call's time")
+        case pg.DiskFull():
+            return StorageFull("the database has no room left", dependency="postgres")
+        case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
+            return PermissionDenied("the key is bound to other graphs, agent bundles, apps or contexts")
+        case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
+            return _behind()
+        case pg.UndefinedFunction() if (error.diag.message_primary or "").startswith("function "):  # not an operator
+            return _behind()
+        case pg.InsufficientPrivilege() if (error.diag.message_primary or "") in _NOT_YET_GRANTED:
+            return _behind()
+        case pg.SerializationFailure() | pg.DeadlockDetected():
+            return Aborted("another call changed the same rows; try again")
+        case pg.ProgramLimitExceeded():
+            return LimitExceeded("a value is larger than the database takes")
+        case pg.DataError() if error.sqlstate:
+            # A number that jsonb cannot hold, a time out of range: what no check in front of it knows.
+            return InvalidArgument(f"a value cannot be stored: {error.diag.message_primary}")
+        case pg.LockNotAvailable():
+            return Unavailable("what this needs is locked", dependency="postgres", retry_after_s=RETRY_AFTER_S)
+        case psycopg.OperationalError() | pg.ReadOnlySqlTransaction() | OSError():  # read-only: it is failing over
+            return unavailable()
+        case _:
+            return None
+
+
+def _behind() -> SchemaBehind:
+    return SchemaBehind(
+        "the database lacks what this version needs: run `migrate`", dependency="postgres", retry_after_s=RETRY_AFTER_S
+    )
+
+
+def unavailable() -> Unavailable:
+    """Return the error of a Postgres that says nothing."""
+    return Unavailable("the database does not answer", dependency="postgres", retry_after_s=RETRY_AFTER_S)
