@@ -26,6 +26,7 @@ from entity_service.store import id_array
 from entity_service.walk_queries import LEVEL, NODES, ROW_BYTES, ROWS, STARTS, Column, Layout
 from service_runtime import background
 from service_runtime.auth import Principal
+from service_runtime.calls import give_way
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 
@@ -199,7 +200,7 @@ class Traversal:
         if limit and len(hits) > limit:
             token = _encode(tenant, walk, _hit_key(walk, hits[limit - 1]))
         while limit and len(hits) > limit:
-            await asyncio.sleep(0)
+            await give_way()
             del hits[max(limit, len(hits) - _AT_ONCE) :]  # a hundred thousand at once take a while
         rows_max = PAGE_ROWS_MAX
         while True:
@@ -391,7 +392,7 @@ async def _sorted_kind(hits: list[_Hit], *, reverse: bool) -> list[_Hit]:
         samples = sorted(hit for run in runs for hit in run[:: _AT_ONCE // _SAMPLES])
         ordered, starts = [], [0] * len(runs)
         for cut in [*samples[_SAMPLES::_SAMPLES], None]:
-            await asyncio.sleep(0)
+            await give_way()
             ends = [len(run) if cut is None else bisect_left(run, cut) for run in runs]
             parts = (run[start:end] for run, start, end in zip(runs, starts, ends, strict=True))
             ordered += sorted(chain.from_iterable(parts))
@@ -417,7 +418,7 @@ async def _in_turns(items: Sequence[_T]) -> AsyncGenerator[Sequence[_T], None]:
     """Yield some items after the other, with a turn for other calls between them."""
     for start in range(0, len(items), _AT_ONCE):
         if start:
-            await asyncio.sleep(0)
+            await give_way()
         yield items[start : start + _AT_ONCE]
 
 

@@ -76,6 +76,15 @@ async def take_turn_of(rpc: str) -> None:
         await call.turn.take()
 
 
+async def give_way() -> None:
+    """Give the event loop to others, between two slices of work that takes long."""
+    call = current_call.get()
+    if call is None or call.turn is None:
+        await asyncio.sleep(0)
+    else:
+        await call.turn.give_way()
+
+
 @asynccontextmanager
 async def aside() -> AsyncIterator[None]:
     """Leave the turn of the call under way to others for the block, in which it only waits for another server."""

@@ -157,11 +157,15 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
             place.take()
             call.principal = principal or await self._authenticator.authenticate(metadata)
             place.belongs_to(call.principal)
+            self._turns.seen(call.principal)
             if scope is not None:
                 admit(call.principal, method, scope)
             call.credential = credential(metadata)
             # A stream's deadline is the caller's, and grpc cancels it; a unary call may have ours.
-            async with asyncio.timeout(remaining_s if unary else None), Turn(self._turns, call.principal) as call.turn:
+            async with (
+                asyncio.timeout(remaining_s if unary else None),
+                Turn(self._turns, call.principal) as call.turn,
+            ):
                 if is_expensive(method):
                     await call.turn.take()
                 yield call

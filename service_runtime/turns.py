@@ -9,6 +9,7 @@ calls of one key are before nobody else's first.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,14 @@ from typing import Any
 
 from service_runtime.auth import Principal
 from service_runtime.places import Shares, key_of
+
+SLICE_S = 0.002  # of work between two looks at who else calls; one evaluation of a rule may take a little longer
+SPACING_S = 0.012  # from one slice of a key to its next one while others call, over all its calls
+SPACING_S_MAX = 0.1
+REST = 5  # times what a slice took lies behind it: it takes longer where the processor has other work than ours
+BURST = 10  # slices that a key has free: what an ordinary history takes
+OTHERS_S = 1.0  # after its last call came, a key still calls: it may make one after the other
+_KEYS_MAX = 1000
 
 # Why each costs more than a look-up. Every RPC is in here or in the list of the others that a test has.
 EXPENSIVE = {
@@ -41,8 +50,21 @@ def is_expensive(rpc: str) -> bool:
     return rpc.rpartition("/")[2] in EXPENSIVE
 
 
+class _Slices:
+    """The slices of one key's work."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.took_s = 0.0  # the last one
+        self.due_at = 0.0  # when the next one is, on the monotonic clock; `BURST` of them may come before
+
+
 class Turns:
     """The turns of one server, or of one kind of work in it.
+
+    Work that has a turn is done in slices, after which whoever else calls comes first. He is to come soon, at each of
+    the many moments at which his call goes on: so the slices of a key come one by one, and with some time between them
+    as long as others call.
 
     Args:
         at_once_max: How many there are.
@@ -57,6 +79,8 @@ class Turns:
         self.waiting = 0
         self._of_tenant: Counter[Any] = Counter()
         self._of_key: Counter[Any] = Counter()
+        self._slices: dict[object, _Slices] = {}  # of each key
+        self._callers: list[tuple[float, object]] = []  # who called last, and who did before him: when, and the key
         # By tenant, then by key; whose turn was longest ago comes first.
         self._queues: OrderedDict[object, OrderedDict[object, deque[asyncio.Future[None]]]] = OrderedDict()
 
@@ -84,6 +108,39 @@ class Turns:
         self._count(principal.tenant_id, key_of(principal), -1)
         while self.taken < self._at_once_max and (next_one := self._next()) is not None:
             next_one.set_result(None)
+
+    def seen(self, principal: Principal) -> None:
+        """Note that somebody calls, be it for expensive work or not."""
+        key, now = key_of(principal), time.monotonic()
+        self._callers = [(now, key), *(one for one in self._callers if one[1] != key)][:2]
+
+    async def give_way(self, principal: Principal, *, took_s: float) -> None:
+        """Let others come first: between two slices of the work of one who has a turn.
+
+        Args:
+            principal: Who has it.
+            took_s: How long ago his work went on.
+        """
+        key = key_of(principal)
+        slices = self._slices.get(key)
+        if slices is None:
+            if len(self._slices) >= _KEYS_MAX:
+                self._slices = {whose: some for whose, some in self._slices.items() if some.lock.locked()}
+            slices = self._slices[key] = _Slices()
+        slices.took_s = took_s
+        async with slices.lock:  # one after the other, however late the loop is
+            now = time.monotonic()
+            spacing_s = 0.0
+            if self._others_call(key, now):
+                spacing_s = min(max(SPACING_S, REST * slices.took_s), SPACING_S_MAX)
+            free_s = BURST * spacing_s
+            await asyncio.sleep(max(slices.due_at - now, 0.0) if spacing_s else 0.0)
+            slices.due_at = max(slices.due_at, time.monotonic() - free_s) + spacing_s
+
+    def _others_call(self, key: object, now: float) -> bool:
+        if self.taken > self._of_key[key]:
+            return True
+        return any(other != key and now - at < OTHERS_S for at, other in self._callers)
 
     def _may(self, tenant_id: object, key: object) -> bool:
         return self._of_tenant[tenant_id] < self._tenant_max and self._of_key[key] < self._key_max
@@ -122,12 +179,13 @@ class Turns:
 class Turn:
     """What one call has of the turns: nothing until it takes one; given back at the end of the block."""
 
-    __slots__ = ("_has_one", "_principal", "_turns")
+    __slots__ = ("_has_one", "_principal", "_turns", "_went_on_at")
 
     def __init__(self, turns: Turns, principal: Principal) -> None:
         self._turns = turns
         self._principal = principal
         self._has_one = False
+        self._went_on_at = 0.0
 
     async def __aenter__(self) -> Turn:
         return self
@@ -142,6 +200,15 @@ class Turn:
         if not self._has_one:
             await self._turns.take(self._principal)
             self._has_one = True
+            self._went_on_at = time.monotonic()
+
+    async def give_way(self) -> None:
+        """Let others come first, if there is a turn: between two slices of its work."""
+        if self._has_one:
+            await self._turns.give_way(self._principal, took_s=time.monotonic() - self._went_on_at)
+            self._went_on_at = time.monotonic()
+        else:
+            await asyncio.sleep(0)
 
     def _give_back(self) -> None:
         if self._has_one:

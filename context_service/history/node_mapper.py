@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import math
 import time
@@ -18,6 +17,8 @@ from context_service.history.entity_graph import GraphNode
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
 from context_service.history.messages import ROLES, ChatMessage, Part, content_text, metadata_json, parts
 from contextkeep.errors import MappingFailed
+from service_runtime.calls import give_way
+from service_runtime.turns import SLICE_S
 
 _T = TypeVar("_T")
 OrderKey = tuple[Any, ...]
@@ -29,7 +30,6 @@ _ELEMENT_STEPS = 4  # of an element of a list, besides what its expressions take
 _ELEMENTS_AT_ONCE = 64  # are paid before they are seen
 _ORDER_CHARS_MAX = 512  # of a text that nodes are ordered by: all of them are kept until they are ordered
 _SORTED_AT_ONCE = 2048  # rows, between two turns of the loop: some ms
-SLICE_S = 0.003  # the loop is given back after this; one evaluation takes few ms at most
 
 
 class SkipReason(Enum):
@@ -215,7 +215,7 @@ class NodeMapper:
     async def _look(self) -> None:
         """Look at the clock, and give the event loop back if it is time."""
         if time.perf_counter() > self._pause_at:
-            await asyncio.sleep(0)
+            await give_way()
             self._pause_at = time.perf_counter() + SLICE_S
         self._look_below = self._budget.call_steps_left - _LOOK_STEPS
 
@@ -332,12 +332,12 @@ async def sorted_by_key(rows: Sequence[tuple[OrderKey | None, _T]], *, descendin
     runs = []
     for start in range(0, len(with_key), _SORTED_AT_ONCE):
         runs.append(sorted(with_key[start : start + _SORTED_AT_ONCE], key=_key_of_pair, reverse=descending))
-        await asyncio.sleep(0)
+        await give_way()
     found: list[_T] = []
     for _, row in heapq.merge(*runs, key=_key_of_pair, reverse=descending):
         found.append(row)
         if len(found) % _SORTED_AT_ONCE == 0:
-            await asyncio.sleep(0)
+            await give_way()
     return found + [row for key, row in rows if key is None]
 
 

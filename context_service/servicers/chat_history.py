@@ -56,7 +56,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             for index, message in enumerate(history.messages):
                 messages.fill(add(), message)
                 if index % STREAM_ROWS == 0:
-                    await asyncio.sleep(0)
+                    await calls.give_way()
         else:
             # Beside the loop: a long history takes too long for the other calls to wait.
             done = await asyncio.to_thread(formatted, history.messages, to)

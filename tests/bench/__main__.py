@@ -20,6 +20,7 @@ BENCHMARKS = (
     "interceptors",
     "replicas",
     "load",
+    "turns",
     "shapes",
     "storage",
     "bulk",

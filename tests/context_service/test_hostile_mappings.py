@@ -102,6 +102,32 @@ async def test_a_rule_that_costs_much_on_each_of_10000_nodes_ends_at_the_calls_b
         assert watch.quantile(1) < 0.25
 
 
+@pytest.mark.usefixtures("gc_of_a_server")
+async def test_forty_dear_histories_of_one_key_are_computed_one_slice_at_a_time(services: Addresses):
+    """As many slices as there were calls, one after the other, kept everybody else's calls waiting at each step."""
+    async with (
+        grpc.aio.insecure_channel(services.context) as context,
+        grpc.aio.insecure_channel(services.entity) as entity,
+    ):
+        session_id = await long_session(EntityGraphStub(entity), 1000)
+        stub = ChatHistoryStub(context)
+        await register(stub, "dear", NEARLY_TOO_MUCH)
+        question = pb.GetChatHistoryRequest(node_id=session_id, mapping_name="dear")
+        calls = [stub.GetChatHistory(question, metadata=METADATA) for _ in range(40)]
+        await asyncio.sleep(2)
+        watch = LoopWatch()
+        watching = asyncio.create_task(watch.watch())
+        await asyncio.sleep(3)
+        for call in calls:
+            call.cancel()
+        watching.cancel()
+        await asyncio.wait([watching])
+
+        dear = [turn_s for turn_s in watch.turns_s if turn_s > 0.001]
+        assert len(dear) > 50
+        assert sorted(dear)[len(dear) // 2] < 0.005
+
+
 @pytest.mark.parametrize(
     "content",
     [

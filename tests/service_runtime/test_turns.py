@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 import uuid
 from collections import Counter
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from service_runtime.auth import Principal
 from service_runtime.places import Shares
-from service_runtime.turns import EXPENSIVE, Turn, Turns
+from service_runtime.turns import BURST, EXPENSIVE, SPACING_S, Turn, Turns
 from tests.rpcs import all_rpcs
 
 # What costs no more than the rows or bytes that it names, or waits for its caller most of the time.
@@ -120,6 +121,42 @@ async def test_who_waits_for_its_caller_lets_others_work():
             await asyncio.wait_for(waiting, 1)
         assert turns.taken == 1
     assert (turns.taken, turns.waiting) == (0, 0)
+
+
+async def sliced(turns: Turns, calls: int, *, slices: int) -> float:
+    """Return how long some calls of one key take for so many slices each that cost nothing."""
+
+    async def work() -> None:
+        async with Turn(turns, caller(1)) as turn:
+            await turn.take()
+            for _ in range(slices):
+                await turn.give_way()
+
+    began = time.monotonic()
+    await asyncio.gather(*(work() for _ in range(calls)))
+    return time.monotonic() - began
+
+
+async def test_the_slices_of_a_key_are_spaced_while_others_call_and_only_then():
+    turns = turns_of(8)
+    turns.seen(caller(1))
+    assert await sliced(turns, 4, slices=50) < 150 * SPACING_S
+    turns.seen(caller(2))
+    turns.seen(caller(1))
+    assert await sliced(turns, 4, slices=15) >= (60 - BURST - 1) * SPACING_S
+
+
+async def test_an_ordinary_history_is_not_spaced():
+    turns = turns_of(8)
+    turns.seen(caller(2))
+    assert await sliced(turns, 1, slices=BURST) < BURST * SPACING_S
+
+
+async def test_who_works_is_another_however_long_ago_he_called():
+    turns = turns_of(8)
+    async with Turn(turns, caller(2)) as working:
+        await working.take()
+        assert await sliced(turns, 1, slices=BURST + 10) >= 9 * SPACING_S
 
 
 @given(
