@@ -11,11 +11,11 @@ from pathlib import Path
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
+from context_service.entity_history.graph_events import GraphEvents
+from context_service.entity_history.merged import EntityHistory
+from context_service.graph import EntityGraph
 from context_service.history import mapping_files
 from context_service.history.assembly import ContextAssembly
-from context_service.history.entity_events import EntityEvents
-from context_service.history.entity_graph import EntityGraph
-from context_service.history.entity_history import EntityHistory
 from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
@@ -196,7 +196,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ContextAssembly(graph, registry, limits),
             ProvenanceReader(graph, registry, limits),
             MappingTrials(graph, registry, limits),
-            EntityHistory(EntityEvents(graph), ActionLog(), database),
+            EntityHistory(GraphEvents(graph), ActionLog(), database),
             registry,
             names,
         )

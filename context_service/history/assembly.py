@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from context_service.history.entity_graph import EntityGraph, GraphNode
+from context_service.graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.messages import ChatMessage
 from context_service.history.newest import read_back

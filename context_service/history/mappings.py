@@ -18,8 +18,9 @@ from context_service.cel import (
     ResultType,
     compile_expression,
 )
+from context_service.graph import ENTITY_FIELDS
 from context_service.history.limits import DEFAULTS, HistoryLimits
-from context_service.history.rules import ENTITY_FIELDS, MessageRule, Rules
+from context_service.history.rules import MessageRule, Rules
 from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded
 
 DEFAULT_NAME = "simple_chat"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
-from context_service.history.entity_graph import EntityGraph, GraphNode
+from context_service.graph import EntityGraph, GraphNode
 from context_service.history.reading import Reading
 
 _LIMIT_MIN = 16

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from context_service.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
-from context_service.history.entity_graph import GraphNode
+from context_service.graph import GraphNode
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
 from context_service.history.messages import ROLES, ChatMessage, Part, content_text, metadata_json, parts
 from contextkeep.errors import MappingFailed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from context_service.cel import EvaluationError
-from context_service.history.entity_graph import EntityGraph, GraphNode
+from context_service.graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.messages import size_bytes
 from context_service.history.newest import read_back

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from context_service.cel import CallBudgetExceeded
-from context_service.history.entity_graph import ENTITY_FIELDS, EntityGraph, Walk
+from context_service.graph import ENTITY_FIELDS, EntityGraph, Walk
 from context_service.history.limits import HistoryLimits
 from context_service.history.mappings import Mapping
 from context_service.history.node_mapper import NodeMapper, Skipped

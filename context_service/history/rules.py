@@ -14,29 +14,15 @@ from typing import Literal, get_args
 import orjson
 
 from context_service.cel.parse import NO_IDENTIFIERS
+from context_service.graph import ENTITY_FIELDS, Direction
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
 
-Direction = Literal["out", "in", "both"]
 Order = Literal["ascending", "descending"]
 Ordering = Literal["", "timestamp_asc", "timestamp_desc"]
 
 DEPTH_DEFAULT = 3
-ENTITY_FIELDS = frozenset(
-    {
-        "id",
-        "external_id",
-        "name",
-        "type",
-        "general_type",
-        "status",
-        "data",
-        "created_at",
-        "modified_at",
-        "io",
-    }
-)
 _VARIABLES = frozenset({"entity", "edge", "root", "item", "index"})
 _PATH = re.compile(r"[A-Za-z_][\w-]*(\.[\w-]+)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")

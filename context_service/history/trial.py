@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.cel import EvaluationError, JsonWriter
-from context_service.history.entity_graph import EntityGraph, GraphNode
+from context_service.graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.mappings import Mapping, Rule
 from context_service.history.messages import size_bytes

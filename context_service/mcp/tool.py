@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from context_service.history.entity_graph import EntityGraph
+from context_service.graph import EntityGraph
 from context_service.mcp.answers import Document
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer

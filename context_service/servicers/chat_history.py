@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+from context_service.entity_history.merged import EntityHistory, EntityQuestion
 from context_service.history.assembly import ContextAssembly, Question
-from context_service.history.entity_history import EntityHistory, EntityQuestion
 from context_service.history.formats import formatted
 from context_service.history.messages import size_bytes
 from context_service.history.node_mapper import Skipped

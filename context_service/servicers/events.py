@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from context_service.history.events import Event
+from context_service.entity_history.events import Event
 from contextkeep.context.v1 import chat_history_pb2 as pb
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
+from context_service.graph import Direction
 from context_service.history.registry import Listed
-from context_service.history.rules import DEPTH_DEFAULT, Direction, MessageRule, Order, Ordering, Rules
+from context_service.history.rules import DEPTH_DEFAULT, MessageRule, Order, Ordering, Rules
 from context_service.servicers import wire
 from contextkeep.context.v1 import chat_history_pb2 as pb
 

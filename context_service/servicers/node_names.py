@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 from uuid import UUID
 
-from context_service.history.entity_graph import EntityGraph
+from context_service.graph import EntityGraph
 from contextkeep.errors import InvalidArgument
 from service_runtime.ids import parse_id
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from context_service.history.entity_graph import EntityGraph, TreeNode
+from context_service.graph import EntityGraph, TreeNode
 from context_service.working_memory.fields import FieldChecks, RecordFilter
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from context_service.working_memory.records import Record, record_of

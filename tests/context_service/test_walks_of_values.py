@@ -24,7 +24,7 @@ from context_service.cel import (
     compile_expression,
 )
 from context_service.cel.functions import GLOBAL, METHODS
-from context_service.history.entity_graph import GraphNode
+from context_service.graph import GraphNode
 from context_service.history.mappings import compile_mapping
 from context_service.history.messages import content_text, metadata_json, parts
 from context_service.history.node_mapper import NodeMapper, Skipped, SkipReason, sorted_by_key

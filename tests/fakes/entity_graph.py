@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from context_service.history.entity_graph import GraphNode, Reached, Walk, WalkPage
+from context_service.graph import GraphNode, Reached, Walk, WalkPage
 from contextkeep.errors import NodeNotFound
 
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from context_service.history.entity_graph import EntityGraph
+from context_service.graph import EntityGraph
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
 from contextkeep.errors import ContextKeepError, Internal, NodeNotFound

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import orjson
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from context_service.history.entity_graph import EntityGraph
-from context_service.history.events import Event, EventKind, EventPage
+from context_service.entity_history.events import Event, EventKind, EventPage
+from context_service.graph import EntityGraph
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import NodeNotFound
 
 
-class EntityEvents:
+class GraphEvents:
     """Reads what happened to nodes, as the caller."""
 
     def __init__(self, graph: EntityGraph) -> None:

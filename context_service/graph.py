@@ -1,7 +1,7 @@
 """The border to the Entity Service: walks come back as what expressions see.
 
-It calls through the published client, with the caller's own credential, and never reads the entity tables. Of the
-history only this module and `entity_events` touch protobuf.
+It calls through the published client, with the caller's own credential, and never reads the entity tables. Below the
+servicers only this module and `entity_history.graph_events` touch protobuf.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from context_service.history.rules import Direction
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import DeadlineExceeded, NodeNotFound, Unavailable
@@ -27,6 +26,7 @@ from service_runtime.connections import Connection
 _DEPENDENCY = "entity-service"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+Direction = Literal["out", "in", "both"]
 
 # Of an entity, as expressions see it, and where they come from.
 _COLUMNS = {
@@ -66,7 +66,7 @@ class Reached(NamedTuple):
     from_node_id: str  # the edge's other end
 
 
-class GraphNode(NamedTuple):  # as `ChatMessage`
+class GraphNode(NamedTuple):  # histories have ten thousands of them: a tuple is made faster than a dataclass
     """One reached node, as CEL sees it."""
 
     node_id: str
@@ -79,7 +79,7 @@ class GraphNode(NamedTuple):  # as `ChatMessage`
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """What to walk; the fields are those of `Rules`."""
+    """What to walk; its fields mean what those of a mapping's rules do."""
 
     node_id: str
     edge_types: Sequence[str]

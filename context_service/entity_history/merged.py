@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from context_service.history.entity_events import EntityEvents
-from context_service.history.events import Event, EventKind, EventPage
+from context_service.entity_history.events import Event, EventKind, EventPage
+from context_service.entity_history.graph_events import GraphEvents
 from context_service.working_memory.actions import ActionLog, ActionPlace, EntityAction
 from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
@@ -41,7 +41,7 @@ class EntityQuestion:
 class EntityHistory:
     """Reads histories of entities."""
 
-    def __init__(self, events: EntityEvents, log: ActionLog, database: Database) -> None:
+    def __init__(self, events: GraphEvents, log: ActionLog, database: Database) -> None:
         self._events = events
         self._log = log
         self._database = database
