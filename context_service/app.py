@@ -153,6 +153,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             database,
             records=rows,
             blobs=BlobRows(),
+            uploads=UploadStore(),
             requests=requests,
             checks=checks,
             writer=writer,

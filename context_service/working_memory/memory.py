@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
@@ -36,6 +36,7 @@ from context_service.working_memory.records import (
     Records,
 )
 from context_service.working_memory.texts import Beginning
+from context_service.working_memory.upload_store import OpenUpload, UploadStore
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
@@ -60,6 +61,7 @@ class WorkingMemory:
         database: Where all is.
         records: Their SQL.
         blobs: That of the rows of blobs.
+        uploads: That of resumable uploads, which end when their blob is published.
         requests: The request ids of this service.
         checks: Of what callers say.
         writer: Writes new ones.
@@ -73,6 +75,7 @@ class WorkingMemory:
         *,
         records: Records,
         blobs: BlobRows,
+        uploads: UploadStore,
         requests: Requests,
         checks: FieldChecks,
         writer: BlobWriter,
@@ -82,6 +85,7 @@ class WorkingMemory:
         self._database = database
         self._records = records
         self._blobs = blobs
+        self._uploads = uploads
         self._requests = requests
         self._checks = checks
         self._writer = writer
@@ -223,15 +227,12 @@ class WorkingMemory:
             return record
         limits = await self.check_room(tenant, said, declared)
         beginning = Beginning(said)
-        async with aclosing(beginning.watched(chunks)) as watched:
-            return await self._writer.write(
-                tenant,
-                watched,
-                declared=declared,
-                size_bytes_max=limits.blob_bytes_max,
-                commit=lambda written: self.publish(
-                    tenant, written, said, text=beginning.text(), principal=principal, request=request
-                ),
+        async with (
+            aclosing(beginning.watched(chunks)) as watched,
+            self._writer.written(tenant, watched, declared=declared, size_bytes_max=limits.blob_bytes_max) as written,
+        ):
+            return await self.publish(
+                tenant, written, said, text=beginning.text(), principal=principal, request=request
             )
 
     def check_header(self, said: RecordInput, *, path: str) -> None:
@@ -282,25 +283,24 @@ class WorkingMemory:
         text: str | None,
         principal: Principal,
         request: Request | None,
-        first: Callable[[Transaction], Awaitable[None]] | None = None,
+        upload: OpenUpload | None = None,
     ) -> Record:
         """Make a written blob live and insert its record, in one transaction: the commit of an upload.
 
         Args:
             tenant: Whose.
             written: The blob.
-            said: The record.
+            said: The record, `within_bounds`.
             text: What is to be found of the blob.
             principal: Who uploads.
             request: Makes it happen once.
-            first: What else the transaction does, before that; again if it is run again.
+            upload: The resumable upload that made it, which ends with this.
 
         Raises:
             RecordExists: the id is taken.
             UploadExpired: the sweeper has taken the blob.
-            Whatever `first` raises.
+            UploadNotFound, Aborted: see `UploadStore.end`.
         """
-        said = within_bounds(said, principal)
         record = dataclasses.replace(
             _new_record(said, principal),
             content_type=content_type_of(said, otherwise="application/octet-stream"),
@@ -313,8 +313,8 @@ class WorkingMemory:
         limits = await self._limits.of(tenant)
 
         async def work(transaction: Transaction) -> Record:
-            if first is not None:
-                await first(transaction)
+            if upload is not None:
+                await self._uploads.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
             live_id = await self._blobs.publish(
                 transaction, written.id, provider=written.provider, digest=written.digest

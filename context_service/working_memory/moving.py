@@ -18,7 +18,7 @@ from uuid import UUID
 from context_service.blobs.storage import BlobStorage, Declared
 from context_service.working_memory.blob_rows import BlobRows, publishing
 from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
-from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
+from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import all_tenants
@@ -106,8 +106,13 @@ class Mover:
             BlobCorrupted, ChecksumMismatch, SizeMismatch: the source is damaged.
             StorageFull, Unavailable, ProviderNotConfigured: of either provider.
         """
+        writer = BlobWriter(self._written, self._storage.towards(provider), lease_s=self._lease_s)
+        declared = Declared(size_bytes=blob.size_bytes, sha256=blob.sha256)
+        async with (
+            aclosing(self._storage.read(source.stored(), start_bytes=0, end_bytes=source.size_bytes)) as chunks,
+            writer.written(tenant, chunks, declared=declared) as written,
+        ):
 
-        async def commit(written: WrittenBlob) -> int | None:
             async def work(transaction: Transaction) -> int | None:
                 if not await self._rows.lock(transaction, blob.id):
                     await self._written.give_up(transaction, written.id)
@@ -118,13 +123,6 @@ class Mover:
                 return await self._move(transaction, blob.id, new_id, provider, details)
 
             return await publishing(tenant, work)
-
-        writer = BlobWriter(self._written, self._storage.towards(provider), lease_s=self._lease_s)
-        chunks = self._storage.read(source.stored(), start_bytes=0, end_bytes=source.size_bytes)
-        async with aclosing(chunks):
-            return await writer.write(
-                tenant, chunks, declared=Declared(size_bytes=blob.size_bytes, sha256=blob.sha256), commit=commit
-            )
 
     async def _move(
         self, transaction: Transaction, from_id: UUID, to_id: UUID, provider: str, details: dict[str, str]

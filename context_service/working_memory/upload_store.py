@@ -17,6 +17,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import Declared, Digest, StoredBlob
 from context_service.working_memory.fields import Embedding, RecordInput
+from contextkeep.errors import Aborted, UploadNotFound
 from service_runtime.postgres import Tenant, Transaction
 
 _START_UPLOAD = """
@@ -173,16 +174,27 @@ class UploadStore:
             return due_at
         return None
 
-    async def remove(self, transaction: Transaction, upload_id: UUID) -> int:
-        """Remove a locked upload, hand its parts to the sweeper, and return the bytes that they had."""
-        parameters = {"tenant_id": transaction.tenant_id, "id": upload_id}
-        (row,) = await transaction.query(_REMOVE_UPLOAD, parameters)
-        size_bytes: int = row.size_bytes
-        return size_bytes
+    async def end(self, transaction: Transaction, upload: OpenUpload) -> None:
+        """Remove an upload whose parts were put together, and hand them to the sweeper.
+
+        Raises:
+            UploadNotFound: it has ended before.
+            Aborted: a part was added to it meanwhile.
+        """
+        if not await self.lock(transaction, upload.id):
+            raise upload_not_found(upload.id)
+        (row,) = await transaction.query(_REMOVE_UPLOAD, {"tenant_id": transaction.tenant_id, "id": upload.id})
+        if row.size_bytes != upload.offset_bytes:
+            raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
 
     async def give_up_due(self, tenant: Tenant, *, count_max: int) -> int:
         """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
         return len(await tenant.query(_GIVE_UP_UPLOADS, {"tenant_id": tenant.tenant_id, "count_max": count_max}))
+
+
+def upload_not_found(upload_id: UUID) -> UploadNotFound:
+    """Return the error that says that there is no such upload, or none any more."""
+    return UploadNotFound(f"there is no upload {upload_id}")
 
 
 def _json_of(said: RecordInput) -> dict[str, Any]:

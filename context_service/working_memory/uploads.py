@@ -21,12 +21,10 @@ from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.memory import WorkingMemory, within_bounds
 from context_service.working_memory.records import Record
 from context_service.working_memory.texts import Beginning
-from context_service.working_memory.upload_store import OpenUpload, UploadStore
-from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
+from context_service.working_memory.upload_store import OpenUpload, UploadStore, upload_not_found
+from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import (
-    Aborted,
     ChecksumMismatch,
-    ContextKeepError,
     InvalidArgument,
     LimitExceeded,
     SizeMismatch,
@@ -143,7 +141,14 @@ class ResumableUploads:
         limits = await self._limits.of(tenant)
         await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only behind them
 
-        async def commit(written: WrittenBlob) -> Upload:
+        async with (
+            aclosing(self._part(upload, chunks, limits)) as checked,
+            aclosing(self._kept(tenant, upload, checked)) as kept,
+            self._writer.written(tenant, kept, declared=Declared()) as written,
+        ):
+            if not written.digest.size_bytes:
+                raise InvalidArgument("a part has at least one byte", field="chunk")
+
             async def work(transaction: Transaction) -> Upload:
                 await self._store.lock(transaction, upload_id)
                 current = _check_position(await self._store.find(transaction, upload_id), upload_id, offset_bytes)
@@ -161,15 +166,7 @@ class ResumableUploads:
                     expires_at=due_at,
                 )
 
-            if not written.digest.size_bytes:
-                raise InvalidArgument("a part has at least one byte", field="chunk")
             return await tenant.transaction(work)
-
-        async with (
-            aclosing(self._part(upload, chunks, limits)) as checked,
-            aclosing(self._kept(tenant, upload, checked)) as kept,
-        ):
-            return await self._writer.write(tenant, kept, declared=Declared(), commit=commit)
 
     async def get(self, upload_id: UUID, *, principal: Principal) -> Upload:
         """Tell how far an upload is.
@@ -188,7 +185,7 @@ class ResumableUploads:
             )
         record = await self._memory.answered(tenant, _finish_request(upload_id))
         if record is None:
-            raise _not_found(upload_id)
+            raise upload_not_found(upload_id)
         return Upload(id=upload_id, offset_bytes=record.size_bytes, size_bytes=record.size_bytes, record=record)
 
     async def finish(self, upload_id: UUID, *, declared: Declared, principal: Principal) -> Record:
@@ -214,28 +211,23 @@ class ResumableUploads:
         whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
         for one in (upload.declared, declared):
             _check_declared(one, whole)
-
-        async def take(transaction: Transaction) -> None:
-            if not await self._store.lock(transaction, upload_id):
-                raise _not_found(upload_id)
-            if await self._store.remove(transaction, upload_id) != upload.offset_bytes:
-                raise Aborted("a part was added while the upload was put together; try again", upload_id=upload_id)
-
         beginning = Beginning(upload.said)
-
-        async def commit(written: WrittenBlob) -> Record:
-            text = beginning.text()
-            return await self._memory.publish(
-                tenant, written, upload.said, text=text, principal=principal, request=request, first=take
-            )
-
         try:
             async with (
                 aclosing(self._joined(parts)) as joined,
                 aclosing(self._kept(tenant, upload, joined)) as kept,
                 aclosing(beginning.watched(kept)) as watched,
+                self._writer.written(tenant, watched, declared=whole) as written,
             ):
-                return await self._writer.write(tenant, watched, declared=whole, commit=commit)
+                return await self._memory.publish(
+                    tenant,
+                    written,
+                    upload.said,
+                    text=beginning.text(),
+                    principal=principal,
+                    request=request,
+                    upload=upload,
+                )
         except UploadNotFound:
             return await self._finished(tenant, request, declared)  # a twin of this call was faster
 
@@ -256,7 +248,7 @@ class ResumableUploads:
         """
         record = await self._memory.answered(tenant, request)
         if record is None:
-            raise _not_found(request.request_id)
+            raise upload_not_found(request.request_id)
         _check_declared(declared, Declared(size_bytes=record.size_bytes, sha256=record.sha256))
         return record
 
@@ -310,7 +302,7 @@ class ResumableUploads:
         async for chunk in chunks:
             if time.monotonic() >= renew_at:
                 if not await self._store.renew(tenant, upload.id, lease_s=self._lease_s):
-                    raise _not_found(upload.id)
+                    raise upload_not_found(upload.id)
                 renew_at = time.monotonic() + self._lease_s / 3
             yield chunk
 
@@ -330,7 +322,7 @@ def _check_position(upload: OpenUpload | None, upload_id: UUID, offset_bytes: in
         UploadNotFound, UploadPartExists, UploadGap: it does not.
     """
     if upload is None:
-        raise _not_found(upload_id)
+        raise upload_not_found(upload_id)
     if offset_bytes < upload.offset_bytes:
         raise UploadPartExists(
             f"the upload is at byte {upload.offset_bytes}, past {offset_bytes}", offset_bytes=upload.offset_bytes
@@ -360,7 +352,3 @@ def _size_mismatch(size_bytes: int | None, declared_bytes: int | None) -> SizeMi
         size_bytes=size_bytes,
         size_bytes_declared=declared_bytes,
     )
-
-
-def _not_found(upload_id: UUID) -> ContextKeepError:
-    return UploadNotFound(f"there is no upload {upload_id}")

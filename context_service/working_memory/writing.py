@@ -1,7 +1,7 @@
-"""A blob on its way in: a row with a lease, the bytes, and the commit that makes them count.
+"""A blob on its way in: a row with a lease, the bytes, and the block in which whoever sent them makes them count.
 
 The row comes before the first byte, so whatever happens in between is known to the sweeper. Uploads of all kinds come
-this way; what differs is the commit.
+this way; what differs is the block.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass
-from typing import TypeVar
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
@@ -23,8 +22,6 @@ from contextkeep.errors import ContextKeepError, UploadExpired
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
 from service_runtime.postgres import Tenant
-
-_T = TypeVar("_T")
 
 _log = logging.getLogger("working_memory")
 
@@ -53,35 +50,36 @@ class BlobWriter:
         self._lease_s = lease_s
         self._clearing: set[asyncio.Task[None]] = set()
 
-    async def write(
+    @asynccontextmanager
+    async def written(
         self,
         tenant: Tenant,
         chunks: AsyncIterable[bytes],
         *,
         declared: Declared,
         size_bytes_max: int = sys.maxsize,
-        commit: Callable[[WrittenBlob], Awaitable[_T]],
-    ) -> _T:
-        """Store the chunks and return what `commit` does; if anything fails, nothing of it stays.
+    ) -> AsyncIterator[WrittenBlob]:
+        """Store the chunks for a block that takes the blob out of the state `writing`, in a transaction.
+
+        If anything fails, in the block too, nothing of it stays.
 
         Args:
             tenant: Whose.
             chunks: The bytes.
             declared: What they must add up to.
             size_bytes_max: As many bytes are taken.
-            commit: Takes the blob out of the state `writing`, in a transaction.
 
         Raises:
             BlobTooLarge, SizeMismatch, ChecksumMismatch, StorageFull, Unavailable: see `BlobStorage.write`.
             UploadExpired: no byte came for as long as the lease lasts.
-            Whatever `chunks` and `commit` raise.
+            Whatever `chunks` raise.
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
             await self._rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
             async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
-            return await commit(WrittenBlob(id=blob_id, provider=provider, digest=digest))
+            yield WrittenBlob(id=blob_id, provider=provider, digest=digest)
         except BaseException:
             await self._clear(tenant, blob_id, provider, key)
             raise
