@@ -21,7 +21,7 @@ from pathlib import Path
 from context_service import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.errors import ContextGraphError
+from contextkeep.errors import ContextKeepError
 from service_runtime.keys import KeyAdministration, NewKey
 from tests.bench.stack import running
 
@@ -60,7 +60,7 @@ async def read_for_ever(address: str, key: str, node_id: str) -> None:
         while True:
             try:
                 await context.call("GetChatHistory", pb.GetChatHistoryRequest(node_id=node_id, mapping_name="dear"))
-            except ContextGraphError as error:
+            except ContextKeepError as error:
                 print(repr(error), file=sys.stderr)
 
     async with AsyncContextClient(address, api_key=key, retries=0) as context, asyncio.TaskGroup() as tasks:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any
 
-from contextkeep.errors import Aborted, ContextGraphError, DeadlineExceeded, Internal, Unavailable
+from contextkeep.errors import Aborted, ContextKeepError, DeadlineExceeded, Internal, Unavailable
 from tests.hostile.attacks import ATTACKS, WRITES
 from tests.hostile.things import RPCS
 from tests.soak.operations import OPERATIONS, Broken, Item, Operation
 from tests.soak.stack import Stack
 
 WRITERS = 8
+SILENT_UPLOADS = 4
 ROUND_TIMEOUT_S = 120.0
 RECHECKED = 40  # of the writes of earlier rounds, after each round; all of them at the end
 # What a caller may hear while something is killed; anything else is a fault.
@@ -132,6 +133,7 @@ class Soak:
         stopping = asyncio.Event()
         writers = [asyncio.create_task(self._keep_writing(stopping)) for _ in range(WRITERS)]
         writers.append(asyncio.create_task(self._keep_attacking(stopping)))
+        silent = [asyncio.create_task(self._send_nothing()) for _ in range(SILENT_UPLOADS)]
         side = asyncio.create_task(self._beside(victims))
         await asyncio.sleep(self._random.uniform(0.02, 0.7))
         processes = [victim for victim in victims if victim in ("context", "entity", "postgres")]
@@ -144,6 +146,9 @@ class Soak:
         await side
         stopping.set()
         await asyncio.gather(*writers)
+        for upload in silent:
+            upload.cancel()
+        await asyncio.gather(*silent, return_exceptions=True)
         await self._stack.until_serving()
         earlier = self._random.sample(self._writes[:first], min(first, RECHECKED))
         await self._check([*self._writes[first:], *earlier])
@@ -188,13 +193,24 @@ class Soak:
             name, rpc, request = self._random.choice(attacks)
             clients = self._stack.clients
             client = clients.entity if RPCS[rpc].process == "entity" else clients.context
-            with suppress(ContextGraphError):
+            with suppress(ContextKeepError):
                 try:
                     await client.call(rpc, request, timeout_s=20, may_repeat=False)
                 except Internal as error:
                     self.report.faults.append(f"{name}: {error}")
             self.report.attacks += 1
             await asyncio.sleep(0.5)  # it is the writers that are looked at
+
+    async def _send_nothing(self) -> None:
+        """Take a place with an upload of which nothing comes. It must leave nothing: its record would be a half."""
+
+        async def nothing() -> AsyncIterator[bytes]:
+            await asyncio.Event().wait()
+            yield b""
+
+        with suppress(ContextKeepError):
+            await self._stack.clients.context.upload_blob(nothing(), name="silent")
+        self.report.attacks += 1
 
     async def _check(self, writes: Sequence[Write]) -> None:
         """Read writes back."""
