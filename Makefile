@@ -10,6 +10,9 @@ RUN := .venv/bin/python
 PIP := $(RUN) -m pip install --disable-pip-version-check --constraint constraints.txt
 MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
 PG ?= 18
+# Each worker takes whole files, in their order, with a Postgres and emulators of its own.
+WORKERS ?= 2
+PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
 	cel-vectors bench bench-peers fuzz clean
@@ -48,8 +51,8 @@ demo: runtime ## do the main job on real input and show it (CHAPTER=mappings: an
 run: runtime ## start Postgres and both services, and stay up until Ctrl-C
 	@$(RUN) -m context_service dev
 
-test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one)
-	@CONTEXTKEEP_TEST_PG=$(PG) $(RUN) -m pytest
+test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the oldest supported one; WORKERS=4; TESTS=folder)
+	@CONTEXTKEEP_TEST_PG=$(PG) $(PYTEST) $(TESTS)
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
 	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py
