@@ -1,10 +1,11 @@
-"""The entity graph in a dictionary: what the border to the Entity Service promises, in the plainest Python.
+"""The entity graph in a dictionary: what the border to the Entity Service promises, over the model of a walk.
 
 The YAML cases run against it and against the real stack, so it cannot drift.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +13,8 @@ from typing import Any
 
 from context_service.graph import GraphNode, Reached, Walk, WalkPage
 from contextkeep.errors import NodeNotFound
+from tests.entity_service import model
+from tests.entity_service.model import ModelEdge, ModelNode
 
 
 @dataclass(kw_only=True)
@@ -35,7 +38,7 @@ class FakeEdge:
     to_id: str
     type: str
     order: int  # of creation
-    id: str = ""
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -44,7 +47,7 @@ class FakeEntityGraph:
 
     def __init__(self, nodes: list[FakeNode], edges: list[FakeEdge]) -> None:
         self._nodes = {node.id: node for node in nodes}
-        self._edges = edges
+        self._edges = {edge.id: edge for edge in edges}
 
     async def node(self, node_id: str, *, with_io: bool) -> dict[str, Any]:
         if node_id not in self._nodes:
@@ -62,52 +65,42 @@ class FakeEntityGraph:
     ) -> AsyncGenerator[WalkPage, None]:
         if walk.node_id not in self._nodes:
             raise NodeNotFound(f"there is no node {walk.node_id}")
-        reached: dict[str, tuple[int, FakeEdge | None]] = {walk.node_id: (0, None)}
-        frontier = [walk.node_id]
-        for depth in range(1, walk.depth_max + 1):
-            found: dict[str, FakeEdge] = {}
-            for edge in self._edges:  # in the order of creation: the first that reaches a node is the one
-                if walk.edge_types and edge.type not in walk.edge_types:
-                    continue
-                ends = []
-                if walk.direction in ("out", "both"):
-                    ends.append((edge.from_id, edge.to_id))
-                if walk.direction in ("in", "both"):
-                    ends.append((edge.to_id, edge.from_id))
-                for near, far in ends:
-                    if near in frontier and far not in reached:
-                        found.setdefault(far, edge)
-            reached |= {node_id: (depth, edge) for node_id, edge in found.items()}
-            frontier = list(found)
         rows = [
-            (self._nodes[node_id], depth, edge)
-            for node_id, (depth, edge) in reached.items()
-            if (depth or walk.include_start)
-            and (walk.include_archived or not self._nodes[node_id].archived)
-            and (
-                not walk.entity_types
-                or {self._nodes[node_id].type, self._nodes[node_id].general_type} & set(walk.entity_types)
+            (self._nodes[reached.id], reached)
+            for reached in model.walk(
+                {node.id: _as_model(node) for node in self._nodes.values()},
+                [ModelEdge(edge.id, edge.from_id, edge.to_id, edge.type, edge.order) for edge in self._edges.values()],
+                [walk.node_id],
+                edge_types=list(walk.edge_types),
+                direction=walk.direction,
+                depth_max=walk.depth_max,
+                node_types=list(walk.entity_types),
+                include_archived=walk.include_archived,
+                include_start=walk.include_start,
+                include_io=False,
+                order_path="",
+                descending=descending,
             )
         ]
-        rows.sort(key=lambda row: (row[0].created_at, row[0].seq), reverse=descending)
         if after is not None:
             rows = [row for row in rows if (_place(row[0]) < after if descending else _place(row[0]) > after)]
         start = int(page_token or 0)
         page = rows[start : start + limit] if limit else rows[start:]
         more = str(start + limit) if limit and start + limit < len(rows) else ""
-        nodes = [self._reached(row[0], row[1], row[2], walk) for row in page]
+        nodes = [self._as_graph_node(node, reached, walk) for node, reached in page]
         yield WalkPage(nodes=nodes, next_page_token=more)
 
-    def _reached(self, node: FakeNode, depth: int, edge: FakeEdge | None, walk: Walk) -> GraphNode:
+    def _as_graph_node(self, node: FakeNode, reached: model.Reached, walk: Walk) -> GraphNode:
         created_at_us, seq = _place(node)
-        far_end = "" if edge is None else edge.from_id if edge.to_id == node.id else edge.to_id
+        edge = self._edges[reached.edge_id] if reached.edge_id else None
+        edge_type = edge.type if edge else ""
         return GraphNode(
             node_id=node.id,
             created_at_us=created_at_us,
             seq=seq,
             entity={key: value for key, value in self._entity(node, with_io=True).items() if key in walk.fields},
-            edge={"type": edge.type if edge else "", "depth": depth, "data": edge.data if edge else {}},
-            reached=Reached(created_at_us, depth, edge.id if edge else "", edge.type if edge else "", far_end),
+            edge={"type": edge_type, "depth": reached.depth, "data": edge.data if edge else {}},
+            reached=Reached(created_at_us, reached.depth, reached.edge_id or "", edge_type, reached.near_id or ""),
         )
 
     @staticmethod
@@ -124,6 +117,10 @@ class FakeEntityGraph:
             "modified_at": node.created_at,
         }
         return {**entity, "io": node.io} if with_io else entity
+
+
+def _as_model(node: FakeNode) -> ModelNode:
+    return ModelNode(node.id, *_place(node), (node.general_type, node.type), node.archived)
 
 
 def _place(node: FakeNode) -> tuple[int, int]:
