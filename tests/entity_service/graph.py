@@ -28,7 +28,8 @@ def edge(from_id: str, to_id: str, edge_type: str = "Contains", **fields: Any) -
 class Graph:
     """A tenant's view of the service. Every RPC of the stub is a method that takes the request."""
 
-    def __init__(self, stub: EntityGraphStub, key: str) -> None:
+    def __init__(self, stub: EntityGraphStub, key: str, tenant_id: uuid.UUID) -> None:
+        self.tenant_id = tenant_id
         self._stub = stub
         self._metadata = [("authorization", f"Bearer {key}")]
 

@@ -9,7 +9,6 @@ import pytest
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import EdgeExists, InvalidArgument, InvalidPageToken, NodeNotFound, RequestIdReused
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
@@ -185,7 +184,7 @@ async def test_a_token_fits_its_query_only(graph: Graph, others: Graph):
         await use(others, token)
     async with refused(InvalidPageToken):
         await graph.Traverse(pb.TraverseRequest(start_node_ids=[hub], page_token=token)).read()
-    binding = ("ListEdges", DEFAULT_TENANT_ID, hub, "out", [], False)
+    binding = ("ListEdges", graph.tenant_id, hub, "out", [], False)
     forged = [
         encode_token(binding, key)
         for key in ([1], [1, "x"], ["1", hub], [2**63, hub], [1e70, hub], [None, None], [1, 2])

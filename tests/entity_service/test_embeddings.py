@@ -8,7 +8,6 @@ import random
 
 import pytest
 
-import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import (
     AnswerTooLarge,
@@ -26,11 +25,7 @@ from tests.entity_service.graph import Graph, node
 from tests.errors import refused
 
 VECTORS_MAX = 40
-
-
-@pytest.fixture
-def entity_settings(entity_settings: entity_service.settings.Settings) -> entity_service.settings.Settings:
-    return entity_settings.model_copy(update={"similar_vectors_max": VECTORS_MAX})
+SETTINGS = {"similar_vectors_max": VECTORS_MAX}
 
 
 async def upsert(graph: Graph, node_id: str, vector: list[float], **fields: object) -> pb.Embedding:
@@ -304,7 +299,7 @@ async def test_embeddings_are_listed_by_name_page_by_page(graph: Graph, others: 
         await listed(graph, node_id, page_size=-1)
     page = await graph.ListEmbeddings(pb.ListEmbeddingsRequest(node_id=node_id, page_size=1))
     forged = [
-        encode_token(("ListEmbeddings", DEFAULT_TENANT_ID, node_id, False), key) for key in ([1], [None], ["a\0"], [])
+        encode_token(("ListEmbeddings", graph.tenant_id, node_id, False), key) for key in ([1], [None], ["a\0"], [])
     ]
     for fields in ({"with_vectors": True}, *({"page_token": token} for token in forged)):
         request = {"node_id": node_id, "page_token": page.next_page_token} | fields

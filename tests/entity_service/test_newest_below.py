@@ -102,10 +102,10 @@ def callers() -> ApiKeys:
 
 
 @pytest.fixture
-async def bound(entity_address: str) -> AsyncIterator[Graph]:
+async def bound(callers: ApiKeys, entity_address: str) -> AsyncIterator[Graph]:
     """The first tenant's graph, as a key sees it that is bound to an agent bundle."""
     async with grpc.aio.insecure_channel(entity_address) as channel:
-        yield Graph(EntityGraphStub(channel), BOUND_KEY)
+        yield Graph(EntityGraphStub(channel), BOUND_KEY, DEFAULT_TENANT_ID)
 
 
 few = st.integers(0, 6)

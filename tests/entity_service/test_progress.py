@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import (
     InvalidArgument,
@@ -25,10 +24,7 @@ from service_runtime.postgres import Database
 from tests.entity_service.graph import Graph, edge, new_id, node
 from tests.errors import refused
 
-
-@pytest.fixture
-def entity_settings(entity_settings: entity_service.settings.Settings) -> entity_service.settings.Settings:
-    return entity_settings.model_copy(update={"traverse_nodes_max": 50})
+SETTINGS = {"traverse_nodes_max": 50}
 
 
 async def append(graph: Graph, node_id: str, message: str = "", **fields: object) -> pb.AppendProgressResponse:
@@ -228,7 +224,7 @@ async def test_a_token_fits_its_query_only(graph: Graph, others: Graph, there: s
             await use(graph, token, **fields)
     async with refused(InvalidPageToken):
         await use(others, token)
-    binding = ("ListProgress", DEFAULT_TENANT_ID, there, False, [], False)
+    binding = ("ListProgress", graph.tenant_id, there, False, [], False)
     for key in ([-1], [2**63], [1.5], ["1"], [None], [True], [1, 2], []):
         async with refused(InvalidPageToken, violations=["page_token"]):
             await use(graph, encode_token(binding, key))

@@ -149,7 +149,7 @@ async def writer(entity_settings: entity_service.settings.Settings) -> AsyncIter
         entity_service.app.running(entity_settings, callers=ApiKeys({"limited": limited})) as port,
         grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel,
     ):
-        yield Graph(EntityGraphStub(channel), "limited")
+        yield Graph(EntityGraphStub(channel), "limited", DEFAULT_TENANT_ID)
 
 
 async def test_only_an_admin_deletes_a_node(writer: Graph, missing_id: str):

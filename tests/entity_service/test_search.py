@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import entity_service.settings
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded, NodeBudgetExceeded, NodeNotFound
 from service_runtime.auth import DEFAULT_TENANT_ID
@@ -23,11 +22,7 @@ from tests.entity_service.model import ModelNode, order_value
 from tests.errors import refused
 
 NODES_MAX = 60
-
-
-@pytest.fixture
-def entity_settings(entity_settings: entity_service.settings.Settings) -> entity_service.settings.Settings:
-    return entity_settings.model_copy(update={"traverse_nodes_max": NODES_MAX})
+SETTINGS = {"traverse_nodes_max": NODES_MAX}
 
 
 def wanted(condition: Any = None, **fields: Any) -> pb.NodeFilter:
@@ -395,7 +390,7 @@ async def test_a_token_fits_its_search_only(graph: Graph, others: Graph):
             await use(graph, token, **fields)
     async with refused(InvalidPageToken):
         await use(others, token)
-    binding = ("SearchNodes", DEFAULT_TENANT_ID, "default", "", "", "", None, "", False, "name", False)
+    binding = ("SearchNodes", graph.tenant_id, "default", "", "", "", None, "", False, "name", False)
     await use(graph, encode_token(binding, [1, "0", "a", 5, 5]))
     for key in (
         [],
@@ -448,7 +443,7 @@ async def test_lists_of_counts_are_checked(graph: Graph):
     for rpc, request in ((graph.ListGraphs, pb.ListGraphsRequest), (graph.ListEdgeTypes, pb.ListEdgeTypesRequest)):
         async with refused(InvalidArgument, violations=["page_size"]):
             await rpc(request(page_size=-1))
-        bindings = [("ListGraphs", DEFAULT_TENANT_ID), ("ListEdgeTypes", DEFAULT_TENANT_ID, "default")]
+        bindings = [("ListGraphs", graph.tenant_id), ("ListEdgeTypes", graph.tenant_id, "default")]
         for token in ("x", *(encode_token(binding, key) for binding in bindings for key in ([1], [None], ["\0"], []))):
             async with refused(InvalidPageToken, violations=["page_token"]):
                 await rpc(request(page_token=token))

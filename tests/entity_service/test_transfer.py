@@ -19,7 +19,6 @@ from contextkeep.errors import (
     NodeExists,
     NodeNotFound,
 )
-from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.entity_service.graph import Graph, edge, new_id, node
@@ -374,7 +373,7 @@ async def test_a_resume_token_fits_its_graph_only(graph: Graph, others: Graph):
     for to, name in ((others, ""), (graph, "g")):
         async with refused(InvalidPageToken):
             await export(to, name, resume_token=first.resume_token)
-    binding = ("ExportGraph", DEFAULT_TENANT_ID, "default")
+    binding = ("ExportGraph", graph.tenant_id, "default")
     for key in (
         [],
         [1, 0],

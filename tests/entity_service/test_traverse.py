@@ -256,7 +256,7 @@ async def test_forged_tokens_are_refused(graph: Graph):
 
     def forged(order_path: list[str], key: list[object]) -> str:
         return encode_token(
-            ("Traverse", DEFAULT_TENANT_ID, [root], [], "out", 1, [], False, False, order_path, False), key
+            ("Traverse", graph.tenant_id, [root], [], "out", 1, [], False, False, order_path, False), key
         )
 
     assert len(await graph.reached(root, depth_max=1, page_token=forged([], [0, 0]))) == 3
