@@ -5,8 +5,7 @@
 the call's budget, so it ends soon whatever the expression and the data are.
 """
 
-from context_service.cel.budget import CallBudget, ExpressionLimits
-from context_service.cel.compile_budget import CompileBudget, CompileStopped
+from context_service.cel.budget import CallBudget, CompileBudget, CompileStopped, ExpressionLimits
 from context_service.cel.errors import (
     CallBudgetExceeded,
     CelError,
@@ -14,12 +13,10 @@ from context_service.cel.errors import (
     EvaluationError,
     ExpressionTooLarge,
 )
-from context_service.cel.evaluators import Evaluator
-from context_service.cel.expression import Expression, ResultType, compile_expression
-from context_service.cel.json_values import JsonWriter
-from context_service.cel.outcomes import elements, outcomes
+from context_service.cel.expression import Evaluator, Expression, ResultType, compile_expression
+from context_service.cel.formatting import JsonWriter
 from context_service.cel.parse import parse
-from context_service.cel.syntax import Literal, MapLiteral, Node
+from context_service.cel.syntax import Literal, MapLiteral, Node, elements, outcomes
 from context_service.cel.times import Duration, Timestamp
 from context_service.cel.values import CelType, Uint
 

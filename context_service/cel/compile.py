@@ -12,14 +12,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from context_service.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget
-from context_service.cel.calls import caller, indexer
-from context_service.cel.compile_budget import CompileBudget
-from context_service.cel.errors import CelError, EvaluationError
+from context_service.cel.budget import ENTRY_BYTES, ITEM_BYTES, CallBudget, CompileBudget
+from context_service.cel.closures import (
+    among,
+    binary,
+    caller,
+    chain,
+    choice,
+    equal_to,
+    exactly_one,
+    filtering,
+    indexer,
+    junction,
+    mapping,
+    negation,
+    quantifier,
+)
+from context_service.cel.errors import CelError, EvaluationError, hint
 from context_service.cel.functions import GLOBAL, METHODS, NAMESPACES, Function
-from context_service.cel.logic import choice, junction, negation
-from context_service.cel.macros import exactly_one, filtering, mapping, quantifier
-from context_service.cel.operations import among, binary, chain, equal_to
 from context_service.cel.operators import ARITHMETIC, RELATIONS, Operator, negate
 from context_service.cel.paths import (
     BUDGET,
@@ -27,14 +37,16 @@ from context_service.cel.paths import (
     VARIABLES,
     Env,
     Path,
+    Presence,
     Run,
+    joined,
+    negated,
+    presence,
     reader,
     selector,
     tester,
 )
-from context_service.cel.patterns import BadPattern, Pattern, symbols_of
-from context_service.cel.presence import Presence, joined, negated, presence
-from context_service.cel.slips import hint
+from context_service.cel.strings import BadPattern, Pattern, symbols_of
 from context_service.cel.syntax import (
     Call,
     Conditional,

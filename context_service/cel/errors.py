@@ -1,4 +1,4 @@
-"""What can go wrong with an expression, before it runs and while it runs.
+"""What can go wrong with an expression, before it runs and while it runs; and what its author probably meant.
 
 `CelError` is the author's: it is raised at registration and points at a token.
 `EvaluationError` is the data's: one node lacks a field or has another type.
@@ -7,6 +7,8 @@ no operator and no caller that skips failing nodes may take it for one of them.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 
 class CelError(ValueError):
@@ -84,3 +86,36 @@ class CallBudgetExceeded(Exception):
         self.limit = "call_steps"
         self.maximum = maximum
         self.value = value
+
+
+# Names that Python, JavaScript and SQL have for what CEL calls otherwise.
+
+_MEANT: Final = {
+    "=": "==",
+    "&": "&&",
+    "|": "||",
+    "and": "&&",
+    "or": "||",
+    "not": "!",
+    "is": "==",
+    "True": "true",
+    "False": "false",
+    "None": "null",
+    "len": "size(...)",
+    "length": "size(...)",
+    "str": "string(...)",
+    "includes": "x.contains(...)",
+    "startswith": "x.startsWith(...)",
+    "endswith": "x.endsWith(...)",
+    "lower": "x.lowerAscii()",
+    "toLowerCase": "x.lowerAscii()",
+    "upper": "x.upperAscii()",
+    "toUpperCase": "x.upperAscii()",
+    "strip": "x.trim()",
+}
+
+
+def hint(text: str) -> str:
+    """Return what to add to the refusal of `text`; nothing where it is not known."""
+    meant = _MEANT.get(text)
+    return f"; CEL has {meant}" if meant else ""

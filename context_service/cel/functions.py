@@ -8,11 +8,68 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from context_service.cel import conversions, encoders, mathematics, patterns, strings
-from context_service.cel.calendar import ACCESSORS
+from context_service.cel import conversions, mathematics, strings
+from context_service.cel.budget import CallBudget
 from context_service.cel.formatting import format_text
+from context_service.cel.times import SECOND_NS, Duration, Timestamp, truncated
+from context_service.cel.values import no_overload
+
+# What timestamps and durations answer: `getFullYear()`, `getHours('Europe/Paris')` and the like. Months, days of the
+# year and days of the week count from 0, as does `getDayOfMonth`; `getDate` counts from 1. Without a zone the answer is
+# UTC's.
+
+Accessor = Callable[..., int]
+
+_ZONE_STEPS: Final = 40  # the zones there are get loaded once; converting takes microseconds
+_MINUTE_NS: Final = 60 * SECOND_NS
+_HOUR_NS: Final = 60 * _MINUTE_NS
+_MILLISECOND_NS: Final = SECOND_NS // 1000
+
+
+def _accessor(name: str, of_time: Callable[[datetime], int], of_span: Callable[[int], int] | None = None) -> Accessor:
+    """Return the accessor `name`: of a timestamp in a zone, and where it is one, of a duration."""
+
+    def access(budget: CallBudget, value: Any, zone: Any = None) -> int:
+        kind = type(value)
+        if kind is Duration and zone is None and of_span is not None:
+            return of_span(value.ns)
+        if kind is not Timestamp and kind is not datetime:
+            raise no_overload(name, value)
+        if zone is not None:
+            if type(zone) is not str:
+                raise no_overload(name, value, zone)
+            budget.charge(_ZONE_STEPS)
+        return of_time(Timestamp.of(value).at(zone))
+
+    return access
+
+
+ACCESSORS: Final[dict[str, Accessor]] = {
+    name: _accessor(name, *parts)
+    for name, *parts in (
+        ("getFullYear", lambda time: time.year),
+        ("getMonth", lambda time: time.month - 1),
+        ("getDate", lambda time: time.day),
+        ("getDayOfMonth", lambda time: time.day - 1),
+        ("getDayOfWeek", lambda time: time.isoweekday() % 7),
+        ("getDayOfYear", lambda time: time.timetuple().tm_yday - 1),
+        ("getHours", lambda time: time.hour, lambda ns: truncated(ns, _HOUR_NS)),
+        ("getMinutes", lambda time: time.minute, lambda ns: truncated(ns, _MINUTE_NS)),
+        ("getSeconds", lambda time: time.second, lambda ns: truncated(ns, SECOND_NS)),
+        (
+            "getMilliseconds",
+            lambda time: time.microsecond // 1000,
+            # The part below the second, not the whole duration in milliseconds.
+            lambda ns: truncated(ns - truncated(ns, SECOND_NS) * SECOND_NS, _MILLISECOND_NS),
+        ),
+    )
+}
+
+
+# The table.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +96,7 @@ def _table(*functions: Function) -> dict[str, Function]:
 
 GLOBAL: Final[dict[str, Function]] = _table(
     Function("size", strings.size, 1, 1, 2, "int"),
-    Function("matches", patterns.matches, 2, 2, 4, "bool"),
+    Function("matches", strings.matches, 2, 2, 4, "bool"),
     Function("int", conversions.to_int, 1, 1, 4, "int"),
     Function("uint", conversions.to_uint, 1, 1, 4, "uint"),
     Function("double", conversions.to_double, 1, 1, 4, "double"),
@@ -51,8 +108,8 @@ GLOBAL: Final[dict[str, Function]] = _table(
     Function("dyn", conversions.to_dyn, 1, 1, 1),
     Function("type", conversions.to_type, 1, 1, 3, "type"),
     Function("strings.quote", strings.quote, 1, 1, 4, "string"),
-    Function("base64.encode", encoders.base64_encode, 1, 1, 6, "string"),
-    Function("base64.decode", encoders.base64_decode, 1, 1, 8, "bytes"),
+    Function("base64.encode", conversions.base64_encode, 1, 1, 6, "string"),
+    Function("base64.decode", conversions.base64_decode, 1, 1, 8, "bytes"),
     Function("math.greatest", mathematics.greatest, 1, _MANY, 5),
     Function("math.least", mathematics.least, 1, _MANY, 5),
     Function("math.ceil", mathematics.ceil, 1, 1, 4, "double"),
@@ -75,7 +132,7 @@ GLOBAL: Final[dict[str, Function]] = _table(
 
 METHODS: Final[dict[str, Function]] = _table(
     Function("size", strings.size, 0, 0, 2, "int"),
-    Function("matches", patterns.matches, 1, 1, 4, "bool"),
+    Function("matches", strings.matches, 1, 1, 4, "bool"),
     Function("contains", strings.contains, 1, 1, 3, "bool"),
     Function("startsWith", strings.starts_with, 1, 1, 3, "bool"),
     Function("endsWith", strings.ends_with, 1, 1, 3, "bool"),

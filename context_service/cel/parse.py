@@ -10,10 +10,9 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from context_service.cel.compile_budget import CompileBudget
-from context_service.cel.errors import CelError, ExpressionTooLarge
+from context_service.cel.budget import CompileBudget
+from context_service.cel.errors import CelError, ExpressionTooLarge, hint
 from context_service.cel.lexer import Token, tokens_of
-from context_service.cel.slips import hint
 from context_service.cel.syntax import (
     Call,
     Conditional,
