@@ -18,7 +18,7 @@ ALTER FUNCTION context.app_in_bounds(app_id text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.beginning_of_texts(content json, chars_max integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT "left"(string_agg((found.value #>> '{}'::text[]), ' '::text), beginning_of_texts.chars_max) AS "left" FROM jsonb_path_query((beginning_of_texts.content)::jsonb, 'strict $.**?(@.type() == "string" || @.type() == "number")'::jsonpath) found(value));
+    RETURN (SELECT "left"(string_agg(found.value, ' '::text), beginning_of_texts.chars_max) AS "left" FROM jsonb_array_elements_text(jsonb_path_query_array((beginning_of_texts.content)::jsonb, 'strict $.**?(@.type() == "string" || @.type() == "number")'::jsonpath)) found(value));
 
 ALTER FUNCTION context.beginning_of_texts(content json, chars_max integer) OWNER TO contextkeep_owner;
 

@@ -523,6 +523,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "AssembleContext": lambda t: [
         history.AssembleContextRequest(node_id=t.node_id, data_paths=["content", "turn.index", "io", "created_at"]),
+        history.AssembleContextRequest(external_id=t.external_id),
         history.AssembleContextRequest(node_id=t.node_id, app_id=t.app_id, mapping_name=t.mapping_name, max_messages=1),
     ],
     "TestMapping": lambda t: [
@@ -558,6 +559,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     # Each tool once, those that read first: the others change what these answer.
     "ExecuteTool": lambda t: [
         _tool("wm_list", entity=t.node_id),
+        tools.ExecuteToolRequest(tool_name="wm_list", external_id=t.external_id),
         _tool("wm_list", entity_node_id=t.child_id, names=[t.record_name], page_size=1),
         _tool("wm_read", working_memory_id=t.record_id),
         _tool("wm_read", working_memory_id=t.blob_record_id, bytes_max=16),
