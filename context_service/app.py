@@ -15,11 +15,11 @@ from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.graph import EntityGraph
 from context_service.history import mapping_files
-from context_service.history.assembly import ContextAssembly
+from context_service.history.chat_history import ChatHistories
+from context_service.history.context_assembly import ContextAssembly
 from context_service.history.limits import HistoryLimits
 from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
-from context_service.history.provenance import ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
@@ -194,8 +194,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
         await stack.enter_async_context(background.running(registry.keep_current()))
         history = ChatHistoryServicer(
+            ChatHistories(graph, registry, limits),
             ContextAssembly(graph, registry, limits),
-            ProvenanceReader(graph, registry, limits),
             MappingTrials(graph, registry, limits),
             EntityHistory(GraphEvents(graph), ActionLog(), database),
             registry,

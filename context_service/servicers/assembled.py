@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.history.context_assembly import AssembledNode
 from context_service.history.node_mapper import Skip, SkipReason
-from context_service.history.provenance import AssembledNode
 from context_service.servicers import messages
 from contextkeep.context.v1 import chat_history_pb2 as pb
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from context_service.entity_history.merged import EntityHistory, EntityQuestion
-from context_service.history.assembly import ContextAssembly, Question
+from context_service.history.chat_history import ChatHistories, HistoryQuestion
+from context_service.history.context_assembly import AssemblyQuestion, ContextAssembly
 from context_service.history.formats import formatted
 from context_service.history.messages import size_bytes
 from context_service.history.node_mapper import Skipped
-from context_service.history.provenance import ProvenanceQuestion, ProvenanceReader
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.servicers import assembled, events, mappings, messages, trials
@@ -30,15 +30,15 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     def __init__(
         self,
+        histories: ChatHistories,
         assembly: ContextAssembly,
-        provenance: ProvenanceReader,
         trials: MappingTrials,
         entities: EntityHistory,
         registry: MappingRegistry,
         names: NodeNames,
     ) -> None:
+        self._histories = histories
         self._assembly = assembly
-        self._provenance = provenance
         self._trials = trials
         self._entities = entities
         self._registry = registry
@@ -47,7 +47,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
         """Answer a whole history."""
         to = messages.message_format(request.format)
-        history = await self._assembly.chat_history(calls.principal(), await self._question(request))
+        history = await self._histories.whole(calls.principal(), await self._question(request))
         response = pb.GetChatHistoryResponse(
             nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
         )
@@ -79,7 +79,7 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         response = pb.StreamChatHistoryResponse()
         add = response.messages.add
         rows = response_bytes = 0
-        async for page in self._assembly.stream(calls.principal(), await self._question(request), skipped):
+        async for page in self._histories.stream(calls.principal(), await self._question(request), skipped):
             for message in page:
                 message_bytes = size_bytes(message)
                 if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
@@ -99,9 +99,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
 
     async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
         """Answer a page of nodes with what came of them."""
-        page = await self._provenance.page(
+        page = await self._assembly.page(
             calls.principal(),
-            ProvenanceQuestion(
+            AssemblyQuestion(
                 node_id=str(await self._names.id_of("node_id", request.node_id, request)),
                 app_id=request.app_id,
                 mapping_name=request.mapping_name,
@@ -174,8 +174,8 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
         return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
 
-    async def _question(self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> Question:
-        return Question(
+    async def _question(self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> HistoryQuestion:
+        return HistoryQuestion(
             node_id=str(await self._names.id_of("node_id", request.node_id, request)),
             app_id=request.app_id,
             mapping_name=request.mapping_name,

@@ -14,10 +14,10 @@ import orjson
 import pytest
 from google.protobuf.json_format import ParseDict
 
-from context_service.history.assembly import ContextAssembly, History, Question
+from context_service.history.chat_history import ChatHistories, History, HistoryQuestion
+from context_service.history.context_assembly import AssembledNode, AssemblyQuestion, ContextAssembly
 from context_service.history.formats import Format, formatted
 from context_service.history.mappings import Mapping, built_in, compile_mapping
-from context_service.history.provenance import AssembledNode, ProvenanceQuestion, ProvenanceReader
 from context_service.servicers import mappings as wire
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -135,8 +135,8 @@ def part_of(part: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("case", history_cases())
 async def test_the_rules_alone(case: dict[str, Any]):
     graph = Graph(case)
-    assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
-    question = Question(
+    histories = ChatHistories(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
+    question = HistoryQuestion(
         node_id=graph.ids[start_of(case)],
         app_id="",
         mapping_name="",
@@ -145,22 +145,22 @@ async def test_the_rules_alone(case: dict[str, Any]):
     )
     if "error" in case:
         with pytest.raises(ContextKeepError) as caught:
-            await assembly.chat_history(PRINCIPAL, question)
+            await histories.whole(PRINCIPAL, question)
         assert caught.value.reason == case["error"]
         return
-    history: History = await assembly.chat_history(PRINCIPAL, question)
+    history: History = await histories.whole(PRINCIPAL, question)
     compare(case, graph, history.messages, history.skipped.nodes_failed, history.skipped.roles_unknown)
     for name, expected in case.get("formats", {}).items():
         done = formatted(history.messages, Format(name))
         assert as_expected(done.body_json, done.results_left_out, done.calls_unanswered) == expected
     if question.strict:
         return
-    reader = ProvenanceReader(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
+    assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
     for size in (1, 2, 100):
         rows: list[AssembledNode] = []
         token = ""
         while True:
-            asked = ProvenanceQuestion(
+            asked = AssemblyQuestion(
                 node_id=question.node_id,
                 app_id="",
                 mapping_name="",
@@ -169,7 +169,7 @@ async def test_the_rules_alone(case: dict[str, Any]):
                 page_size=size,
                 page_token=token,
             )
-            page = await reader.page(PRINCIPAL, asked)
+            page = await assembly.page(PRINCIPAL, asked)
             assert len(page.nodes) <= size
             rows += page.nodes
             token = page.next_page_token

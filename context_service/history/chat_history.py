@@ -1,4 +1,4 @@
-"""Chat history, rebuilt from the entity graph.
+"""Chat history, rebuilt from the entity graph: `GetChatHistory` and `StreamChatHistory`.
 
 Messages are not stored: they are read off the graph each time, so the graph stays the only truth. Walk, map, order: a
 page of nodes comes from the walk, `NodeMapper` gives each node's messages, and the order is the walk's own unless the
@@ -23,7 +23,7 @@ from service_runtime.auth import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class HistoryQuestion:
     """Which history, read how."""
 
     node_id: str
@@ -41,15 +41,15 @@ class History:
     skipped: Skipped = field(default_factory=Skipped)
 
 
-class ContextAssembly:
-    """Graph and mapping to messages."""
+class ChatHistories:
+    """Reads chat histories: graph and mapping to messages."""
 
     def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
         self._graph = graph
         self._mappings = mappings
         self._limits = limits
 
-    async def chat_history(self, principal: Principal, question: Question) -> History:
+    async def whole(self, principal: Principal, question: HistoryQuestion) -> History:
         """Return the messages in the mapping's order.
 
         Raises:
@@ -67,12 +67,12 @@ class ContextAssembly:
         return history
 
     async def stream(
-        self, principal: Principal, question: Question, skipped: Skipped
+        self, principal: Principal, question: HistoryQuestion, skipped: Skipped
     ) -> AsyncGenerator[list[ChatMessage], None]:
         """Yield the messages in the mapping's order, page by page; count what is skipped in `skipped`.
 
         Raises:
-            The errors of `chat_history`.
+            The errors of `whole`.
         """
         if question.max_messages < 0:
             raise InvalidArgument("max_messages is negative", field="max_messages")

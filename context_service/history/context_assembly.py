@@ -1,4 +1,4 @@
-"""Histories with their provenance: which node gave which message by which rule, and why others gave none.
+"""`AssembleContext`: which node gave which message by which rule, and why others gave none.
 
 The same reading as a chat history's, a page of nodes at a time. In the order of `created_at` a page begins behind the
 last one's node, so it costs the same wherever it is; another order is made anew for each page.
@@ -31,7 +31,7 @@ _NODE_BYTES = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProvenanceQuestion:
+class AssemblyQuestion:
     """Which page of which history."""
 
     node_id: str
@@ -67,15 +67,15 @@ class _Start(NamedTuple):
     left: int  # messages still to come; -1: all
 
 
-class ProvenanceReader:
-    """Reads histories with their provenance."""
+class ContextAssembly:
+    """Reads histories with their provenance, for `AssembleContext`."""
 
     def __init__(self, graph: EntityGraph, mappings: MappingRegistry, limits: HistoryLimits = DEFAULTS) -> None:
         self._graph = graph
         self._mappings = mappings
         self._limits = limits
 
-    async def page(self, principal: Principal, question: ProvenanceQuestion) -> AssembledPage:
+    async def page(self, principal: Principal, question: AssemblyQuestion) -> AssembledPage:
         """Return a page of the nodes that the mapping reads, each with what came of it.
 
         Raises:
@@ -243,7 +243,7 @@ def _at(entity: dict[str, Any], steps: Sequence[str]) -> Any:
     return value
 
 
-def _query(principal: Principal, question: ProvenanceQuestion) -> tuple[object, ...]:
+def _query(principal: Principal, question: AssemblyQuestion) -> tuple[object, ...]:
     return (
         "AssembleContext",
         principal.tenant_id,
@@ -255,7 +255,7 @@ def _query(principal: Principal, question: ProvenanceQuestion) -> tuple[object, 
     )
 
 
-def _decoded(principal: Principal, question: ProvenanceQuestion) -> _Start | None:
+def _decoded(principal: Principal, question: AssemblyQuestion) -> _Start | None:
     key = decode_token(_query(principal, question), question.page_token, parts=4)
     if key is None:
         return None
