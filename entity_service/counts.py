@@ -13,7 +13,9 @@ from service_runtime.auth import Principal
 from service_runtime.pages import decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 
-_GRAPHS = """
+
+def _graphs(*, nodes: str, edges: str) -> str:
+    return f"""
 WITH RECURSIVE name AS (
     (
         SELECT n.graph_name FROM entity.node n
@@ -34,15 +36,17 @@ WITH RECURSIVE name AS (
 SELECT
     p.graph_name,
     (
-        SELECT count(*) FROM entity.node_to_count n WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = p.graph_name
+        SELECT count(*) FROM {nodes} n WHERE n.tenant_id = %(tenant_id)s AND n.graph_name = p.graph_name
     ) AS nodes,
     (
-        SELECT count(*) FROM entity.edge_to_count e WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = p.graph_name
+        SELECT count(*) FROM {edges} e WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = p.graph_name
     ) AS edges
 FROM (SELECT graph_name FROM name WHERE graph_name IS NOT NULL LIMIT %(rows)s) p
-"""
+"""  # noqa: S608 - of constants
 
-_EDGE_TYPES = """
+
+def _edge_types(*, edges: str) -> str:
+    return f"""
 WITH RECURSIVE name AS (
     (
         SELECT e.edge_type FROM entity.edge e
@@ -62,15 +66,18 @@ WITH RECURSIVE name AS (
 )
 SELECT
     p.edge_type, (
-        SELECT count(*) FROM entity.edge_to_count e
+        SELECT count(*) FROM {edges} e
         WHERE e.tenant_id = %(tenant_id)s AND e.graph_name = %(graph_name)s AND e.edge_type = p.edge_type
     ) AS edges
 FROM (SELECT edge_type FROM name WHERE edge_type IS NOT NULL LIMIT %(rows)s) p
-"""
+"""  # noqa: S608 - of constants
+
 
 # The views are of callers who are not bound; for others the tables count, below their policies.
-_GRAPHS_IN_BOUNDS = _GRAPHS.replace("_to_count", "")
-_EDGE_TYPES_IN_BOUNDS = _EDGE_TYPES.replace("_to_count", "")
+_GRAPHS = _graphs(nodes="entity.node_to_count", edges="entity.edge_to_count")
+_GRAPHS_IN_BOUNDS = _graphs(nodes="entity.node", edges="entity.edge")
+_EDGE_TYPES = _edge_types(edges="entity.edge_to_count")
+_EDGE_TYPES_IN_BOUNDS = _edge_types(edges="entity.edge")
 
 
 class GraphCount(NamedTuple):

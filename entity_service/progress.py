@@ -55,11 +55,14 @@ WITH envelope AS (
 SELECT seq, created_at FROM envelope
 """
 
+
 # A page of the envelopes of a node and of what it calls, each node once: UNION leaves out what was reached before, so
 # cycles end. The context is that of the node asked for: what it calls must be in it, too. Each node's envelopes come in
 # order off the primary key, no more of them than the page holds. There is one row at least, for the counts. Ends are
 # compared as ranges, as in `traversal`: equalities read the whole table for each node, where most edges have one end.
-_LIST = """
+def _list(way: str, behind: str) -> str:
+    """Return the statement of a page: from one end of the order, or from the other."""
+    return f"""
 WITH RECURSIVE called (id, context_id) AS (
     SELECT n.id, n.context_id FROM entity.node n WHERE n.tenant_id = %(tenant_id)s AND n.id = %(node_id)s
     UNION
@@ -87,12 +90,12 @@ WITH RECURSIVE called (id, context_id) AS (
     CROSS JOIN LATERAL (
         SELECT p.node_id, p.seq, p.type, p.status, p.sub_type, p.message, p.value, p.error, p.created_at, p.created_by
         FROM entity.progress p
-        WHERE p.tenant_id = %(tenant_id)s AND p.node_id = r.id AND p.seq > %(after_seq)s
+        WHERE p.tenant_id = %(tenant_id)s AND p.node_id = r.id AND p.seq {behind} %(after_seq)s
             AND (%(all_types)s OR p.type = ANY (%(types)s::text[]))
-        ORDER BY p.seq ASC
+        ORDER BY p.seq {way}
         LIMIT %(rows)s
     ) p
-    ORDER BY p.seq ASC
+    ORDER BY p.seq {way}
     LIMIT %(rows)s
 ), sized AS (
     SELECT
@@ -100,7 +103,7 @@ WITH RECURSIVE called (id, context_id) AS (
         sum(
             octet_length(f.message) + coalesce(entity.document_bytes(f.value), 0)
                 + coalesce(entity.document_bytes(f.error), 0)
-        ) OVER (ORDER BY f.seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+        ) OVER (ORDER BY f.seq {way} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
     FROM found f
 )
 SELECT
@@ -109,10 +112,12 @@ SELECT
     (extract(epoch FROM s.created_at) * 1000000)::bigint, s.created_by
 FROM (VALUES (1)) AS one
 LEFT JOIN sized s ON coalesce(s.bytes_before, 0) < %(bytes_max)s
-ORDER BY s.seq ASC
-"""
-# The same page from the other end.
-_LIST_DESCENDING = _LIST.replace(" ASC", " DESC").replace("p.seq > %(after_seq)s", "p.seq < %(after_seq)s")
+ORDER BY s.seq {way}
+"""  # noqa: S608 - of constants
+
+
+_LIST = _list("ASC", ">")
+_LIST_DESCENDING = _list("DESC", "<")  # the same page from the other end
 
 _CLEAR = """
 WITH gone AS (

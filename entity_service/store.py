@@ -78,16 +78,19 @@ FROM (
 WHERE coalesce(n.bytes_before, 0) < 4 * %(bytes_max)s
 """  # noqa: S608
 
+
 # A page of a node's edges. A loop is one edge, also when both directions are asked for. Ends are compared as ranges,
 # which only the index of that end serves: for an equality the planner reads all edges there are once it has seen that
 # most have one end.
-_EDGES = f"""
+def _edges(way: str, behind: str) -> str:
+    """Return the statement of a page: from one end of the order, or from the other."""
+    return f"""
 SELECT {EDGE_COLUMNS}, e.found
 FROM (
     SELECT
         e.*, count(*) OVER () AS found,
         sum(entity.document_bytes(e.data)) OVER (
-            ORDER BY e.created_at ASC, e.id ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ORDER BY e.created_at {way}, e.id {way} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM (
         SELECT
@@ -96,7 +99,7 @@ FROM (
         FROM entity.edge e
         WHERE %(outward)s AND e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(node_id)s
             AND e.from_node_id <= %(node_id)s AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
-            AND (e.created_at, e.id) > (%(after_at)s::timestamptz, %(after_id)s::uuid)
+            AND (e.created_at, e.id) {behind} (%(after_at)s::timestamptz, %(after_id)s::uuid)
         UNION ALL
         SELECT
             e.id, e.graph_name, e.from_node_id, e.to_node_id, e.edge_type, e.data, e.created_at, e.version,
@@ -104,17 +107,20 @@ FROM (
         FROM entity.edge e
         WHERE %(inward)s AND e.tenant_id = %(tenant_id)s AND e.to_node_id >= %(node_id)s
             AND e.to_node_id <= %(node_id)s AND (%(all_edge_types)s OR e.edge_type = ANY (%(edge_types)s::text[]))
-            AND (e.created_at, e.id) > (%(after_at)s::timestamptz, %(after_id)s::uuid)
+            AND (e.created_at, e.id) {behind} (%(after_at)s::timestamptz, %(after_id)s::uuid)
             AND NOT (%(outward)s AND e.from_node_id = e.to_node_id)
-        ORDER BY created_at ASC, id ASC
+        ORDER BY created_at {way}, id {way}
         LIMIT %(rows)s
     ) e
 ) e
 WHERE coalesce(e.bytes_before, 0) < %(bytes_max)s
-ORDER BY e.created_at ASC, e.id ASC
-"""  # noqa: S608
-# The same page from the other end.
-_EDGES_DESCENDING = _EDGES.replace(" ASC", " DESC").replace("(e.created_at, e.id) > (", "(e.created_at, e.id) < (")
+ORDER BY e.created_at {way}, e.id {way}
+"""  # noqa: S608 - of constants
+
+
+_EDGES = _edges("ASC", ">")
+_EDGES_DESCENDING = _edges("DESC", "<")  # the same page from the other end
+
 _FIRST_KEY = ("-infinity", "00000000-0000-0000-0000-000000000000")
 _FIRST_KEY_DESCENDING = ("infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff")
 

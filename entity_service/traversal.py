@@ -23,7 +23,7 @@ from contextkeep.errors import InvalidArgument, InvalidPageToken, NodeBudgetExce
 from entity_service import walk_queries
 from entity_service.model import Direction, iso
 from entity_service.store import id_array
-from entity_service.walk_queries import LEVEL, NODES, ROW_BYTES, ROWS, STARTS, Column, Layout
+from entity_service.walk_queries import BOUNDED_EDGE_TYPES, LEVEL, NODES, ROW_BYTES, ROWS, STARTS, Column, Layout
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.calls import give_way
@@ -41,7 +41,6 @@ _NUMBER, _TEXT, _OTHER, _NONE = range(4)  # kinds of order values, in their orde
 _DIGITS = Context(prec=40)
 _TEXT_CHARS_MAX = 256
 
-BOUNDED_EDGE_TYPES = frozenset({"Contains", "InResponseTo"})  # whose `newest_below` is kept: as the migration says
 NEWEST_MAX = 200  # nodes that are looked for from the newest end; for more, a plain visit is as fast
 # How many children of one node are looked at for a wanted node, how many edges above them, and how many more of these.
 _LOOKS = ((1, 8, 160), (8, 64, 160))
@@ -95,7 +94,7 @@ class Walk:
     @property
     def bounded(self) -> bool:
         """Whether `newest_below` of an edge speaks of all that the walk may find below it."""
-        return bool(self.edge_types) and BOUNDED_EDGE_TYPES.issuperset(self.edge_types)
+        return bool(self.edge_types) and set(BOUNDED_EDGE_TYPES).issuperset(self.edge_types)
 
 
 class WalkPage(NamedTuple):

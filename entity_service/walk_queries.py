@@ -52,6 +52,10 @@ class Reached(NamedTuple):
     edge_data_json: str | None
 
 
+# The types of edges whose `newest_below` is kept, by functions and indexes of the migrations, which say them too.
+BOUNDED_EDGE_TYPES = ("Contains", "InResponseTo")
+_IS_BOUNDED = f"(e.edge_type IN {BOUNDED_EDGE_TYPES!r}) IS TRUE"  # as the indexes have it
+
 NODE = len(Reached._fields)
 IO = NODE + len(Node._fields)  # then, if asked for, input and output as JSON
 
@@ -120,12 +124,12 @@ WITH RECURSIVE start AS MATERIALIZED (
         SELECT e.id, e.edge_type, e.to_node_id, e.child_created_at, e.child_seq, e.created_at, e.data
         FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id = %(start_id)s AND e.edge_type = w.edge_type
-            AND (e.child_created_at, e.child_seq) > (%(after_at)s::timestamptz, %(after_seq)s::bigint)
+            AND (e.child_created_at, e.child_seq) {behind} (%(after_at)s::timestamptz, %(after_seq)s::bigint)
             AND e.to_node_id <> %(start_id)s
-        ORDER BY e.child_created_at ASC, e.child_seq ASC
+        ORDER BY e.child_created_at {way}, e.child_seq {way}
         LIMIT %(rows)s
     ) e
-    ORDER BY e.child_created_at ASC, e.child_seq ASC, e.created_at, e.id
+    ORDER BY e.child_created_at {way}, e.child_seq {way}, e.created_at, e.id
     LIMIT %(rows)s
 ), page AS (
     SELECT
@@ -133,7 +137,7 @@ WITH RECURSIVE start AS MATERIALIZED (
         %(start_id)s::uuid AS near_id, c.data AS edge_data, c.child_created_at AS created_at, c.child_seq AS seq,
         n.*{io},
         sum({bytes}) OVER (
-            ORDER BY c.child_created_at ASC, c.child_seq ASC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ORDER BY c.child_created_at {way}, c.child_seq {way} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS bytes_before
     FROM child c
     LEFT JOIN LATERAL (
@@ -152,7 +156,7 @@ SELECT
 {columns}
 FROM page n
 WHERE coalesce(n.bytes_before, 0) < %(bytes_max)s
-ORDER BY n.created_at ASC, n.seq ASC
+ORDER BY n.created_at {way}, n.seq {way}
 """
 
 # The documents of nodes that were visited, in the order given.
@@ -302,7 +306,7 @@ WITH start AS MATERIALIZED (
             AND (e.from_node_id, e.edge_type, e.newest_below)
                 >= (%(start_id)s, w.edge_type, (SELECT f.floor_at FROM floor f))
             AND (e.from_node_id, e.edge_type) <= (%(start_id)s, w.edge_type)
-            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND e.newest_below > '-infinity' AND {is_bounded}
         WINDOW newest AS (
             ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
         )
@@ -313,7 +317,7 @@ WITH start AS MATERIALIZED (
         SELECT e.to_node_id, 'infinity', row_number() OVER ()
         FROM entity.edge e
         WHERE e.tenant_id = %(tenant_id)s AND e.from_node_id >= %(start_id)s AND e.from_node_id <= %(start_id)s
-            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND e.newest_below IS NULL AND {is_bounded}
             AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
         LIMIT %(parents)s
     )
@@ -330,7 +334,7 @@ WITH start AS MATERIALIZED (
             AND (e.from_node_id, e.edge_type, e.newest_below)
                 >= (near.id, w.edge_type, (SELECT f.floor_at FROM floor f))
             AND (e.from_node_id, e.edge_type) <= (near.id, w.edge_type)
-            AND e.newest_below > '-infinity' AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND e.newest_below > '-infinity' AND {is_bounded}
         WINDOW newest AS (
             ORDER BY e.from_node_id DESC, e.edge_type DESC, e.newest_below DESC ROWS UNBOUNDED PRECEDING
         )
@@ -344,7 +348,7 @@ WITH start AS MATERIALIZED (
         FROM entity.edge e
         WHERE %(depth_max)s = 3 AND e.tenant_id = %(tenant_id)s
             AND e.from_node_id >= near.id AND e.from_node_id <= near.id
-            AND e.newest_below IS NULL AND (e.edge_type IN ('Contains', 'InResponseTo')) IS TRUE
+            AND e.newest_below IS NULL AND {is_bounded}
             AND (e.edge_type = ANY (%(edge_types)s::text[])) IS TRUE
         LIMIT %(rows)s
     ) e
@@ -444,10 +448,8 @@ def children(*, descending: bool, columns: tuple[Column, ...], with_io: bool) ->
 
     The columns are those of `NODES`, then input and output if asked for, or those of `ROWS`.
     """
-    statement = _filled(_CHILDREN, columns, edge_data="c.data", with_io=with_io)
-    if descending:
-        return statement.replace(" ASC", " DESC").replace("child_seq) > (", "child_seq) < (")
-    return statement
+    way, behind = ("DESC", "<") if descending else ("ASC", ">")
+    return _filled(_CHILDREN, columns, edge_data="c.data", with_io=with_io, way=way, behind=behind)
 
 
 @lru_cache(maxsize=256)
@@ -459,11 +461,11 @@ def documents(*, columns: tuple[Column, ...], with_io: bool) -> str:
 @lru_cache(maxsize=256)
 def newest(*, columns: tuple[Column, ...], with_io: bool) -> str:
     """Return the statement of the newest nodes; the columns as of `children`."""
-    return _filled(_NEWEST, columns, edge_data="n.edge_data", with_io=with_io)
+    return _filled(_NEWEST, columns, edge_data="n.edge_data", with_io=with_io, is_bounded=_IS_BOUNDED)
 
 
-def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool) -> str:
-    """Return a statement that reads what is wanted, and counts its bytes."""
+def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_io: bool, **more: str) -> str:
+    """Return a statement that reads what is wanted, and counts its bytes; `more` is what only this statement says."""
     if columns:
         selected = _ROW_COLUMNS.format(columns=", ',', ".join(column.value for column in columns))
         with_io = Column.IO in columns
@@ -482,4 +484,5 @@ def _filled(statement: str, columns: Sequence[Column], *, edge_data: str, with_i
         bytes=" + ".join(sizes),
         io=", io.input, io.output" if with_io else "",
         join_io=_JOIN_IO if with_io else "",
+        **more,
     )

@@ -24,17 +24,20 @@ ORDER BY seq
 LIMIT %s
 """
 
+
 # What happened to the records of an entity, those that are gone too; with a few words of those that are there.
-_OF_ENTITY = """
+def _of_entity(way: str, behind: str) -> str:
+    """Return the statement of a page: from one end of the order, or from the other."""
+    return f"""
 SELECT a.created_at_us, a.seq, a.record_id, a.request_id, a.kind, a.principal,
-    (coalesce(r.said, '{}') || a.details)::text AS document_json
+    (coalesce(r.said, '{{}}') || a.details)::text AS document_json
 FROM (
     SELECT (extract(epoch FROM created_at) * 1000000)::bigint AS created_at_us, seq, record_id, request_id, kind,
         principal, details
     FROM context.action
     WHERE tenant_id = %(tenant_id)s AND entity_node_id = %(entity_node_id)s
-        AND (created_at, seq) > (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
-    ORDER BY created_at ASC, seq ASC
+        AND (created_at, seq) {behind} (%(behind_at)s::timestamptz, %(behind_seq)s::bigint)
+    ORDER BY created_at {way}, seq {way}
     LIMIT %(count_max)s
 ) a
 LEFT JOIN LATERAL (
@@ -45,10 +48,12 @@ LEFT JOIN LATERAL (
     WHERE tenant_id = %(tenant_id)s AND id = a.record_id
     OFFSET 0
 ) r ON true
-ORDER BY a.created_at_us ASC, a.seq ASC
-"""
-# The same page from the other end.
-_OF_ENTITY_DESCENDING = _OF_ENTITY.replace(" ASC", " DESC").replace("(created_at, seq) > (", "(created_at, seq) < (")
+ORDER BY a.created_at_us {way}, a.seq {way}
+"""  # noqa: S608 - of constants
+
+
+_OF_ENTITY = _of_entity("ASC", ">")
+_OF_ENTITY_DESCENDING = _of_entity("DESC", "<")  # the same page from the other end
 
 _LAST_KIND = "SELECT kind FROM context.action WHERE tenant_id = %s AND record_id = %s ORDER BY seq DESC LIMIT 1"
 

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import itertools
 import random
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -19,12 +20,13 @@ from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from entity_service import settling, traversal
 from entity_service.settling import EdgeSettling
+from entity_service.walk_queries import BOUNDED_EDGE_TYPES
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.entity_service.graph import Graph, edge, new_id, node
 
-CHAT = ["Contains", "InResponseTo"]
+CHAT = list(BOUNDED_EDGE_TYPES)
 Ends = tuple[str, str, str]  # from, to, type
 STARTED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 BOUND_KEY = "key-of-a-bundle"
@@ -41,6 +43,11 @@ LEFT JOIN step b ON b.from_node_id = a.to_node_id
 WHERE e.newest_below < greatest(a.child_created_at, b.child_created_at)
     OR (a.newest_below = 'infinity' AND e.newest_below < '20000-01-01Z')
 """
+
+# Where the migrations say which edges are bounded: as a list, and as the first and the last of a range.
+_TYPES_SAID = re.compile(r"(?:edge_type IN|edge_type = ANY|of_type IN ARRAY)\s*\(?(?:ARRAY\[)?([^)\]]*'[^)\]]*)[)\]]")
+_FIRST_TYPE = re.compile(r"edge_type\) >= ROW\(\S+ '(\w+)'")
+_LAST_TYPE = re.compile(r"edge_type\) <= ROW\(\S+ '(\w+)'")
 
 
 def ask(urls: Urls, sql: str, *parameters: Any) -> list[Any]:
@@ -548,3 +555,22 @@ async def test_the_newest_of_a_flat_session_are_found_at_the_first_look(graph: G
 
     assert page.indexed
     assert [reached.node.id for reached in page.nodes] == messages[:-21:-1]
+
+
+def test_the_migrations_bound_the_edges_that_walks_take_for_bounded(urls: Urls):
+    """A type that only one of them knew would be walked by bounds that nobody keeps, and its newest nodes be missed."""
+    defined = ask(
+        urls,
+        """
+        SELECT pg_get_functiondef(p.oid) FROM pg_proc p WHERE p.pronamespace = 'entity'::regnamespace
+        UNION ALL
+        SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = 'entity.edge'::regclass
+        """,
+    )
+    said = [found for (text,) in defined for found in _TYPES_SAID.findall(text)]
+    firsts = [first for (text,) in defined for first in _FIRST_TYPE.findall(text)]
+    lasts = [last for (text,) in defined for last in _LAST_TYPE.findall(text)]
+
+    assert len(said) > 5, "and this test still sees where they are said"
+    assert {tuple(re.findall("'([^']*)'", types)) for types in said} == {BOUNDED_EDGE_TYPES}
+    assert (set(firsts), set(lasts)) == ({min(BOUNDED_EDGE_TYPES)}, {max(BOUNDED_EDGE_TYPES)})
