@@ -64,7 +64,11 @@ class AnyTenant:
         shown = credential(metadata)
         try:
             said = json.loads(shown) if shown.startswith("{") else {"tenant_id": shown}
-            ids = {name: uuid.UUID(said[name]) for name in ("tenant_id", "context_id") if said.get(name)}
+            ids = {
+                name: uuid.UUID(said[name])
+                for name in ("tenant_id", "context_id")
+                if name == "tenant_id" or said.get(name)
+            }
             return Key(**{**said, **ids}).principal
         except ValueError:
             raise Unauthenticated("no valid key") from None
