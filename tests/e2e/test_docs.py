@@ -72,3 +72,14 @@ def test_every_link_to_a_file_of_ours_leads_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_file_that_the_picture_of_the_house_names_is_there():
+    """Moves are frequent, and a wrong name costs a newcomer more than none."""
+    rooms = [
+        ROOT,
+        *(ROOT / name for name in ("context_service", "entity_service", "service_runtime", "clients/python")),
+    ]
+    for page in ("architecture.md", "contributing.md"):
+        named = re.findall(r"(?<![\w*])[\w./]+(?:\.py|(?<=\w)/)(?![\w*])", (ROOT / "docs" / page).read_text("utf-8"))
+        assert [name for name in named if not any((room / name).exists() for room in rooms)] == [], page
