@@ -6,7 +6,7 @@ from uuid import UUID
 
 from context_service.servicers import wire
 from context_service.working_memory.fields import RecordFilter
-from context_service.working_memory.records import Record
+from context_service.working_memory.record import Record
 from contextkeep.context.v1 import working_memory_pb2 as pb
 
 

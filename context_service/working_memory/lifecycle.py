@@ -10,7 +10,8 @@ from uuid import UUID
 
 from context_service.working_memory.actions import Action, ActionLog
 from context_service.working_memory.reading import PageRequest, RecordName, record_has_no_blob
-from context_service.working_memory.records import Record, Records
+from context_service.working_memory.record import Record
+from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges
 from contextkeep.errors import InvalidPageToken
 from service_runtime import pages

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from context_service.graph import EntityGraph, TreeNode
 from context_service.working_memory.fields import FieldChecks, RecordFilter
+from context_service.working_memory.record import SIZE, STORED, Record, record_of
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
-from context_service.working_memory.records import Record, record_of
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded, NodeNotFound
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -30,8 +30,8 @@ RECORDS_MAX = 1000
 GROUPS_MAX = 1000  # memory types of one entity
 
 _EDGE_TYPE_CHARS_MAX = 128
-# Of a message: what a record, a group and an entity take beside their texts, and an id on a path.
-_ROW_BYTES, _GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 600, 40, 200, 40
+# Of a message: what a group and an entity take beside their texts, and an id on a path.
+_GROUP_BYTES, _ENTITY_BYTES, _STEP_BYTES = 40, 200, 40
 
 # The entities of a page are the first that have records. Their records are ranked by ids and sizes alone; the rows that
 # a page has room for are read behind that. An entity comes whole, but for the first one, whose records are cut where
@@ -73,9 +73,7 @@ WITH entity AS MATERIALIZED (
     FROM grouped g
     LEFT JOIN ranked k ON k.place = g.place AND k.memory_type = g.memory_type AND k.rank <= %(records_max)s
     LEFT JOIN LATERAL (
-        SELECT %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
-            + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
-            + octet_length(r.app_id) + octet_length(array_to_string(r.tags, '')) AS bytes
+        SELECT {SIZE} AS bytes
         FROM context.wm_record r
         WHERE r.tenant_id = %(tenant_id)s AND r.id = k.id
         OFFSET 0
@@ -89,17 +87,10 @@ WITH entity AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM entity) AS found, m.entity_node_id AS at_id, m.memory_type AS group_type,
     m.record_count, m.size_bytes::bigint AS group_size_bytes,
-    r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
-    r.reasoning, r.content_type, r.metadata_json, r.provider, r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name,
-    r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id, r.is_archived, r.expires_at, r.created_at,
-    r.updated_at, r.version, r.index_state, r.index_error, r.seq
+    r.*
 FROM measured m
 LEFT JOIN LATERAL (
-    SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
-        r.reasoning, r.content_type, r.metadata::text AS metadata_json, r.provider, r.blob_key, r.size_bytes, r.sha256,
-        r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id, r.agent_id,
-        r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at, r.created_at,
-        r.updated_at, r.version, r.index_state, r.index_error, r.seq
+    SELECT {STORED}
     FROM context.wm_record r
     WHERE r.tenant_id = %(tenant_id)s AND r.id = m.id AND m.bytes_so_far <= %(bytes_max)s
     OFFSET 0
@@ -238,7 +229,6 @@ class Manifests:
             "records_max": records_max,
             "groups_max": GROUPS_MAX,
             "group_bytes": _GROUP_BYTES,
-            "row_bytes": _ROW_BYTES,
             "bytes_max": pages.PAGE_BYTES_MAX,
         }
         return await tenant.query(_MANIFEST, parameters)

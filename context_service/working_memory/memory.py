@@ -28,10 +28,10 @@ from context_service.working_memory.fields import (
 )
 from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.reading import RecordName, record_archived
+from context_service.working_memory.record import Record
 from context_service.working_memory.records import (
     EMBEDDING_TOPIC,
     INLINE_PROVIDER,
-    Record,
     RecordOrRequestExists,
     Records,
 )

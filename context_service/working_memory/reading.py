@@ -12,7 +12,8 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Download, StoredBlob
 from context_service.working_memory.fields import FieldChecks, RecordFilter
-from context_service.working_memory.records import Record, Records
+from context_service.working_memory.record import Record
+from context_service.working_memory.records import Records
 from contextkeep.errors import (
     AnswerTooLarge,
     BlobNotFound,

@@ -7,7 +7,7 @@ caller's transaction; what is one statement takes the tenant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,51 +18,14 @@ from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
 from context_service.working_memory.fields import Embedding, RecordFilter
+from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of, stored
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.ids import new_id
-from service_runtime.postgres import Connection, Row, Tenant, Transaction
+from service_runtime.postgres import Connection, Tenant, Transaction
 from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One item of working memory, as it is stored."""
-
-    id: UUID
-    entity_node_id: UUID | None
-    context_id: UUID | None = None
-    memory_type: str
-    subtype: str
-    semantic_purpose: str
-    name: str
-    description: str
-    reasoning: str
-    content_type: str
-    metadata_json: str
-    content_json: str | None = None  # inline JSON; None: there is none, or it was not asked for
-    content_text: str | None = None  # inline text; likewise
-    provider: str = ""
-    blob_key: str = ""  # the public one; empty without a blob
-    size_bytes: int = 0
-    sha256: bytes = b""
-    tags: tuple[str, ...]
-    graph_name: str
-    agent_bundle_id: str
-    app_id: str
-    created_by: str
-    owner_user_id: str
-    agent_id: str
-    is_archived: bool = False  # archived, or past `expires_at`
-    expires_at: datetime | None
-    created_at: datetime  # aware, UTC
-    updated_at: datetime
-    version: int = 1
-    index_state: str = "NONE"
-    index_error: str = ""
-    seq: int = 0  # order of writing among equal times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,31 +36,27 @@ class RecordPage:
     has_more: bool
 
 
-# In a page, a row counts as its texts and this much for all the rest.
-_ROW_BYTES = 600
+# The columns of what a caller says, each written from the parameter of its name.
+_SAID = (
+    "entity_node_id", "expires_at", "size_bytes", "provider", "sha256", "memory_type", "subtype", "semantic_purpose",
+    "name", "description", "reasoning", "content_type", "graph_name", "agent_bundle_id", "app_id", "tags",
+    "search_language",
+)  # fmt: skip
 
 # The record, its vector, the first entry of its log and the answer to its request in one statement: one round trip,
 # and all of it or nothing. Whatever is there already makes Postgres refuse the whole; a concurrent twin waits.
-_INSERT_RECORD = """
+_INSERT_RECORD = f"""
 WITH new_record AS (
-    INSERT INTO context.wm_record (
-        tenant_id, id, entity_node_id, blob_id, expires_at, size_bytes, blob_key, provider, sha256, memory_type,
-        subtype, semantic_purpose, name, description, reasoning, content_type, graph_name, agent_bundle_id, app_id,
-        created_by, owner_user_id, agent_id, index_state, tags, metadata, content, content_text, blob_text,
-        search_language
+    INSERT INTO context.wm_record AS r (
+        {", ".join(_SAID)}, tenant_id, id, blob_id, blob_key, created_by, owner_user_id, agent_id, index_state,
+        metadata, content, content_text, blob_text
     )
     VALUES (
-        %(tenant_id)s, %(id)s, %(entity_node_id)s, %(blob_id)s, %(expires_at)s, %(size_bytes)s, %(blob_key)s,
-        %(provider)s, %(sha256)s, %(memory_type)s, %(subtype)s, %(semantic_purpose)s, %(name)s, %(description)s,
-        %(reasoning)s, %(content_type)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(created_by)s,
-        %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END, %(tags)s,
-        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s, %(search_language)s
+        {", ".join(f"%({name})s" for name in _SAID)}, %(tenant_id)s, %(id)s, %(blob_id)s, %(blob_key)s, %(created_by)s,
+        %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END,
+        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s
     )
-    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-        agent_bundle_id, app_id, created_by, owner_user_id, agent_id,
-        coalesce(expires_at <= now(), false) AS is_archived, expires_at, created_at, updated_at, version,
-        index_state, index_error, seq
+    RETURNING {STORED}
 ), new_vector AS (
     INSERT INTO context.embedding (
         tenant_id, owner_kind, owner_id, dimension, model, vector, entity_node_id, hidden_at, memory_type, graph_name,
@@ -119,127 +78,80 @@ WITH new_record AS (
     FROM new_record
     WHERE %(request_key)s::uuid IS NOT NULL
 )
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
-    index_error, seq
-FROM new_record
-"""
+SELECT {READ} FROM new_record
+"""  # noqa: S608 - a constant
 
 # Named by its id or by the key of its blob; the other one is null. CASE, because Postgres takes `coalesce` for what may
 # leak, and compares that with all rows of the tenant, behind the policy, instead of asking an index.
-_FIND_RECORD = """
-SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name, r.description,
-    r.reasoning, r.content_type, r.metadata::text AS metadata_json,
-    CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
-    CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text, r.provider, r.blob_key,
-    r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id,
-    r.agent_id, r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
-    r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
+_FIND_RECORD = f"""
+SELECT {STORED}, {CONTENT},
     b.provider AS stored_provider, b.key AS stored_key, CASE WHEN %(with_blob)s THEN b.crc32c END AS stored_crc32c
 FROM context.wm_record r LEFT JOIN context.blob b ON b.tenant_id = r.tenant_id AND b.id = r.blob_id
 WHERE r.tenant_id = %(tenant_id)s AND r.id = CASE
     WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
     ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
 END
-"""
+"""  # noqa: S608 - a constant
 
 # Locks the record until the transaction ends.
-_LOCK_RECORD = """
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, archived_at IS NOT NULL AS is_archived, expires_at,
-    created_at, updated_at, version, index_state, index_error, seq
-FROM context.wm_record
+_LOCK_RECORD = f"""
+SELECT {stored(is_archived="r.archived_at IS NOT NULL")}
+FROM context.wm_record r
 WHERE tenant_id = %(tenant_id)s AND id = CASE
     WHEN %(id)s::uuid IS NOT NULL THEN %(id)s::uuid
     ELSE (SELECT k.id FROM context.wm_record k WHERE k.tenant_id = %(tenant_id)s AND k.blob_key = %(blob_key)s)
 END
 FOR NO KEY UPDATE
-"""
+"""  # noqa: S608 - a constant
 
 # The content is left alone unless it changes: a megabyte that stays is not written again.
-_UPDATE_RECORD = """
-UPDATE context.wm_record SET
-    entity_node_id = %(entity_node_id)s, expires_at = %(expires_at)s, size_bytes = %(size_bytes)s,
-    provider = %(provider)s, sha256 = %(sha256)s, memory_type = %(memory_type)s, subtype = %(subtype)s,
-    semantic_purpose = %(semantic_purpose)s, name = %(name)s, description = %(description)s,
-    reasoning = %(reasoning)s, content_type = %(content_type)s, graph_name = %(graph_name)s,
-    agent_bundle_id = %(agent_bundle_id)s, app_id = %(app_id)s, tags = %(tags)s, metadata = %(metadata_json)s,
+_UPDATE_RECORD = f"""
+UPDATE context.wm_record r SET
+    {", ".join(f"{name} = %({name})s" for name in _SAID)}, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
     content_text = CASE WHEN %(content_changes)s THEN %(content_text)s::text ELSE content_text END,
-    search_language = %(search_language)s, index_state = %(index_state)s, index_error = %(index_error)s,
+    index_state = %(index_state)s, index_error = %(index_error)s,
     updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
-RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, coalesce(expires_at <= now(), false) AS is_archived,
-    expires_at, created_at, updated_at, version, index_state, index_error, seq
-"""
+RETURNING {STORED}
+"""  # noqa: S608 - a constant
 
-_ARCHIVE_RECORD = """
+_ARCHIVE_RECORD = f"""
 WITH archived AS (
-    UPDATE context.wm_record SET archived_at = now(), updated_at = greatest(now(), updated_at), version = version + 1
+    UPDATE context.wm_record r SET archived_at = now(), updated_at = greatest(now(), updated_at), version = version + 1
     WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND archived_at IS NULL
-    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-        agent_bundle_id, app_id, created_by, owner_user_id, agent_id, true AS is_archived, expires_at, created_at,
-        updated_at, version, index_state, index_error, seq
+    RETURNING {STORED}
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'archived', %(principal)s FROM archived
 )
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
-    index_error, seq
-FROM archived
-"""
+SELECT {READ} FROM archived
+"""  # noqa: S608 - a constant
 
 # An end that has passed would archive the record again at once.
-_RESTORE_RECORD = """
+_RESTORE_RECORD = f"""
 WITH restored AS (
-    UPDATE context.wm_record SET archived_at = NULL, updated_at = greatest(now(), updated_at), version = version + 1,
+    UPDATE context.wm_record r SET archived_at = NULL, updated_at = greatest(now(), updated_at), version = version + 1,
         expires_at = CASE WHEN expires_at > now() THEN expires_at END
     WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND (archived_at IS NOT NULL OR expires_at <= now())
-    RETURNING id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-        content_type, metadata::text AS metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name,
-        agent_bundle_id, app_id, created_by, owner_user_id, agent_id, false AS is_archived, expires_at, created_at,
-        updated_at, version, index_state, index_error, seq
+    RETURNING {STORED}
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'restored', %(principal)s FROM restored
 )
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata_json, provider, blob_key, size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id,
-    created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at, version, index_state,
-    index_error, seq
-FROM restored
-"""
+SELECT {READ} FROM restored
+"""  # noqa: S608 - a constant
 
 # A keyset page of at most `count_max` rows; one more is looked at, to know whether there are more. The window cuts it
 # at a number of bytes, behind one row at least, so that a page of large documents never leaves the database. The first
 # page starts at infinity: an OR for it would keep a prepared plan from starting any other page at its key, and so would
 # `coalesce`, as above.
 _LIST_RECORDS = f"""
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata::text AS metadata_json, CASE WHEN %(with_content)s THEN content::text END AS content_json,
-    CASE WHEN %(with_content)s AND content IS NULL THEN content_text END AS content_text, provider, blob_key,
-    size_bytes, sha256, tags, graph_name, agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived,
-    expires_at, created_at, updated_at, version, index_state, index_error, seq, found
+SELECT {READ}, {CONTENT}, found
 FROM (
     SELECT w.*, count(*) OVER () AS found, row_number() OVER newest AS place, sum(w.bytes) OVER newest AS bytes_so_far
     FROM (
-        SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
-            r.description, r.reasoning, r.content_type, r.metadata, r.content, r.content_text, r.provider, r.blob_key,
-            r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by, r.owner_user_id,
-            r.agent_id, r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived,
-            r.expires_at, r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
-            %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
-                + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
-                + octet_length(r.app_id) + octet_length(r.memory_type) + octet_length(r.subtype)
-                + octet_length(r.content_type) + octet_length(r.graph_name) + octet_length(array_to_string(r.tags, ''))
-                + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
+        SELECT {STORED}, r.content, r.content_text, {SIZE_WITH_CONTENT} AS bytes
         FROM context.wm_record r
         WHERE r.tenant_id = %(tenant_id)s AND r.entity_node_id = %(entity_node_id)s
             AND (r.created_at, r.seq) < (
@@ -252,7 +164,7 @@ FROM (
         LIMIT %(count_max)s + 1
     ) w
     WINDOW newest AS (ORDER BY w.created_at DESC, w.seq DESC ROWS UNBOUNDED PRECEDING)
-) page
+) r
 WHERE place <= %(count_max)s AND (bytes_so_far <= %(bytes_max)s OR place = 1)
 ORDER BY created_at DESC, seq DESC
 """  # noqa: S608 - a constant
@@ -383,7 +295,6 @@ class Records:
             "seq": seq,
             "count_max": count_max,
             "bytes_max": bytes_max,
-            "row_bytes": _ROW_BYTES,
             "with_content": with_content,
         }
         rows = await tenant.query(_LIST_RECORDS, parameters)
@@ -549,41 +460,3 @@ class Records:
 
 class RecordOrRequestExists(Exception):
     """The id of a record is taken, or its request has been answered: which, only a second look can tell."""
-
-
-def record_of(row: Row, *, with_content: bool = False) -> Record:
-    """Return the record of a row that has its columns by name; those of its content are read if it has them."""
-    return Record(
-        id=row.id,
-        entity_node_id=row.entity_node_id,
-        context_id=row.context_id,
-        memory_type=row.memory_type,
-        subtype=row.subtype,
-        semantic_purpose=row.semantic_purpose,
-        name=row.name,
-        description=row.description,
-        reasoning=row.reasoning,
-        content_type=row.content_type,
-        metadata_json=row.metadata_json,
-        content_json=row.content_json if with_content else None,
-        content_text=row.content_text if with_content else None,
-        provider=row.provider,
-        blob_key=row.blob_key or "",
-        size_bytes=row.size_bytes,
-        sha256=bytes(row.sha256 or b""),
-        tags=tuple(row.tags),
-        graph_name=row.graph_name,
-        agent_bundle_id=row.agent_bundle_id,
-        app_id=row.app_id,
-        created_by=row.created_by,
-        owner_user_id=row.owner_user_id,
-        agent_id=row.agent_id,
-        is_archived=row.is_archived,
-        expires_at=row.expires_at and row.expires_at.astimezone(UTC),
-        created_at=row.created_at.astimezone(UTC),
-        updated_at=row.updated_at.astimezone(UTC),
-        version=row.version,
-        index_state=row.index_state,
-        index_error=row.index_error,
-        seq=row.seq,
-    )

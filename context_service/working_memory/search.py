@@ -20,8 +20,8 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding, check_count
+from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
-from context_service.working_memory.records import Record, record_of
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
@@ -140,44 +140,22 @@ _RECORDS_OF_VECTORS = """
 """
 
 # Cut where the answer is full, behind one record at least.
-_RECORDS = """
-SELECT id, entity_node_id, context_id, memory_type, subtype, semantic_purpose, name, description, reasoning,
-    content_type, metadata_json, content_json, content_text, provider, blob_key, size_bytes, sha256, tags, graph_name,
-    agent_bundle_id, app_id, created_by, owner_user_id, agent_id, is_archived, expires_at, created_at, updated_at,
-    version, index_state, index_error, seq
+_RECORDS = f"""
+SELECT {READ}, content_json, content_text
 FROM (
-    SELECT r.*, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
-    FROM (
-        SELECT found.place, r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
-            r.description, r.reasoning, r.content_type, r.metadata::text AS metadata_json,
-            CASE WHEN %(with_content)s THEN r.content::text END AS content_json,
-            CASE WHEN %(with_content)s AND r.content IS NULL THEN r.content_text END AS content_text, r.provider,
-            r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id, r.created_by,
-            r.owner_user_id, r.agent_id,
-            r.archived_at IS NOT NULL OR coalesce(r.expires_at <= now(), false) AS is_archived, r.expires_at,
-            r.created_at, r.updated_at, r.version, r.index_state, r.index_error, r.seq,
-            %(row_bytes)s + octet_length(r.metadata::text) + octet_length(r.name) + octet_length(r.description)
-                + octet_length(r.reasoning) + octet_length(r.semantic_purpose) + octet_length(r.agent_bundle_id)
-                + octet_length(r.app_id) + octet_length(array_to_string(r.tags, ''))
-                + CASE WHEN %(with_content)s AND r.blob_id IS NULL THEN r.size_bytes ELSE 0 END AS bytes
-        FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
-        CROSS JOIN LATERAL (
-            SELECT r.id, r.entity_node_id, r.context_id, r.memory_type, r.subtype, r.semantic_purpose, r.name,
-                r.description, r.reasoning, r.content_type, r.metadata, r.content, r.content_text, r.blob_id,
-                r.provider, r.blob_key, r.size_bytes, r.sha256, r.tags, r.graph_name, r.agent_bundle_id, r.app_id,
-                r.created_by, r.owner_user_id, r.agent_id, r.archived_at, r.expires_at, r.created_at, r.updated_at,
-                r.version, r.index_state, r.index_error, r.seq
-            FROM context.wm_record r
-            WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
-            OFFSET 0
-        ) r
+    SELECT r.*, found.place, row_number() OVER by_place AS row_place, sum(r.bytes) OVER by_place AS bytes_so_far
+    FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY found (id, place)
+    CROSS JOIN LATERAL (
+        SELECT {STORED}, {CONTENT}, {SIZE_WITH_CONTENT} AS bytes
+        FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.id = found.id
+        OFFSET 0
     ) r
-    WINDOW by_place AS (ORDER BY r.place ROWS UNBOUNDED PRECEDING)
+    WINDOW by_place AS (ORDER BY found.place ROWS UNBOUNDED PRECEDING)
 ) r
 WHERE bytes_so_far <= %(bytes_max)s OR row_place = 1
 ORDER BY place
-"""
-_ROW_BYTES = 600
+"""  # noqa: S608 - a constant
 
 
 EmbedText = Callable[[str], Awaitable[Embedding]]
@@ -359,7 +337,6 @@ class Searches:
             "tenant_id": tenant.tenant_id,
             "ids": list(ids),
             "with_content": with_content,
-            "row_bytes": _ROW_BYTES,
             "bytes_max": PAGE_BYTES_MAX,
         }
         rows = await tenant.query(_RECORDS, parameters)

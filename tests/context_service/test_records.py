@@ -15,6 +15,7 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.working_memory import records
+from context_service.working_memory.record import SIZE
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     ContextKeepError,
@@ -514,6 +515,30 @@ async def test_a_page_of_large_metadata_ends_at_two_megabytes(caller: Caller):
     assert 30 < len(page.records) < 36
     assert page.ByteSize() < 2.1 * MIB
     assert await names(caller, entity) == [str(number) for number in reversed(range(45))]
+
+
+async def test_a_row_counts_as_no_less_than_its_message(caller: Caller, database: Database):
+    """Pages of lists, searches and manifests are cut by it: what it leaves out makes an answer too large to be sent."""
+    wide = "\N{ELEPHANT}"  # four bytes
+    record = await caller.insert(
+        memory_type=wide * 100,
+        subtype=wide * 128,
+        content_type="text/" + "x" * 251,
+        graph_name=wide * 128,
+        agent_bundle_id=wide * 255,
+        app_id=wide * 255,
+        name=wide * 255,
+        semantic_purpose=wide * 255,
+        description=wide * 1000,
+        reasoning=wide * 1000,
+        metadata_json=json.dumps({"k": wide * 1000}),
+        tags=[wide * 30 + str(number) for number in range(10)],
+        entity_node_id=an_id(),
+    )
+
+    sql = f"SELECT {SIZE} AS counted FROM context.wm_record r WHERE id = %s"
+    (row,) = await database.tenant(PRINCIPAL.tenant_id).query(sql, [record.working_memory_id])
+    assert record.ByteSize() <= row.counted <= record.ByteSize() + 1000
 
 
 @pytest.mark.parametrize(
