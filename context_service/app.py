@@ -23,7 +23,7 @@ from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
-from context_service.mcp.tool import Door
+from context_service.mcp.tool import Services
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
@@ -36,17 +36,17 @@ from context_service.working_memory.blob_rows import BlobRows
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
-from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
-from context_service.working_memory.reading import RecordReader
+from context_service.working_memory.record_reader import RecordReader
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import EmbedText, Searches
 from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Sweeper, Swept
+from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
@@ -203,7 +203,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         )
         working_memory = WorkingMemoryServicer(memory, reader, life, uploads, finders)
         tools = ToolsServicer(
-            Door(
+            Services(
                 memory=working_memory,
                 history=history,
                 graph=graph,

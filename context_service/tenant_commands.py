@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import re
 
-from context_service.working_memory.limits import LimitAdministration
+from context_service.working_memory.tenant_limits import LimitAdministration
 from service_runtime.commands import Subparsers
 from service_runtime.key_commands import show_rows
 from service_runtime.keys import NoSuchTenant

@@ -257,14 +257,32 @@ FROM entity.node n
 WHERE n.tenant_id = %(tenant_id)s AND n.id = ANY (%(start_ids)s::uuid[])
 """  # noqa: S608
 
-# The newest of what lies up to three steps below a node, from one place in the order on: the first page of their
-# documents. Of each node that is looked at, and each edge type, the newest `rows` children are read, if they are as new
-# as the `rows`-th child of the first node; and what is below those edges that may have something as new below them:
-# `parents` of the first node's, and as many of those of which it is not known. What was not read is older than
-# `floor_at`, or as old as `unread_at`: before these, no node, no depth and no edge is missing.
+# The newest nodes up to three steps below a node, without a visit to the rest: the turns of a conversation of a hundred
+# thousand, say, of which the last twenty are wanted. It reads a few children of each node, from the newest on, and then
+# proves of what it found that nothing newer was left out; or says that it cannot, and is asked again to read more.
 #
-# `scanned` is how many nodes of the walk's answer were found, up to one more than the limit; null if these are not the
-# newest ones, nor all. One row at least, if the first node is there.
+# It can because an edge says two times, and an index has each in its order: `child_created_at`, how new its child is,
+# and `newest_below`, how new at the most whatever lies one or two steps below that child is. (-infinity: nothing is;
+# null: nobody knows yet; the migration `newest_below` says how it is kept.) The parts, in turn:
+#
+#   child     the newest `rows` children of the start, of each edge type, behind the place where the last page ended
+#   floor     how new the `rows`-th of these is, of all types together; -infinity: there are fewer. Nothing older is
+#             looked for
+#   parent    the children of the start to look below: those with something as new as the floor below them, `parents` of
+#             each type, the newest; and as many more of which it is not known
+#   near      they, each once
+#   parent2   the same once more, for walks of three steps: which children of these to look below, `rows` of each
+#   below     the newest `rows` children, as new as the floor, of each node of `near` and `parent2`
+#   unread    how new at the most is what was left out: where one of these reads stopped at its limit, how new its last
+#             row is (`number` tells; infinity, for edges of which it is not known)
+#   reached   what was found that is newer than `unread` and not older than the floor, so that nothing that would stand
+#             between is missing: each node once, with its least depth and the first edge that led there
+#   hit       those of them that the filters want, and the start where it is wanted: the newest `limit` and one more
+#   found     how many these are, where they are more than the limit, or nothing was left out. Else no row: the look was
+#             too narrow. Nor where too much was read for the caller's budget, or contexts are to be heeded
+#   page      they, with their documents, up to `bytes_max`
+#
+# `scanned` of a row is the number of `found`; null: the answer is not here. One row at least, if the start is there.
 #
 # Ends and types are compared as rows, of which the index finds the first and knows the last. With ranges of ends beside
 # them it reads all edges of an end; before PostgreSQL 18 it does so anyway for a type that an end has none of, at some

@@ -25,9 +25,9 @@ from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpRes
 from azure.storage.blob import BlobBlock, BlobSasPermissions, UserDelegationKey, generate_blob_sas
 from azure.storage.blob.aio import BlobClient, BlobServiceClient, ContainerClient
 
+from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
 from context_service.blobs.retries import Retries
-from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
@@ -84,8 +84,8 @@ async def opened(settings: Settings) -> AsyncIterator[AzureBackend]:
         except ValueError as error:
             raise _misconfigured(f"the settings of Azure are malformed: {error}") from error
         signer = None if sas else _Signer(service, account, key)
-        settling = await stack.enter_async_context(Settling().running())
-        backend = AzureBackend(service.get_container_client(container), signer, settling)
+        last_requests = await stack.enter_async_context(LastRequests().running())
+        backend = AzureBackend(service.get_container_client(container), signer, last_requests)
         if settings.working_memory_storage_create_container:
             await backend.retries.call(backend.create_container)
         yield backend
@@ -106,10 +106,10 @@ def _identity() -> Any:
 class AzureBackend:
     """A `BlobBackend` on a container. Its client is the caller's."""
 
-    def __init__(self, container: ContainerClient, signer: _Signer | None, settling: Settling) -> None:
+    def __init__(self, container: ContainerClient, signer: _Signer | None, last_requests: LastRequests) -> None:
         self._container = container
         self._signer = signer
-        self._settling = settling
+        self._last_requests = last_requests
         self.retries = Retries()
 
     async def create_container(self) -> None:
@@ -233,7 +233,7 @@ class AzureBackend:
                 if await _is_by(blob, writer):
                     await blob.delete_blob()
 
-        await self._settling.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
+        await self._last_requests.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
 
 
 class _Signer:

@@ -30,9 +30,9 @@ from google.cloud.storage import Blob, Bucket, Client
 from google.oauth2.service_account import Credentials as ServiceAccount
 from requests.adapters import HTTPAdapter
 
+from context_service.blobs.last_requests import LastRequests
 from context_service.blobs.parts import ended, fetched_ahead, in_parts, size_bytes
 from context_service.blobs.retries import Retries
-from context_service.blobs.settling import Settling
 from context_service.blobs.storage import BlobExists, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, NoDownloadUrl, ProviderNotConfigured, Unavailable
@@ -73,8 +73,8 @@ async def opened(settings: Settings) -> AsyncIterator[GcsBackend]:
             client_options={"api_endpoint": settings.storage_emulator_host} if settings.storage_emulator_host else None,
         )
         try:
-            async with Settling().running() as settling:
-                backend = GcsBackend(client.bucket(name), uploads, threads, settling)
+            async with LastRequests().running() as last_requests:
+                backend = GcsBackend(client.bucket(name), uploads, threads, last_requests)
                 if settings.working_memory_storage_create_container:
                     await backend.retries.call(backend.create_bucket)
                 yield backend
@@ -107,12 +107,12 @@ class GcsBackend:
     """A `BlobBackend` on a bucket. Its sessions and threads are the caller's."""
 
     def __init__(
-        self, bucket: Bucket, uploads: requests.Session, threads: ThreadPoolExecutor, settling: Settling
+        self, bucket: Bucket, uploads: requests.Session, threads: ThreadPoolExecutor, last_requests: LastRequests
     ) -> None:
         self._bucket = bucket
         self._uploads = uploads
         self._threads = threads
-        self._settling = settling
+        self._last_requests = last_requests
         self._checking: asyncio.Future[None] | None = None
         self.retries = Retries()
 
@@ -229,7 +229,7 @@ class GcsBackend:
                 if await self._run(self._is_by, key, writer):
                     await self.delete(key)
 
-        await self._settling.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
+        await self._last_requests.finish(asyncio.create_task(self.retries.call(publish)), withdraw)
 
     async def _send(self, upload: _Upload, part: bytes, *, last: bool) -> None:
         await self.retries.call(partial(self._run, upload.send, part, last=last))

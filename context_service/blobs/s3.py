@@ -19,9 +19,9 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import S3Store
 
+from context_service.blobs.last_requests import SETTLE_S, LastRequests
 from context_service.blobs.parts import in_parts, size_bytes
 from context_service.blobs.retries import RETRIES_MAX, Retries
-from context_service.blobs.settling import SETTLE_S, Settling
 from context_service.blobs.storage import BLOCK_BYTES, BlobStat, Download, check_key
 from context_service.settings import Settings
 from contextkeep.errors import BlobNotFound, ContextKeepError, ProviderNotConfigured, StorageFull, Unavailable
@@ -74,10 +74,10 @@ async def opened(settings: Settings) -> AsyncIterator[S3Backend]:
             retry_config={"max_retries": retries_max, "retry_timeout": PART_TIMEOUT},
         )
 
-    async with Settling().running() as settling:
+    async with LastRequests().running() as last_requests:
         try:
             # The parts of an upload are in the library's hands, so only it can send them again.
-            backend = S3Backend(store(READ_TIMEOUT, 0), store(PART_TIMEOUT, RETRIES_MAX), settling)
+            backend = S3Backend(store(READ_TIMEOUT, 0), store(PART_TIMEOUT, RETRIES_MAX), last_requests)
         except (BaseError, ValueError) as error:
             raise _misconfigured(f"the settings of S3 are malformed: {error}") from error
         if settings.working_memory_storage_create_container:
@@ -91,13 +91,13 @@ class S3Backend:
     Args:
         store: For requests that are ours to send again.
         parts: For uploads in parts.
-        settling: The last requests of its writes.
+        last_requests: The last requests of its writes.
     """
 
-    def __init__(self, store: S3Store, parts: S3Store, settling: Settling) -> None:
+    def __init__(self, store: S3Store, parts: S3Store, last_requests: LastRequests) -> None:
         self._store = store
         self._parts = parts
-        self._settling = settling
+        self._last_requests = last_requests
         self.retries = Retries()
 
     async def create_bucket(self, region: str) -> None:
@@ -131,7 +131,7 @@ class S3Backend:
             if size_bytes(part) < PART_BYTES:
                 content = b"".join(part)
                 putting = asyncio.create_task(self.retries.call(lambda: self._put(key, content)))
-                await self._settling.finish(putting, lambda: self.delete(key))
+                await self._last_requests.finish(putting, lambda: self.delete(key))
                 return
             feed = _Feed()
             putting = asyncio.create_task(self._put_parts(key, feed))
@@ -151,7 +151,7 @@ class S3Backend:
                 putting.cancel()  # a part that nobody answers: its upload is for the bucket's lifecycle rule
                 await asyncio.gather(putting, return_exceptions=True)
                 raise
-            await self._settling.finish(putting, lambda: self.delete(key))
+            await self._last_requests.finish(putting, lambda: self.delete(key))
 
     async def read(self, key: str, start_bytes: int, end_bytes: int) -> AsyncGenerator[bytes, None]:
         """Yield a range of the blob."""

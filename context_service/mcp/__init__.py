@@ -1,1 +1,1 @@
-"""Tools and resources for agents' models: another door to the RPCs, with no logic of its own."""
+"""Tools and resources for agents' models: another way to the RPCs, with no logic of its own."""

@@ -32,13 +32,13 @@ async def chat(use: Use, asked: ChatArguments) -> Document:
 
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
-        page = await use.door.history.AssembleContext(request, None)
+        page = await use.services.history.AssembleContext(request, None)
         answer: Document = {"messages": [await plain(given.message) for node in page.nodes for given in node.messages]}
         if page.next_page_token:
             answer["next_page_token"] = page.next_page_token
         return answer, len(page.nodes)
 
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
 
 
 class EntityHistoryArguments(Arguments):
@@ -58,10 +58,10 @@ async def entity_history(use: Use, asked: EntityHistoryArguments) -> Document:
 
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
-        page = await use.door.history.FetchEntityHistory(request, None)
+        page = await use.services.history.FetchEntityHistory(request, None)
         return {"events": [], **await plain(page)}, len(page.events)
 
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
 
 
 HISTORY_TOOLS = (

@@ -104,7 +104,7 @@ class _HttpSession:
     read_only: bool = False  # a key without the scope `write` does that, or the setting
 
 
-class _Door:
+class _Entrance:
     """Lets requests in that may come in, and says whose they are."""
 
     def __init__(
@@ -229,10 +229,10 @@ async def serving(
         json_response=True,
         stateless_http=True,
         max_request_body_size=body.BYTES_MAX,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the entrance does it
     )
     config = uvicorn.Config(
-        _Door(app, tools, authenticator, border, options),
+        _Entrance(app, tools, authenticator, border, options),
         log_config=None,
         access_log=False,
         lifespan="on",

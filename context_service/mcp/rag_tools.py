@@ -34,8 +34,8 @@ async def search_records(use: Use, asked: SearchRecordsArguments) -> Document:
         limit=asked.limit,
         with_content=True,
     )
-    found = await use.door.memory.SearchWMRecords(request, None)
-    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
+    found = await use.services.memory.SearchWMRecords(request, None)
+    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.services.answer_bytes_max)
 
 
 class SearchNodesArguments(Arguments):
@@ -73,10 +73,10 @@ async def search_nodes(use: Use, asked: SearchNodesArguments) -> Document:
 
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
-        page = await use.door.graph.call("SearchNodes", request)
+        page = await use.services.graph.call("SearchNodes", request)
         return {"nodes": [], **await plain(page)}, len(page.nodes)
 
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
 
 
 class SimilarNodesArguments(Arguments):
@@ -96,8 +96,8 @@ async def similar_nodes(use: Use, asked: SimilarNodesArguments) -> Document:
         node_types=asked.node_types,
         limit=asked.limit,
     )
-    found = await use.door.graph.call("SearchSimilar", request)
-    return await first_rows({"nodes": [], **await plain(found)}, "nodes", bytes_max=use.door.answer_bytes_max)
+    found = await use.services.graph.call("SearchSimilar", request)
+    return await first_rows({"nodes": [], **await plain(found)}, "nodes", bytes_max=use.services.answer_bytes_max)
 
 
 RAG_TOOLS = (

@@ -1,7 +1,7 @@
 """The MCP server over the tools' RPCs: one for every transport.
 
 It knows the three RPCs and who can call them, and nothing of what is behind: a process that speaks stdio calls them
-over gRPC, the service's own HTTP door calls them where they are.
+over gRPC, the service's own HTTP endpoint calls them where they are.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import orjson
 
 from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
-from context_service.mcp.tool import ARGUMENTS, Arguments, Door, Tool, Use
+from context_service.mcp.tool import ARGUMENTS, Arguments, Services, Tool, Use
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from context_service.servicers.node_names import NodeNames
 from contextkeep.context.v1 import tools_pb2 as pb
@@ -28,14 +28,14 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
     """Tools over gRPC.
 
     Args:
-        door: What they call.
+        services: What they call.
         names: Finds the current entity.
         nesting_max: Of the arguments.
         read_only: Tools that write are switched off.
     """
 
-    def __init__(self, door: Door, names: NodeNames, *, nesting_max: int, read_only: bool) -> None:
-        self._door = door
+    def __init__(self, services: Services, names: NodeNames, *, nesting_max: int, read_only: bool) -> None:
+        self._services = services
         self._names = names
         self._nesting_max = nesting_max
         self._read_only = read_only
@@ -62,7 +62,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
 
     async def ListResources(self, request: pb.ListResourcesRequest, context: object) -> pb.ListResourcesResponse:
         """List the records of an entity as resources."""
-        page = await self._door.memory.FetchWMRecordsByEntity(
+        page = await self._services.memory.FetchWMRecordsByEntity(
             memory_pb.FetchWMRecordsByEntityRequest(
                 entity_node_id=request.entity_node_id,
                 external_id=request.external_id,
@@ -97,7 +97,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
         await calls.take_turn_of(tool.rpc)
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
-        answer = await tool.run(Use(door=self._door, current_entity=str(entity or "")), arguments)
+        answer = await tool.run(Use(services=self._services, current_entity=str(entity or "")), arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
 
     def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:

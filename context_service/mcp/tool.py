@@ -40,7 +40,7 @@ class Arguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class Services:
     """What tools call, and within which bounds."""
 
     memory: WorkingMemoryServicer
@@ -53,7 +53,7 @@ class Door:
 class Use:
     """One call of a tool."""
 
-    door: Door
+    services: Services
     current_entity: str  # empty: there is none
 
     def entity(self, named: str) -> str:

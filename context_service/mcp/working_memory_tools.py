@@ -55,10 +55,10 @@ async def list_records(use: Use, asked: ListArguments) -> Document:
 
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
-        page = await use.door.memory.FetchWMRecordsByEntity(request, None)
+        page = await use.services.memory.FetchWMRecordsByEntity(request, None)
         return {"records": [], **await plain(page)}, len(page.records)
 
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
 
 
 class ReadArguments(Arguments):
@@ -75,7 +75,7 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
     request = pb.FetchWMRecordRequest(
         working_memory_id=asked.working_memory_id, include_archived=asked.include_archived
     )
-    record = (await use.door.memory.FetchWMRecord(request, None)).record
+    record = (await use.services.memory.FetchWMRecord(request, None)).record
     inline = (record.content_json or record.content_text).encode()
     record.ClearField("content_json")
     record.ClearField("content_text")
@@ -83,7 +83,7 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
     (start,) = decode_token(query, asked.page_token, parts=1) or (0,)
     if type(start) is not int or not 0 <= start <= record.size_bytes:
         raise InvalidArgument("page_token is malformed", field=f"{ARGUMENTS}.page_token")
-    length = min(asked.bytes_max, use.door.answer_bytes_max, record.size_bytes - start)
+    length = min(asked.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
     if record.blob_key and length:
         content = await _blob(use, record, start=start, length=length)
     else:
@@ -95,12 +95,12 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
         if start + taken < record.size_bytes:
             answer["next_page_token"] = encode_token(query, [start + taken])
         size_bytes = size_bytes_of(answer)
-        if size_bytes <= use.door.answer_bytes_max:
+        if size_bytes <= use.services.answer_bytes_max:
             return answer
         if len(content) <= _UTF8_BYTES_MAX:  # the description alone is too large
             described = {"record": {"working_memory_id": record.working_memory_id}, "start_bytes": start}
             continue
-        fewer = len(content) * use.door.answer_bytes_max // size_bytes
+        fewer = len(content) * use.services.answer_bytes_max // size_bytes
         content = content[: max(_UTF8_BYTES_MAX, min(len(content) - 1, fewer))]
 
 
@@ -108,7 +108,7 @@ async def _blob(use: Use, record: pb.WMRecord, *, start: int, length: int) -> by
     request = pb.GetBlobRequest(
         working_memory_id=record.working_memory_id, offset_bytes=start, length_bytes=length, include_archived=True
     )
-    async with aclosing(use.door.memory.GetBlob(request, None)) as messages:  # type: ignore[type-var]
+    async with aclosing(use.services.memory.GetBlob(request, None)) as messages:  # type: ignore[type-var]
         return b"".join([message.chunk async for message in messages])
 
 
@@ -151,8 +151,8 @@ async def search_records(use: Use, asked: SearchArguments) -> Document:
         include_archived=asked.include_archived,
         limit=asked.limit,
     )
-    found = await use.door.memory.SearchWMRecords(request, None)
-    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.door.answer_bytes_max)
+    found = await use.services.memory.SearchWMRecords(request, None)
+    return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.services.answer_bytes_max)
 
 
 class OrderArguments(Arguments):
@@ -187,8 +187,8 @@ async def query_records(use: Use, asked: QueryArguments) -> Document:
         limit=asked.limit,
         include_archived=asked.include_archived,
     )
-    answer = await plain(await use.door.memory.QueryWMRecords(request, None))
-    return await first_rows({"rows": [], **answer}, "rows", bytes_max=use.door.answer_bytes_max)
+    answer = await plain(await use.services.memory.QueryWMRecords(request, None))
+    return await first_rows({"rows": [], **answer}, "rows", bytes_max=use.services.answer_bytes_max)
 
 
 class ManifestArguments(Arguments):
@@ -217,10 +217,10 @@ async def manifest(use: Use, asked: ManifestArguments) -> Document:
 
     async def read(page_size: int) -> tuple[Document, int]:
         request.page_size = page_size
-        page = await use.door.memory.FetchWMManifest(request, None)
+        page = await use.services.memory.FetchWMManifest(request, None)
         return {"entities": [], **await plain(page)}, len(page.entities)
 
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.door.answer_bytes_max)
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
 
 
 class UploadArguments(Arguments):
@@ -273,7 +273,7 @@ async def upload(use: Use, asked: UploadArguments) -> Document:
             yield pb.UploadBlobRequest(chunk=content[start : start + _CHUNK_BYTES])
 
     calls.comes_down_to(header)
-    stored = await use.door.memory.UploadBlob(messages(), None)
+    stored = await use.services.memory.UploadBlob(messages(), None)
     calls.comes_down_to(header, stored)
     stored.ClearField("record")
     return await plain(stored)
@@ -289,7 +289,7 @@ async def archive(use: Use, asked: ArchiveArguments) -> Document:
     """Archive a record."""
     request = pb.DeleteWMRecordRequest(working_memory_id=asked.working_memory_id)
     calls.comes_down_to(request)
-    archived = await use.door.memory.DeleteWMRecord(request, None)
+    archived = await use.services.memory.DeleteWMRecord(request, None)
     calls.comes_down_to(request, archived)
     return {"working_memory_id": archived.record.working_memory_id, "status": "archived"}
 

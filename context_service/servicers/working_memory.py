@@ -18,8 +18,8 @@ from context_service.working_memory.actions import Action
 from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
-from context_service.working_memory.reading import PageRequest, RecordName, RecordReader
 from context_service.working_memory.record import Record
+from context_service.working_memory.record_reader import PageRequest, RecordName, RecordReader
 from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context_service.working_memory.actions import Action, ActionLog
-from context_service.working_memory.reading import PageRequest, RecordName, record_has_no_blob
 from context_service.working_memory.record import Record
+from context_service.working_memory.record_reader import PageRequest, RecordName, record_has_no_blob
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges
 from contextkeep.errors import InvalidPageToken

@@ -26,15 +26,15 @@ from context_service.working_memory.fields import (
     content_type_of,
     content_type_of_name,
 )
-from context_service.working_memory.limits import Limits, TenantLimits
-from context_service.working_memory.reading import RecordName, record_archived
 from context_service.working_memory.record import Record
+from context_service.working_memory.record_reader import RecordName, record_archived
 from context_service.working_memory.records import (
     EMBEDDING_TOPIC,
     INLINE_PROVIDER,
     RecordOrRequestExists,
     Records,
 )
+from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.texts import Beginning
 from context_service.working_memory.upload_store import OpenUpload, UploadStore
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired

@@ -17,9 +17,9 @@ from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
 from context_service.working_memory.fields import RecordInput
-from context_service.working_memory.limits import Limits, TenantLimits
 from context_service.working_memory.memory import WorkingMemory, within_bounds
 from context_service.working_memory.record import Record
+from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.texts import Beginning
 from context_service.working_memory.upload_store import OpenUpload, UploadStore, upload_not_found
 from context_service.working_memory.writing import BlobWriter, upload_expired

@@ -14,8 +14,8 @@ from contextlib import aclosing
 
 import pytest
 
+from context_service.blobs.last_requests import SETTLE_S
 from context_service.blobs.retries import RETRIES_MAX
-from context_service.blobs.settling import SETTLE_S
 from context_service.blobs.storage import BlobBackend, Declared, StoredBlob
 from contextkeep.errors import ProviderNotConfigured, Unavailable
 from tests.conformance.blob_backend import blocks_of, noise, read

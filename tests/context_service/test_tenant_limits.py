@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import context_service.app
 from context_service import tenant_commands
 from context_service.settings import Settings
-from context_service.working_memory import limits
+from context_service.working_memory import tenant_limits
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
 from service_runtime.keys import NoSuchTenant
@@ -31,7 +31,7 @@ from tests.locks import until_waiting
 
 async def usage(database: Database, tenant_id: Any = PRINCIPAL.tenant_id) -> tuple[int, int]:
     """Return what is counted: records and bytes."""
-    (row,) = await database.tenant(tenant_id).query(limits._USAGE, (tenant_id,))
+    (row,) = await database.tenant(tenant_id).query(tenant_limits._USAGE, (tenant_id,))
     return row.records, row.size_bytes
 
 
@@ -260,7 +260,7 @@ async def test_writers_pass_a_limit_by_no_more_than_what_they_commit_at_one_mome
     start: Start, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
     """The most that can happen, were they never to take turns: each of them looked before any of the others wrote."""
-    monkeypatch.setattr(limits, "SCARCE_RECORDS", 0)
+    monkeypatch.setattr(tenant_limits, "SCARCE_RECORDS", 0)
     caller = await start(tenant_records_max=9)  # of which a tenth is none
 
     written = await asyncio.gather(*(until_it_is_full(caller.insert) for _ in range(8)))
@@ -271,10 +271,10 @@ async def test_writers_pass_a_limit_by_no_more_than_what_they_commit_at_one_mome
 async def test_who_has_room_waits_for_nobody_and_who_has_little_for_his_turn(
     start: Start, urls: Urls, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(limits, "SCARCE_RECORDS", 5)
+    monkeypatch.setattr(tenant_limits, "SCARCE_RECORDS", 5)
     caller = await start(tenant_records_max=10)
     async with await psycopg.AsyncConnection.connect(urls.superuser) as another:
-        await another.execute(limits._TAKE_TURN.encode(), (PRINCIPAL.tenant_id,))
+        await another.execute(tenant_limits._TAKE_TURN.encode(), (PRINCIPAL.tenant_id,))
         for _ in range(5):
             await caller.insert()
 
@@ -351,7 +351,7 @@ async def test_the_command_shows_and_sets_what_a_tenant_may(
         limits_command(urls, "default", *arguments, "--json")
         return json.loads(capsys.readouterr().out)
 
-    monkeypatch.setattr(limits, "CACHED_S", 0.0)
+    monkeypatch.setattr(tenant_limits, "CACHED_S", 0.0)
     caller = await start()
     await caller.upload(noise(1000))
     assert shown() == {

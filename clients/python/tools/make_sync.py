@@ -55,7 +55,7 @@ def generated() -> dict[Path, str]:
 def _sync_of(source: Path) -> str:
     name = source.relative_to(CLIENT)
     rule = unasync.Rule("aio", "sync", additional_replacements=NAMES)
-    # `_unasync_tokens` is where the library's work is; its public door only copies whole folders.
+    # `_unasync_tokens` is where the library's work is; its public function only copies whole folders.
     tokens = rule._unasync_tokens(tokenize_rt.src_to_tokens(source.read_text().replace(*DOCSTRINGS)))
     text = _with_generators(tokenize_rt.tokens_to_src(list(tokens)))
     text = _with_callables(text)

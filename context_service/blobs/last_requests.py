@@ -14,7 +14,7 @@ from contextkeep.errors import ContextKeepError, Unavailable
 SETTLE_S = 1.0  # how long a cancelled write waits itself; then it goes on in the background
 
 
-class Settling:
+class LastRequests:
     """The last requests of a backend's writes."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Settling:
             raise
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Settling]:
+    async def running(self) -> AsyncIterator[LastRequests]:
         """Settle for the block, and what is left at its end for a moment longer."""
         try:
             yield self
