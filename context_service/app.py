@@ -56,7 +56,7 @@ from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition
-from service_runtime import access, background, connections, postgres, probe, server, tls, tracing
+from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.connections import Connection
@@ -117,7 +117,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         UnsafeRole: the database role could pass row-level security.
         ProviderNotConfigured: there is no place for blobs.
         InvalidArgument, LimitExceeded: a mapping of a file is wrong.
-        McpMissing: there is a port for MCP, and not its package.
+        HttpMissing, McpMissing: there is a port for HTTP or for MCP, and not its package.
     """
     _check_exposure(settings, authenticated=access.needs_key(settings) or callers is not None)
     async with AsyncExitStack() as stack:
@@ -241,6 +241,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             reflection_without_key=settings.reflects_without_key,
         )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
+        if settings.http_port is not None:
+            servers.append(http.serving_rpcs(settings, services, border))
         if settings.mcp_port is not None:
             servers.append(_mcp(settings, tools, callers, border))
         port, *_ = await stack.enter_async_context(server.together(*servers))
@@ -248,7 +250,10 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
 
 
 def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
-    for host in (settings.context_service_host, *([] if settings.mcp_port is None else [settings.mcp_host])):
+    hosts = [settings.context_service_host]
+    hosts += [] if settings.http_port is None else [settings.http_host]
+    hosts += [] if settings.mcp_port is None else [settings.mcp_host]
+    for host in hosts:
         server.check_exposure(host, authenticated=authenticated, allow_insecure=settings.allow_insecure)
 
 
@@ -256,18 +261,19 @@ def _mcp(
     settings: Settings, tools: ToolsServicer, callers: Authenticator, border: Border
 ) -> AbstractAsyncContextManager[int]:
     try:
-        from context_service.mcp import http  # only who has a port for it needs the package
+        from context_service.mcp import http as mcp  # only who has a port for it needs the package
+        from service_runtime.http import door
     except ImportError as error:
         raise McpMissing(f"MCP_PORT needs the package mcp: {install('mcp')}") from error
-    options = http.HttpOptions(
+    options = door.HttpOptions(
         host=settings.mcp_host,
         port=settings.mcp_port or 0,
-        allowed_origins=frozenset(settings.mcp_allowed_origins),
+        origins=door.Origins(frozenset(settings.mcp_allowed_origins), setting="MCP_ALLOWED_ORIGINS", loopback=True),
         limits=settings.call_limits,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
     )
-    return http.serving(tools, callers, border, options)
+    return mcp.serving(tools, callers, border, options)
 
 
 def probes(settings: Settings) -> dict[str, Probe]:

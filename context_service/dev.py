@@ -32,6 +32,7 @@ from service_runtime.settings import state_folder
 CONTEXT_PORT = 50051
 ENTITY_PORT = 50052
 MCP_PORT = 50053
+HTTP_PORT = 50054  # the Context Service's; the Entity Service has the next one
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 25.0
 _POLL_S = 0.02
@@ -48,6 +49,7 @@ class Stack:
     context_address: str
     entity_address: str
     mcp_port: int | None  # None: nobody listens
+    http_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     metrics_ports: tuple[int, int] | None  # of the Context Service and of the Entity Service
     blobs: Path  # of the local provider
     postgres: EmbeddedPostgres
@@ -61,6 +63,7 @@ def stack(
     context_port: int = 0,
     entity_port: int = 0,
     mcp_port: int | None = None,
+    http_ports: tuple[int, int] | None = None,
     keep: bool = True,
     run_with: Sequence[str] = ("-m",),
 ) -> Iterator[Stack]:
@@ -71,6 +74,7 @@ def stack(
         context_port: Port of the Context Service; 0: any free one.
         entity_port: Port of the Entity Service; 0: any free one.
         mcp_port: Port of MCP; None: what MCP_PORT says.
+        http_ports: Ports of HTTP, of the Context Service and of the Entity Service; None: nobody listens.
         keep: False removes the database at the end.
         run_with: What Python is told in front of a service's name: a module that watches it, say.
 
@@ -78,7 +82,7 @@ def stack(
         StackError: something did not start.
     """
     _require_plaintext()
-    metrics_ports = _metrics_ports()
+    metrics_ports = _ports("METRICS_PORT")
     with ExitStack() as opened:
         try:
             postgres = opened.enter_context(embedded_postgres.running(folder, keep=keep))
@@ -89,6 +93,9 @@ def stack(
         taken["the Entity Service"] = ("ENTITY_SERVICE_PORT", entity_port)
         if mcp_port is not None:
             taken["MCP"] = ("MCP_PORT", mcp_port)
+        if http_ports is not None:
+            taken["the Context Service's HTTP"] = ("HTTP_PORT", http_ports[0])
+            taken["the Entity Service's HTTP"] = ("HTTP_PORT", http_ports[1])
         if metrics_ports is not None:
             taken["the Context Service's metrics"] = ("METRICS_PORT", metrics_ports[0])
             taken["the Entity Service's metrics"] = ("METRICS_PORT", metrics_ports[1])
@@ -107,6 +114,7 @@ def stack(
         context_environment = {**entity_environment, "CONTEXT_SERVICE_PORT": str(context_port)}
         if mcp_port is not None:
             context_environment["MCP_PORT"] = str(mcp_port)
+        context_environment["HTTP_PORT"], entity_environment["HTTP_PORT"] = map(str, http_ports or ("", ""))
         if metrics_ports is not None:
             context_environment["METRICS_PORT"], entity_environment["METRICS_PORT"] = map(str, metrics_ports)
         entity_command, context_command = (
@@ -122,6 +130,7 @@ def stack(
             context_address=f"127.0.0.1:{context_port}",
             entity_address=f"127.0.0.1:{entity_port}",
             mcp_port=mcp_port,
+            http_ports=http_ports,
             metrics_ports=metrics_ports,
             blobs=blobs,
             postgres=postgres,
@@ -142,6 +151,7 @@ def stay_up() -> None:
             context_port=_port("CONTEXT_SERVICE_PORT", CONTEXT_PORT),
             entity_port=_port("ENTITY_SERVICE_PORT", ENTITY_PORT),
             mcp_port=_mcp_port(),
+            http_ports=_http_ports(),
         ) as running:
             print(_welcome(running, folder, time.monotonic() - started), flush=True)
             while all(process.poll() is None for process in running.processes):
@@ -164,11 +174,22 @@ def _port(variable: str, default: int, *, highest: int = 65535) -> int:
     return int(text)
 
 
-def _metrics_ports() -> tuple[int, int] | None:
-    if not os.environ.get("METRICS_PORT"):
+def _ports(variable: str) -> tuple[int, int] | None:
+    """Return the port that a variable says, which is for both services, and the next one; None if it says none."""
+    if not os.environ.get(variable):
         return None
-    port = _port("METRICS_PORT", 0, highest=65534)
+    port = _port(variable, 0, highest=65534)
     return port, port + 1
+
+
+def _http_ports() -> tuple[int, int] | None:
+    """Return the ports of HTTP: as that of MCP they are for whoever comes first."""
+    if said := _ports("HTTP_PORT"):
+        return said
+    if importlib.util.find_spec("uvicorn") is None:
+        return None
+    usual = HTTP_PORT, HTTP_PORT + 1
+    return usual if all(map(_is_free, usual)) else (free_port(), free_port())
 
 
 def _mcp_port() -> int | None:
@@ -231,6 +252,9 @@ def _welcome(running: Stack, folder: Path, seconds: float) -> str:
     where = {"Context Service": running.context_address, "Entity Service": running.entity_address}
     if running.mcp_port is not None:
         where["MCP"] = f"http://127.0.0.1:{running.mcp_port}/mcp"
+    if running.http_ports is not None:
+        of_context, of_entity = running.http_ports
+        where["HTTP"] = f"http://127.0.0.1:{of_context}, of the Entity Service :{of_entity} (docs/http.md)"
     if running.metrics_ports is not None:
         of_context, of_entity = running.metrics_ports
         where["Metrics"] = f"http://127.0.0.1:{of_context}/metrics, of the Entity Service :{of_entity}"

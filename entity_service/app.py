@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
@@ -27,7 +27,7 @@ from entity_service.store import GraphStore
 from entity_service.sweep import RequestSweep
 from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
-from service_runtime import access, background, postgres, server, tls, tracing
+from service_runtime import access, background, http, postgres, server, tls, tracing
 from service_runtime.auth import Authenticator
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.interceptors import Border
@@ -95,6 +95,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
     Raises:
         CannotListen: the address is taken, or open to everybody.
         UnsafeRole: the database role could pass row-level security.
+        HttpMissing: there is a port for HTTP, and not its package.
     """
     _check_exposure(settings, authenticated=access.needs_key(settings) or callers is not None)
     async with AsyncExitStack() as stack:
@@ -156,10 +157,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
-        yield await stack.enter_async_context(server.running(services, border, options, metrics))
+        servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
+        if settings.http_port is not None:
+            servers.append(http.serving_rpcs(settings, services, border))
+        port, *_ = await stack.enter_async_context(server.together(*servers))
+        yield port
 
 
 def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
-    server.check_exposure(
-        settings.entity_service_host, authenticated=authenticated, allow_insecure=settings.allow_insecure
-    )
+    for host in (settings.entity_service_host, *([] if settings.http_port is None else [settings.http_host])):
+        server.check_exposure(host, authenticated=authenticated, allow_insecure=settings.allow_insecure)

@@ -19,6 +19,7 @@ from service_runtime.calls import Call
 
 IDS_MAX = 20  # of a request, and of an answer; a call may write thousands
 _DEPTH_MAX = 3
+_MESSAGES_MAX = 1000  # that are looked at: a refused request may hold two million, which say nothing
 _ID_CHARS_MAX = 200
 _NAMES = frozenset({"id", "blob_key", "mapping_name"})
 _ENDINGS = ("_id", "_ids")
@@ -52,15 +53,23 @@ def log(call: Call, scope: str, error: ContextKeepError | None, *, peer: str) ->
     _log.info("write", extra=values)
 
 
-def _ids_of(message: object, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the path and the value of each id in a message, in the order of its fields."""
+def _ids_of(message: object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and the value of each id in a message, its own ones first."""
+    for at, one in islice(_messages_of(message, path), _MESSAGES_MAX):
+        for field, value in one.ListFields():
+            if field.type != FieldDescriptor.TYPE_STRING:
+                continue
+            if field.name in _NAMES or field.name.endswith(_ENDINGS):
+                for text in value if field.is_repeated else [value]:
+                    yield f"{at}.{field.name}", text
+
+
+def _messages_of(message: object, path: str, depth: int = 0) -> Iterator[tuple[str, Message]]:
+    """Yield the path of a message and it, then those in it."""
     if not isinstance(message, Message) or depth > _DEPTH_MAX:
         return
+    yield path, message
     for field, value in message.ListFields():
-        if field.type == FieldDescriptor.TYPE_STRING:
-            if field.name in _NAMES or field.name.endswith(_ENDINGS):
-                for one in value if field.is_repeated else [value]:
-                    yield f"{path}.{field.name}", one
-        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
             for inner in value if field.is_repeated else [value]:
-                yield from _ids_of(inner, f"{path}.{field.name}", depth + 1)
+                yield from _messages_of(inner, f"{path}.{field.name}", depth + 1)

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -55,11 +55,30 @@ Context = Any  # grpc.aio.ServicerContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who makes a call that did not come over grpc, and was authenticated where it came in."""
+    """Who makes a call that did not come over grpc."""
 
-    principal: Principal
+    principal: Principal | None = None  # None: the border asks who it is
     metadata: Sequence[tuple[str, str]]
     peer: str  # "ipv4:127.0.0.1:50000"
+    timeout_s: float | None = None  # that it gives the call; None: the border's own
+
+
+class Exchange(Protocol):
+    """Brings the request of a call that did not come over grpc, and takes its response away."""
+
+    caller: Caller
+
+    async def request(self, call: Call) -> object:
+        """Return the request of a call that is let in and has no turn yet.
+
+        Raises:
+            ContextKeepError: there is none.
+        """
+        ...
+
+    async def render(self, response: Any, call: Call) -> bytes:
+        """Return what the caller is sent."""
+        ...
 
 
 class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
@@ -136,9 +155,54 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 call.response = response
             return response
 
+    async def exchange(self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]], exchange: Exchange) -> bytes:
+        """Return the rendered answer of a unary call, whose request is read in here, too.
+
+        Args:
+            method: "/contextkeep.entity.v1.EntityGraph/GetNode".
+            behaviour: The servicer's method.
+            exchange: What brings the one and takes the other.
+
+        Raises:
+            ContextKeepError: what a client of the RPC would raise.
+        """
+        context = _CallFromElsewhere(exchange.caller)
+        around = self._around(
+            method,
+            context,
+            scope=scope_of(method),
+            unary=True,
+            principal=exchange.caller.principal,
+            receive=exchange.request,
+        )
+        async with around as call:
+            response = await behaviour(call.request, context)
+            if call.response is None:
+                call.response = response
+            assert call.turn is not None, "it was let in"
+            call.turn.give_back()
+            return await exchange.render(response, call)
+
+    async def refuse(self, method: str, error: ContextKeepError, caller: Caller) -> NoReturn:
+        """End a call of a method that nobody serves, as those over grpc end.
+
+        Raises:
+            ContextKeepError: always.
+        """
+        context = _CallFromElsewhere(caller)
+        async with self._around(method, context, scope=None, unary=True, principal=caller.principal):
+            raise error
+
     @asynccontextmanager
     async def _around(
-        self, method: str, context: Context, *, scope: str | None, unary: bool, principal: Principal | None = None
+        self,
+        method: str,
+        context: Context,
+        *,
+        scope: str | None,
+        unary: bool,
+        principal: Principal | None = None,
+        receive: Callable[[Call], Awaitable[object]] | None = None,
     ) -> AsyncIterator[Call]:
         """Set the call up, let the handler run, turn what it raises into a status, and log it."""
         call = Call(call_id=secrets.token_hex(8), method=method, scope=scope or "")
@@ -166,6 +230,8 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 asyncio.timeout(remaining_s if unary else None),
                 Turn(self._turns, call.principal) as call.turn,
             ):
+                if receive is not None:
+                    call.request = await receive(call)
                 if is_expensive(method):
                     await call.turn.take()
                 yield call
@@ -196,7 +262,7 @@ class _CallFromElsewhere:
         self._caller = caller
 
     def time_remaining(self) -> float | None:
-        return None
+        return self._caller.timeout_s
 
     def invocation_metadata(self) -> Sequence[tuple[str, str]]:
         return self._caller.metadata
@@ -261,6 +327,11 @@ def _log_call(call: Call, error: ContextKeepError | None, *, duration_s: float, 
     _log.info("call", extra=values)
 
 
+def malformed() -> InvalidArgument:
+    """Return what is wrong with a request that protobuf cannot read."""
+    return InvalidArgument("the request is not a protobuf message of its type", field="request")
+
+
 def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Handler:
     """Return a handler of the same kind whose behaviour runs inside `around`.
 
@@ -278,7 +349,7 @@ def _wrap(handler: Handler, around: Callable[..., Any], *, idle_s: float) -> Han
 
     def checked(request: object) -> object:
         if request is _MALFORMED:
-            raise InvalidArgument("the request is not a protobuf message of its type", field="request")
+            raise malformed()
         return request
 
     async def checked_stream(call: Call, requests: AsyncIterator[object], context: Context) -> AsyncIterator[object]:

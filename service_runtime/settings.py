@@ -10,10 +10,10 @@ import json
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from service_runtime.documents import NESTING_MAX
 from service_runtime.places import CallLimits, Shares
@@ -81,6 +81,16 @@ class ServiceSettings(BaseSettings):
         None, ge=0, le=65535, description="port of GET /metrics, for Prometheus; unset: it is off"
     )
     metrics_host: str = Field("127.0.0.1", description="address of /metrics, which asks for no key")
+    http_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="port of the unary RPCs as JSON over HTTP, in the Connect protocol's form; unset: it is off",
+    )
+    http_host: str = Field("127.0.0.1", description="address to listen on for it")
+    http_origins: Annotated[list[str], NoDecode] = Field(
+        [], description='pages of browsers that may call it, as JSON: ["https://chat.example.com"]'
+    )
     otel_exporter_otlp_endpoint: str = Field(
         "", description="OTLP/gRPC collector that gets traces: http://host:4317 (plaintext) or https://; unset: none"
     )
@@ -129,6 +139,11 @@ class ServiceSettings(BaseSettings):
         if not isinstance(level, str):
             return level
         return {"WARN": "WARNING"}.get(level.upper(), level.upper())
+
+    @field_validator("http_origins", mode="before")
+    @classmethod
+    def _are_json(cls, value: object) -> object:
+        return from_json(value)
 
     @field_validator("database_url", "database_admin_url")
     @classmethod

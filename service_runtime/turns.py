@@ -193,7 +193,7 @@ class Turn:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._give_back()
+        self.give_back()
 
     async def take(self) -> None:
         """Wait for one, unless the call has one already."""
@@ -210,7 +210,8 @@ class Turn:
         else:
             await asyncio.sleep(0)
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """End it before its block does, if the call has one."""
         if self._has_one:
             self._has_one = False
             self._turns.give_back(self._principal)
@@ -224,6 +225,6 @@ class Turn:
         if not self._has_one:
             yield
             return
-        self._give_back()
+        self.give_back()
         yield
         await self.take()

@@ -75,6 +75,7 @@ class Addresses:
 
     context: str
     entity: str
+    http_ports: tuple[tuple[str, int], ...] = ()  # of the unary RPCs, by process
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import entity_service.app
 import entity_service.settings
 from service_runtime.auth import ApiKeys, Authenticator
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
+from tests.ports import free_port
 
 TWO_TENANTS = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
 
@@ -26,6 +27,7 @@ def running_in_a_thread(
     *,
     callers: Authenticator | None = None,
     watching: Callable[[asyncio.AbstractEventLoop], AbstractContextManager[None]] = nullcontext,
+    http: bool = False,
     **settings: Any,
 ) -> Iterator[Addresses]:
     """Run both services for the block.
@@ -35,6 +37,7 @@ def running_in_a_thread(
         folder: Where blobs go.
         callers: Who may call; else the two keys of the tests.
         watching: Watches their loop for the block.
+        http: Whether they serve over HTTP, too.
         settings: Of both services, where they are not the defaults.
     """
     with asyncio.Runner() as runner:
@@ -47,7 +50,7 @@ def running_in_a_thread(
         async def main() -> None:
             try:
                 async with AsyncExitStack() as stack:
-                    started.append(await _start(stack, common, folder, callers or TWO_TENANTS))
+                    started.append(await _start(stack, common, folder, callers or TWO_TENANTS, http=http))
                     ready.set()
                     await stopping.wait()
             finally:
@@ -65,14 +68,22 @@ def running_in_a_thread(
             thread.join(30)
 
 
-async def _start(stack: AsyncExitStack, common: dict[str, Any], folder: Path, callers: Authenticator) -> Addresses:
-    entity = entity_service.settings.Settings(entity_service_port=0, **common)
+async def _start(
+    stack: AsyncExitStack, common: dict[str, Any], folder: Path, callers: Authenticator, *, http: bool
+) -> Addresses:
+    http_ports = {"entity": free_port(), "context": free_port()} if http else {}
+    entity = entity_service.settings.Settings(entity_service_port=0, http_port=http_ports.get("entity"), **common)
     entity_port = await stack.enter_async_context(entity_service.app.running(entity, callers=callers))
     context = context_service.settings.Settings(
         context_service_port=0,
+        http_port=http_ports.get("context"),
         entity_service_url=f"127.0.0.1:{entity_port}",
         working_memory_storage_path=folder,
         **common,
     )
     context_port = await stack.enter_async_context(context_service.app.running(context, callers=callers))
-    return Addresses(context=f"127.0.0.1:{context_port}", entity=f"127.0.0.1:{entity_port}")
+    return Addresses(
+        context=f"127.0.0.1:{context_port}",
+        entity=f"127.0.0.1:{entity_port}",
+        http_ports=tuple(http_ports.items()),
+    )

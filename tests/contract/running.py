@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+import httpx2
 
-from contextkeep.errors import Unauthenticated
+from contextkeep.errors import ContextKeepError, Unauthenticated
 from service_runtime.auth import Metadata, Principal, credential
+from tests.connect import over_http
 from tests.contract.calls import Call, add, at_path, differences, graph_request, message_of, named, plain
 from tests.errors import raised
 
@@ -40,9 +42,24 @@ class Stack:
     """Both services, called as anybody."""
 
     channels: dict[str, grpc.aio.Channel]  # by process
+    http_ports: dict[str, int]
+    http: httpx2.AsyncClient | None = None  # unary calls go over it
 
     async def call(self, call: Call, messages: list[Any], key: str) -> Any:
-        """Return the answer; of a stream, all of its messages in one."""
+        """Return the answer; of a stream, all of its messages in one.
+
+        Raises:
+            ContextKeepError: what the service says.
+        """
+        rpc = call.rpc
+        if self.http is not None and not rpc.client_streaming and not rpc.server_streaming:
+            return await over_http(self.http, self.http_ports[rpc.process], rpc, messages[0], key)
+        try:
+            return await self._over_grpc(call, messages, key)
+        except grpc.aio.AioRpcError as failure:
+            raise raised(failure) from failure
+
+    async def _over_grpc(self, call: Call, messages: list[Any], key: str) -> Any:
         rpc = call.rpc
         channel = self.channels[rpc.process]
         asked = "stream" if rpc.client_streaming else "unary"
@@ -113,8 +130,8 @@ class Case:
         if not call.size_field:
             try:
                 answer = await self._stack.call(call, messages, key)
-            except grpc.aio.AioRpcError as failure:
-                self._refused(call, failure)
+            except ContextKeepError as error:
+                self._refused(call, error)
                 return {}
             assert not call.error, f"{call.rpc} answers, and does not fail with {call.error}: {answer}"
             return plain(answer)
@@ -128,9 +145,8 @@ class Case:
                 return plain(whole)
             messages[0].page_token = page.next_page_token
 
-    def _refused(self, call: Call, failure: grpc.aio.AioRpcError) -> None:
-        error = raised(failure)
-        assert error.reason == call.error, f"{call.rpc}: {error!r} {failure.details()}"
+    def _refused(self, call: Call, error: ContextKeepError) -> None:
+        assert error.reason == call.error, f"{call.rpc}: {error!r}"
         assert call.fields is None or [one.field for one in error.violations] == call.fields
         expected = {name: str(value) for name, value in named(call.metadata, self.letters).items()}
         assert {name: error.metadata.get(name) for name in expected} == expected

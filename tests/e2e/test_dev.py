@@ -35,6 +35,7 @@ class Run:
             "CONTEXT_SERVICE_PORT": str(free_port()),
             "ENTITY_SERVICE_PORT": str(free_port()),
             "MCP_PORT": str(free_port()),
+            "HTTP_PORT": str(two_free_ports()),
         }
         self.running: list[subprocess.Popen[str]] = []
         self.printed: list[str] = []  # until it was ready
@@ -84,6 +85,18 @@ def run(tmp_path: Path) -> Iterator[Run]:
             process.kill()
         process.stdout.close()
         process.wait()
+
+
+def two_free_ports() -> int:
+    """Return the first of two neighbours that are free."""
+    while True:
+        port = free_port()
+        with socket.socket() as neighbour:
+            try:
+                neighbour.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+        return port
 
 
 def descendants(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -142,7 +155,7 @@ def test_a_second_run_beside_it_says_what_is_wrong(run: Run):
     assert f"process {first.pid} already runs Postgres" in second.stdout.read()
 
 
-@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT"])
+@pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT", "HTTP_PORT"])
 def test_a_taken_port_is_named(run: Run, variable: str):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", int(run.environment[variable])))

@@ -41,6 +41,7 @@ def addresses(shared_urls: Urls, blob_folder: Path, stalls: StallProbe) -> Itera
         blob_folder,
         callers=AnyTenant(),
         watching=stalls.watching,
+        http=True,
         calls_max=20,
         **WHOLE_SHARES,
     ) as started:

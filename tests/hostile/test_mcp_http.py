@@ -12,8 +12,8 @@ from contextlib import AsyncExitStack
 import httpx2
 import pytest
 
-from context_service.mcp import http
 from context_service.settings import Settings
+from service_runtime.http import listening
 from tests.conftest import KEY, Addresses
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
@@ -121,7 +121,7 @@ async def test_who_does_not_say_what_he_wants_is_hung_up_on_and_takes_nobodys_pl
     port: int, monkeypatch: pytest.MonkeyPatch
 ):
     """As many as calls are let in at once, and more: silent, in the middle of a head, or of a second one."""
-    monkeypatch.setattr(http, "HEAD_S_MAX", 1.0)
+    monkeypatch.setattr(listening, "HEAD_S_MAX", 1.0)
     async with AsyncExitStack() as stack:
         silent = []
         half = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "
@@ -142,7 +142,7 @@ async def test_who_does_not_say_what_he_wants_is_hung_up_on_and_takes_nobodys_pl
 
 
 async def test_a_head_that_trickles_is_hung_up_on_however_much_of_it_comes(port: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(http, "HEAD_S_MAX", 0.5)
+    monkeypatch.setattr(listening, "HEAD_S_MAX", 0.5)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")
     try:
@@ -158,7 +158,7 @@ async def test_a_head_that_trickles_is_hung_up_on_however_much_of_it_comes(port:
 
 
 async def test_a_call_may_take_longer_than_a_head(port: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(http, "HEAD_S_MAX", 1.0)
+    monkeypatch.setattr(listening, "HEAD_S_MAX", 1.0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         request = request_of({})
@@ -207,7 +207,7 @@ async def test_a_body_that_comes_too_slowly_is_refused_and_leaves_its_place(
     port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, drips: bool
 ):
     """1,000 bodies of one key that dripped kept every tenant out, for as long as they liked to."""
-    monkeypatch.setattr("context_service.mcp.body.START_S", 1.0)
+    monkeypatch.setattr("service_runtime.http.body.START_S", 1.0)
     answers = []
     async with AsyncExitStack() as stack:
         for _ in range(3):
@@ -227,8 +227,8 @@ async def test_a_body_that_comes_too_slowly_is_refused_and_leaves_its_place(
 
 
 async def test_a_body_may_take_longer_if_it_is_larger(port: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("context_service.mcp.body.START_S", 0.5)
-    monkeypatch.setattr("context_service.mcp.body.BYTES_PER_S", 1000)
+    monkeypatch.setattr("service_runtime.http.body.START_S", 0.5)
+    monkeypatch.setattr("service_runtime.http.body.BYTES_PER_S", 1000)
     request = request_of({}, PING + b" " * 2000)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
@@ -257,7 +257,7 @@ async def test_who_hangs_up_in_the_middle_of_a_body_is_no_fault(port: int, caplo
 
 async def test_who_does_not_read_the_answers_is_hung_up_on(port: int, monkeypatch: pytest.MonkeyPatch):
     """Requests one after another, and no answer read: the one that cannot be sent kept its place for ever."""
-    monkeypatch.setattr(http, "READ_S_MAX", 1.0)
+    monkeypatch.setattr(listening, "READ_S_MAX", 1.0)
     listing = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
     async with AsyncExitStack() as stack:
         deaf = []

@@ -1,0 +1,46 @@
+"""HTTP beside gRPC: one hardened door, and what is behind it. It needs the extra `http`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from contextkeep.errors import FailedPrecondition
+from service_runtime import tls
+from service_runtime.extras import install
+from service_runtime.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from service_runtime.interceptors import Border
+    from service_runtime.server import Service
+
+
+class HttpMissing(FailedPrecondition):
+    """A port for HTTP is configured, and its package is not installed."""
+
+    reason = "HTTP_MISSING"
+
+
+def serving_rpcs(
+    settings: ServiceSettings, services: Sequence[Service], border: Border
+) -> AbstractAsyncContextManager[int]:
+    """Return what serves the unary RPCs of some services on HTTP_PORT for a block, yielding the port.
+
+    Raises:
+        HttpMissing: the package is not installed.
+        CannotListen: in the block's beginning: the address is taken.
+    """
+    try:
+        from service_runtime.http import connect, door  # only who has a port for it needs the package
+    except ImportError as error:
+        raise HttpMissing(f"HTTP_PORT needs the package uvicorn: {install('http')}") from error
+    options = door.HttpOptions(
+        host=settings.http_host,
+        port=settings.http_port or 0,
+        origins=door.Origins(frozenset(settings.http_origins), setting="HTTP_ORIGINS", loopback=False),
+        limits=settings.call_limits,
+        drain_s=settings.drain_s,
+        tls=tls.files_of(settings),
+    )
+    return connect.serving(services, border, options)

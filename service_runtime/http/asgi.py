@@ -1,0 +1,35 @@
+"""What an HTTP server and what it serves say to each other: ASGI, in the types that we use of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_PIECE_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def send(self, send: Send) -> None:
+        """Send it, as fast as it is read."""
+        headers = {**self.headers, "content-length": str(len(self.body))}
+        encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": self.status, "headers": encoded})
+        for start in range(_PIECE_BYTES, len(self.body) + _PIECE_BYTES, _PIECE_BYTES):
+            piece = self.body[start - _PIECE_BYTES : start]
+            await send({"type": "http.response.body", "body": piece, "more_body": start < len(self.body)})
+        if not self.body:
+            await send({"type": "http.response.body", "body": b""})

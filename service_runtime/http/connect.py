@@ -1,0 +1,292 @@
+"""The unary RPCs over HTTP, in the form of the Connect protocol: `POST /package.Service/Method`, in JSON or protobuf.
+
+https://connectrpc.com/docs/protocol says it. What is served is what gRPC serves, inside the same border: this file
+knows how a request and an answer look over HTTP, and which requests are none of the protocol's.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import math
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import grpc
+import orjson
+from google.protobuf import descriptor_pool, json_format
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+from google.rpc import error_details_pb2
+from google.rpc.status_pb2 import Status
+
+from contextkeep.errors import ContextKeepError, InvalidArgument, Unimplemented
+from contextkeep.status import details_of
+from service_runtime.calls import Call, current_call
+from service_runtime.http import door
+from service_runtime.http.asgi import Answer, Send
+from service_runtime.http.json_messages import JsonMessages
+from service_runtime.interceptors import CALL_ID_KEY, Border, Caller, malformed
+from service_runtime.server import Service
+
+JSON, PROTO = "application/json", "application/proto"
+BODY_BYTES_MAX = {JSON: 1024 * 1024, PROTO: 4 * 1024 * 1024}
+_HINT = {JSON: f"send what is larger as {PROTO}", PROTO: ""}
+
+_TIMEOUT = re.compile(r"[0-9]{1,10}")
+_CHARSET = re.compile(r'charset="?utf-8"?', re.IGNORECASE)
+
+# As the protocol has them; what is not here is 500.
+_STATUS = {
+    grpc.StatusCode.CANCELLED: 499,
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 504,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
+    grpc.StatusCode.ABORTED: 409,
+    grpc.StatusCode.OUT_OF_RANGE: 400,
+    grpc.StatusCode.UNIMPLEMENTED: 501,
+    grpc.StatusCode.UNAVAILABLE: 503,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+}
+_DETAILS = {
+    message.DESCRIPTOR.full_name: message
+    for message in (error_details_pb2.ErrorInfo, error_details_pb2.BadRequest, error_details_pb2.RetryInfo)
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Method:
+    """One RPC."""
+
+    handler: Any  # grpc.RpcMethodHandler
+    request: type[Message]
+
+    @property
+    def streams(self) -> bool:
+        return bool(self.handler.request_streaming or self.handler.response_streaming)
+
+
+class _NotThere(Exception):
+    """A request that is none of the protocol's: how it is answered."""
+
+    def __init__(self, status: int, error: ContextKeepError, **headers: str) -> None:
+        super().__init__()
+        self.status = status
+        self.error = error
+        self.headers = headers
+
+
+class Connect:
+    """Answers the unary RPCs of some services.
+
+    Args:
+        services: Which.
+        border: What every call goes through.
+    """
+
+    allowed_headers: Sequence[str] = (
+        *("authorization", "x-api-key", "content-type", "connect-protocol-version", "connect-timeout-ms"),
+        *("traceparent", "tracestate"),
+    )
+    log = logging.getLogger("http")
+
+    def __init__(self, services: Sequence[Service], border: Border) -> None:
+        self._methods = _methods_of(services)
+        self._border = border
+        pool = descriptor_pool.Default()
+        self._json = JsonMessages([pool.FindServiceByName(service.full_name).file for service in services])
+
+    async def answer(self, request: door.Request, send: Send) -> None:
+        """Make the call of a request, and send what it says."""
+        current_call.set(None)  # a connection's requests may have one context
+        try:
+            content_type, body = await self._called(request)
+            answer = Answer(status=200, body=body, headers={"content-type": content_type})
+        except _NotThere as not_there:
+            answer = self.refusal(not_there.error, status=not_there.status, headers=not_there.headers)
+        except ContextKeepError as error:
+            answer = self.refusal(error)
+        finally:
+            request.stop_watching()
+        call = current_call.get()
+        if call is None:
+            self.log.info("request refused", extra={"status": answer.status, "peer": request.peer})
+        else:
+            answer = replace(answer, headers={**answer.headers, CALL_ID_KEY: call.call_id})
+        await answer.send(send)
+
+    def refusal(self, error: ContextKeepError, *, status: int = 0, headers: Mapping[str, str] | None = None) -> Answer:
+        """Return an error as the protocol has it.
+
+        Args:
+            error: It.
+            status: Of HTTP; 0: its code's.
+            headers: More of them.
+        """
+        status = status or _STATUS.get(error.code, 500)
+        shown = {"content-type": JSON, **(headers or {})}
+        if status == 401:
+            shown["www-authenticate"] = "Bearer"
+        if error.retry_after_s is not None:
+            shown["retry-after"] = str(math.ceil(error.retry_after_s))
+        return Answer(status=status, body=orjson.dumps(_error(error)), headers=shown)
+
+    async def close(self) -> None:
+        """End what the calls have begun."""
+        await self._json.close()
+
+    async def _called(self, request: door.Request) -> tuple[str, bytes]:
+        content_type = _content_type(request)
+        caller = Caller(metadata=request.metadata, peer=request.peer, timeout_s=_timeout_s(request))
+        method = self._methods.get(request.path)
+        if method is None:
+            path = request.path[:200]
+            status, unknown = 404, Unimplemented(f"there is no RPC {path}")
+        elif method.streams:
+            status, unknown = (
+                501,
+                Unimplemented("this RPC is a stream, and streams are gRPC's: call it on the gRPC port"),
+            )
+        else:
+            exchange = _Exchange(request, content_type, method, self._json, caller)
+            return content_type, await self._border.exchange(request.path, method.handler.unary_unary, exchange)
+        try:
+            await self._border.refuse(request.path, unknown, caller)
+        except Unimplemented as error:
+            raise _NotThere(status, error) from None
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(
+        self, request: door.Request, content_type: str, method: _Method, json: JsonMessages, caller: Caller
+    ) -> None:
+        self.caller = caller
+        self._request = request
+        self._content_type = content_type
+        self._method = method
+        self._json = json
+
+    async def request(self, call: Call) -> Message:
+        """Read the body."""
+        assert call.principal is not None, "it was let in"
+        self._request.belongs_to(call.principal)
+        body = await self._request.body(bytes_max=BODY_BYTES_MAX[self._content_type], hint=_HINT[self._content_type])
+        self._request.give_up_when_left()
+        if self._content_type == JSON:
+            return await self._json.read(self._method.request, body, of=call.principal)
+        try:
+            return self._method.request.FromString(body)
+        except DecodeError:
+            raise malformed() from None
+
+    async def render(self, response: Message, call: Call) -> bytes:
+        """Write the body of the answer."""
+        assert call.principal is not None, "it was let in"
+        if self._content_type == JSON:
+            return await self._json.write(response, of=call.principal)
+        return response.SerializeToString()
+
+
+@asynccontextmanager
+async def serving(services: Sequence[Service], border: Border, options: door.HttpOptions) -> AsyncIterator[int]:
+    """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
+
+    Raises:
+        CannotListen: the address is taken.
+    """
+    connect = Connect(services, border)
+    try:
+        async with door.serving(connect, options) as port:
+            yield port
+    finally:
+        await connect.close()
+
+
+class _Collecting:
+    """Takes what is added to a gRPC server."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, Any] = {}  # by path
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Any]) -> None:
+        self.handlers |= {f"/{service}/{name}": handler for name, handler in handlers.items()}
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[Any]) -> None:
+        """Take nothing: they are the same ones."""
+
+
+def _methods_of(services: Sequence[Service]) -> dict[str, _Method]:
+    collecting = _Collecting()
+    for service in services:
+        service.add(collecting)
+    pool = descriptor_pool.Default()
+    return {
+        f"/{service.full_name}/{rpc.name}": _Method(
+            handler=collecting.handlers[f"/{service.full_name}/{rpc.name}"], request=GetMessageClass(rpc.input_type)
+        )
+        for service in services
+        for rpc in pool.FindServiceByName(service.full_name).methods
+    }
+
+
+def _content_type(request: door.Request) -> str:
+    """Return in which form the request is.
+
+    Raises:
+        _NotThere: it is none of the protocol's, or of another form.
+        InvalidArgument: it is of another version of the protocol.
+    """
+    if request.method != "POST":
+        raise _NotThere(405, Unimplemented("an RPC is called by POST /package.Service/Method"), allow="POST")
+    said = request.headers.get("content-type", "")
+    content_type, _, parameters = (part.strip().lower() for part in said.partition(";"))
+    if content_type not in (JSON, PROTO) or (parameters and not _CHARSET.fullmatch(parameters)):
+        told = f"the content type is {JSON} or {PROTO}"
+        if content_type.startswith("application/grpc"):
+            told += "; gRPC has a port of its own"
+        elif content_type.startswith("application/connect+"):
+            told += "; streams are gRPC's, on its own port"
+        raise _NotThere(415, Unimplemented(told), **{"accept-post": f"{JSON}, {PROTO}"})
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise _NotThere(501, Unimplemented("send the body uncompressed"), **{"accept-encoding": "identity"})
+    if request.headers.get("connect-protocol-version", "1") != "1":
+        raise InvalidArgument("the protocol is Connect of version 1", field="connect-protocol-version")
+    return content_type
+
+
+def _timeout_s(request: door.Request) -> float | None:
+    """Return the seconds that the caller gives the call.
+
+    Raises:
+        InvalidArgument: they are none.
+    """
+    said = request.headers.get("connect-timeout-ms")
+    if said is None:
+        return None
+    if not _TIMEOUT.fullmatch(said):
+        raise InvalidArgument("connect-timeout-ms is a number of ten digits at most", field="connect-timeout-ms")
+    return int(said) / 1000
+
+
+def _error(error: ContextKeepError) -> dict[str, Any]:
+    status = Status.FromString(details_of(error))
+    code = "canceled" if error.code is grpc.StatusCode.CANCELLED else error.code.name.lower()
+    return {"code": code, "message": status.message, "details": [_detail(one) for one in status.details]}
+
+
+def _detail(packed: Any) -> dict[str, Any]:
+    name = packed.type_url.rpartition("/")[2]
+    return {
+        "type": name,
+        "value": base64.b64encode(packed.value).rstrip(b"=").decode(),
+        "debug": json_format.MessageToDict(_DETAILS[name].FromString(packed.value)),
+    }

@@ -1,0 +1,254 @@
+"""The door of an HTTP port: lets requests in that may come in, one for each place, and refuses the others.
+
+Whatever is behind it says how an answer looks, and who calls. The door knows hosts, origins and places, and what
+becomes of a request whose caller has gone, or that a drain ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from contextkeep.errors import (
+    Cancelled,
+    ContextKeepError,
+    InvalidArgument,
+    PermissionDenied,
+    Unavailable,
+)
+from service_runtime.auth import Principal
+from service_runtime.http.asgi import Answer, Message, Receive, Scope, Send
+from service_runtime.http.body import read_whole
+from service_runtime.http.listening import listening
+from service_runtime.interceptors import CALL_ID_KEY
+from service_runtime.places import CallLimits, Place, Places
+from service_runtime.tls import TlsFiles
+
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
+_ORIGIN = re.compile(rf"https?://{_HOST.pattern}")
+_METADATA = ("authorization", "x-api-key", "traceparent", "tracestate")  # what a call is told of its request
+_PREFLIGHT_S = 7200  # that a browser need not ask again whether it may call
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Whose pages may call from a browser."""
+
+    allowed: frozenset[str]  # "https://chat.example.com"
+    setting: str  # that has them
+    loopback: bool  # those of loopback may, too, where the port listens there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpOptions:
+    """Where and how to listen."""
+
+    host: str
+    port: int  # 0: any free one
+    origins: Origins
+    limits: CallLimits
+    drain_s: float
+    tls: TlsFiles | None
+
+
+class Request:
+    """A request that was let in."""
+
+    def __init__(self, scope: Scope, receive: Receive, place: Place) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers: Mapping[str, str] = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        self.peer = _peer(scope)
+        self.was_left = False
+        self._place = place
+        self._watching: asyncio.Task[None] | None = None
+
+    @property
+    def metadata(self) -> list[tuple[str, str]]:
+        """What a call is told of it."""
+        return [(name, self.headers[name]) for name in _METADATA if name in self.headers]
+
+    def belongs_to(self, principal: Principal) -> None:
+        """Say who calls.
+
+        Raises:
+            TooManyCalls: it is one more than the share of the caller.
+        """
+        self._place.belongs_to(principal)
+
+    async def body(self, *, bytes_max: int, hint: str = "") -> bytes:
+        """Return the body; see `read_whole`."""
+        return await read_whole(self.receive, bytes_max=bytes_max, hint=hint)
+
+    def give_up_when_left(self) -> None:
+        """Cancel this task, whose request's body is read, when the caller hangs up: nobody waits for what it does."""
+        working = asyncio.current_task()
+        assert working is not None
+
+        async def watch() -> None:
+            while (await self.receive())["type"] != "http.disconnect":
+                pass
+            self.was_left = True
+            working.cancel()
+
+        self._watching = asyncio.create_task(watch())
+
+    def stop_watching(self) -> None:
+        """Do so no more: from the beginning of the answer on its sending sees whether somebody is there."""
+        if self._watching is not None:
+            self._watching.cancel()
+
+
+class Endpoint(Protocol):
+    """What is behind a door."""
+
+    log: logging.Logger
+    allowed_headers: Sequence[str]  # of requests, that pages of browsers may send
+
+    async def answer(self, request: Request, send: Send) -> None:
+        """Answer a request.
+
+        Raises:
+            ContextKeepError: as which it is refused.
+        """
+        ...
+
+    def refusal(self, error: ContextKeepError) -> Answer:
+        """Return how a request is refused."""
+        ...
+
+
+def serving(endpoint: Endpoint, options: HttpOptions) -> AbstractAsyncContextManager[int]:
+    """Return what serves for a block, yielding the port; see `listening`."""
+    return listening(
+        _Door(endpoint, options),
+        host=options.host,
+        port=options.port,
+        drain_s=options.drain_s,
+        tls=options.tls,
+        log=endpoint.log,
+    )
+
+
+class _Door:
+    """See above."""
+
+    def __init__(self, endpoint: Endpoint, options: HttpOptions) -> None:
+        self._endpoint = endpoint
+        self._origins = options.origins
+        self._on_loopback = _is_loopback(options.host)
+        self._places = Places(options.limits, what="requests")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        place = Place(self._places)
+        request = Request(scope, receive, place)
+        answering = _Answering(send)
+        log = self._endpoint.log
+        try:
+            place.take()
+            self._check(request, answering)
+            if _is_preflight(request):
+                await self._permission().send(answering)
+            else:
+                await self._endpoint.answer(request, answering)
+        except Cancelled:
+            log.info("request broken off", extra={"peer": request.peer})
+        except ContextKeepError as error:
+            log.info("request refused", extra={"reason": error.reason, "peer": request.peer})
+            await self._endpoint.refusal(error).send(answering)
+        except asyncio.CancelledError:
+            if request.was_left:
+                log.info("request broken off", extra={"peer": request.peer})
+                return
+            if not answering.began:  # the drain is over
+                stopping = Unavailable("the service is stopping")
+                await self._endpoint.refusal(stopping).send(answering)
+            raise
+        finally:
+            request.stop_watching()
+            place.give_back()
+
+    def _check(self, request: Request, answering: _Answering) -> None:
+        # A page of a browser that its user visits can call what listens on loopback, by any name that leads there.
+        origin = request.headers.get("origin")
+        if origin is not None:
+            if not self._may_call(origin):
+                raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} has those that may")
+            answering.allow(origin)
+        if self._on_loopback and not _is_loopback(_named(_HOST, request.headers.get("host", ""))):
+            raise InvalidArgument("this is not the host that was asked for", field="host")
+
+    def _may_call(self, origin: str) -> bool:
+        if origin in self._origins.allowed:
+            return True
+        return self._origins.loopback and self._on_loopback and _is_loopback(_named(_ORIGIN, origin))
+
+    def _permission(self) -> Answer:
+        return Answer(
+            status=204,
+            headers={
+                "access-control-allow-methods": "POST",
+                "access-control-allow-headers": ", ".join(self._endpoint.allowed_headers),
+                "access-control-max-age": str(_PREFLIGHT_S),
+            },
+        )
+
+
+class _Answering:
+    """Sends an answer, and tells a browser which page may read it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._headers: list[tuple[bytes, bytes]] = []
+        self.began = False
+
+    def allow(self, origin: str) -> None:
+        """Let a page of this origin read the answer."""
+        self._headers = [
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-expose-headers", f"{CALL_ID_KEY}, retry-after".encode()),
+            (b"vary", b"origin"),
+        ]
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.began = True
+            message = {**message, "headers": [*message.get("headers", []), *self._headers]}
+        await self._send(message)
+
+
+def _is_preflight(request: Request) -> bool:
+    return (
+        request.method == "OPTIONS"
+        and "origin" in request.headers
+        and "access-control-request-method" in request.headers
+    )
+
+
+def _named(form: re.Pattern[str], text: str) -> str:
+    """Return the name in a header of this form; empty if it has another."""
+    found = form.fullmatch(text)
+    return found["name"].lower() if found else ""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _peer(scope: Scope) -> str:
+    client: Iterable[Any] | None = scope.get("client")
+    host, port = client or ("", 0)
+    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"

@@ -1,0 +1,62 @@
+"""The lines of docs/http.md run in a shell as printed, with the real curl, and print what the page says."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+import context_service.settings
+import entity_service.settings
+from tests.conftest import KEY, Addresses
+from tests.ports import free_port
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "http.md"
+BLOCK = re.compile(r"<!-- run -->\n```sh\n(?P<lines>.*?)```\n+```text\n(?P<output>.*?)```", re.DOTALL)
+BLOCKS = [match.groups() for match in BLOCK.finditer(PAGE.read_text("utf-8"))]
+
+
+@pytest.fixture
+def entity_settings(entity_settings: entity_service.settings.Settings) -> entity_service.settings.Settings:
+    return entity_settings.model_copy(update={"http_port": free_port()})
+
+
+@pytest.fixture
+def context_settings(context_settings: context_service.settings.Settings) -> context_service.settings.Settings:
+    return context_settings.model_copy(update={"http_port": free_port()})
+
+
+@pytest.fixture
+async def environment(
+    services: Addresses,
+    entity_settings: entity_service.settings.Settings,
+    context_settings: context_service.settings.Settings,
+) -> AsyncIterator[dict[str, str]]:
+    if shutil.which("curl") is None:
+        assert os.environ.get("CI") != "true", "curl is missing"
+        pytest.skip("curl is not installed")
+    ports = {"CONTEXT": context_settings.http_port, "ENTITY": entity_settings.http_port}
+    yield {**os.environ, "KEY": KEY, **{name: f"http://127.0.0.1:{port}" for name, port in ports.items()}}
+
+
+def test_the_page_has_lines_to_run():
+    assert len(BLOCKS) == 3
+    assert PAGE.read_text("utf-8").count("<!-- run -->") == 3
+
+
+async def test_the_lines_run_as_printed(environment: dict[str, str], tmp_path: Path):
+    for lines, output in BLOCKS:
+        process = await asyncio.create_subprocess_exec(
+            *("/bin/sh", "-euc", lines),
+            cwd=tmp_path,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        printed, errors = await process.communicate()
+        assert (printed.decode(), errors.decode()) == (output, "")
