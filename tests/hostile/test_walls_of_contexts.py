@@ -178,7 +178,7 @@ async def test_a_key_of_a_context_sees_it_and_what_is_below_it(database: Databas
         (OF_ROOT, BESIDE, (BESIDE, "")),
         (PRINCIPAL, THEIRS, (THEIRS, "ada")),
     ],
-    ids=str,
+    ids=["no context", "beside it", "another user", "nobody", "not below it", "another tenant"],
 )
 async def test_nothing_is_written_that_could_not_be_seen(
     database: Database, principal: Principal, context_id: uuid.UUID | None, row: tuple[uuid.UUID, str]
