@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from context_service.history.messages import ChatMessage, Part, ToolCall
+from context_service.history.messages import ChatMessage
+from context_service.parts import Part, ToolCall
 
 NO_RESULT = "No result is recorded."
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from context_service.cel import CallBudget, EvaluationError, JsonWriter
+from context_service.parts import Part, ToolCall, ToolResult
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
@@ -30,39 +30,6 @@ PART_FIELDS = {
     "tool_result": PartFields(("tool_call_id",), ("content", "is_error")),
 }
 PART_FIELDS_COMMON = ("type", "media_type", "file_name", "metadata")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """A tool that the assistant wants called."""
-
-    id: str
-    name: str
-    arguments_json: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
-    """What a tool answered."""
-
-    tool_call_id: str
-    content_json: str
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One piece of a message: exactly one of the first six is set."""
-
-    text: str | None = None
-    data_json: str | None = None
-    working_memory_id: str | None = None
-    url: str | None = None
-    tool_call: ToolCall | None = None
-    tool_result: ToolResult | None = None
-    media_type: str = ""
-    file_name: str = ""
-    metadata_json: str = ""
 
 
 class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is made in a third of a dataclass's time

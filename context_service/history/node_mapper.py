@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from context_service.cel import CallBudget, EvaluationError, JsonWriter, Timestamp
 from context_service.graph import GraphNode
 from context_service.history.mappings import CompiledMessageRule, Mapping, Rule
-from context_service.history.messages import ROLES, ChatMessage, Part, content_text, metadata_json, parts
+from context_service.history.messages import ROLES, ChatMessage, content_text, metadata_json, parts
+from context_service.parts import Part
 from contextkeep.errors import MappingFailed
 from service_runtime.calls import give_way
 from service_runtime.turns import SLICE_S

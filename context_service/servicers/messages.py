@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from context_service.history.formats import Format
-from context_service.history.messages import ChatMessage, Part
+from context_service.history.messages import ChatMessage
+from context_service.parts import Part
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
 

@@ -12,8 +12,9 @@ from context_service.history.evident import check_evident
 from context_service.history.limits import DEFAULTS
 from context_service.history.mapping_files import load
 from context_service.history.mappings import built_in, built_in_names, compile_mapping
-from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, Part, parts
+from context_service.history.messages import PART_FIELDS, PART_FIELDS_COMMON, parts
 from context_service.history.rules import MessageRule, Rules
+from context_service.parts import Part
 from contextkeep.context.v1 import chat_history_pb2 as pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
 from contextkeep.errors import InvalidArgument

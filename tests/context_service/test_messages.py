@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.history.messages import ChatMessage, Part, ToolCall, ToolResult, size_bytes
+from context_service.history.messages import ChatMessage, size_bytes
+from context_service.parts import Part, ToolCall, ToolResult
 from context_service.servicers import messages
 from contextkeep import ChatMessage as ArrivedMessage
 from contextkeep import Part as ArrivedPart
