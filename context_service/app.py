@@ -412,15 +412,20 @@ async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[
 async def _embedding(settings: Settings, database: Database) -> AsyncIterator[EmbedText]:
     """Embed the texts of records for the block, and those of questions."""
     try:
-        from context_service.working_memory.embedder import open_embedder
-        from context_service.working_memory.embedding import RecordEmbedding
+        from context_service.llm.embedder import open_embedder
+        from context_service.retrieval.vectors import VectorMaking
+        from context_service.working_memory.record_vectors import RecordVectors
     except ModuleNotFoundError as error:
         raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
     async with open_embedder(settings) as embedder:
-        worker = RecordEmbedding(
-            database, embedder, text_chars=settings.embedding_text_chars, timeout_s=settings.embedding_timeout_s
+        worker = VectorMaking(
+            database,
+            RecordVectors(),
+            embedder,
+            text_chars=settings.embedding_text_chars,
+            timeout_s=settings.embedding_timeout_s,
         )
-        async with background.running(worker.keep_embedding(settings.embedding_interval_s)):
+        async with background.running(worker.keep_making(settings.embedding_interval_s)):
             yield embedder.embed_text
 
 

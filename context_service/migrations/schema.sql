@@ -319,7 +319,7 @@ CREATE TABLE context.embedding (
     graph_name text DEFAULT 'default'::text NOT NULL,
     agent_bundle_id text DEFAULT ''::text NOT NULL,
     app_id text DEFAULT ''::text NOT NULL,
-    CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind = 'record'::text))
+    CONSTRAINT embedding_owner_kind_check CHECK ((owner_kind <> ''::text))
 );
 ALTER TABLE ONLY context.embedding ALTER COLUMN vector SET STORAGE PLAIN;
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from context_service.llm.embeddings import Embedding
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.records_wire import record_filter, record_message
-from context_service.working_memory.fields import Embedding
 from context_service.working_memory.manifest import ManifestEntity, ManifestQuestion, Manifests
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.search import Searches, SearchHit, SearchMode, SearchQuestion

@@ -11,11 +11,12 @@ from uuid import UUID
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
+from context_service.llm.embeddings import Embedding
 from context_service.servicers import wire
 from context_service.servicers.finding import Finders, FindingServicer
 from context_service.servicers.records_wire import optional_id, record_filter, record_message
 from context_service.working_memory.actions import Action
-from context_service.working_memory.fields import Embedding, RecordFilter, RecordInput
+from context_service.working_memory.fields import RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.record import Record

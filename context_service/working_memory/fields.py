@@ -13,11 +13,11 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 from uuid import UUID
 
+from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_size, check_text, parse_json, parse_object
 from service_runtime.vectors import check_vector
 
-EMBEDDING_DIMENSION = 1536
 FILTER_VALUES_MAX = 100  # of one field
 
 _MEMORY_TYPE_CHARS_MAX = 100
@@ -52,14 +52,6 @@ for _suffix, _type in (
     (".parquet", "application/vnd.apache.parquet"),
 ):
     _CONTENT_TYPES.add_type(_type, _suffix)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedding:
-    """A vector of a record's text, and the model that made it."""
-
-    values: tuple[float, ...]
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

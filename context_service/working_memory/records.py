@@ -17,7 +17,8 @@ from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
-from context_service.working_memory.fields import Embedding, RecordFilter
+from context_service.llm.embeddings import Embedding
+from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of, stored
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.ids import new_id

@@ -19,7 +19,9 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from context_service.working_memory.fields import EMBEDDING_DIMENSION, FILTER_VALUES_MAX, Embedding, check_count
+from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.retrieval.fusion import reciprocal_ranks
+from context_service.working_memory.fields import FILTER_VALUES_MAX, check_count
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
 from contextkeep.errors import InvalidArgument, SliceTooLarge
@@ -40,10 +42,6 @@ VECTOR_INDEX = "embedding_hnsw"  # as docs/operations.md has it
 INDEX_EF_SEARCH = 200  # candidates that a step through the index keeps
 INDEX_VISITED_MAX = 100_000  # vectors that it looks at before it gives up
 INDEX_KNOWN_S = 30.0  # for so long its being there, or not, is remembered
-
-# Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
-# SIGIR 2009: the sum over the orders of 1 / (k + place), with k = 60.
-FUSION_K = 60
 
 SLICE_FILTERS = "entity_node_ids, memory_types, graph_name, agent_bundle_id, app_id"
 
@@ -361,9 +359,8 @@ def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
     vectors = {one.id: one for one in by_vector}
     nowhere = Found(id=UUID(int=0), score=0.0)
     both = []
-    for record_id in {**texts, **vectors}:
+    for record_id, score in reciprocal_ranks(list(texts), list(vectors)).items():
         text, vector = texts.get(record_id, nowhere), vectors.get(record_id, nowhere)
-        score = sum(1 / (FUSION_K + place) for place in (text.text_place, vector.vector_place) if place)
         both.append(
             Found(
                 id=record_id,
@@ -375,7 +372,7 @@ def fused(by_text: Sequence[Found], by_vector: Sequence[Found]) -> list[Found]:
                 approximate=vector.approximate,
             )
         )
-    return sorted(both, key=lambda one: -one.score)
+    return both
 
 
 def terms_of(text: str) -> dict[str, list[Any]]:

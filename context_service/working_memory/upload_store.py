@@ -16,7 +16,8 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import Declared, Digest, StoredBlob
-from context_service.working_memory.fields import Embedding, RecordInput
+from context_service.llm.embeddings import Embedding
+from context_service.working_memory.fields import RecordInput
 from contextkeep.errors import Aborted, UploadNotFound
 from service_runtime.postgres import Tenant, Transaction
 

@@ -18,9 +18,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
+from context_service.retrieval import vectors as vectors_module
 from context_service.settings import Settings
 from context_service.working_memory import backfill as backfill_module
-from context_service.working_memory import embedding
+from context_service.working_memory import record_vectors
 from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.records import EMBEDDING_TOPIC
 from contextkeep.context.v1 import working_memory_pb2 as pb
@@ -44,8 +45,8 @@ async def embedder() -> AsyncIterator[EmbeddingServer]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "DELAY_S", 0.01)
-    monkeypatch.setattr(embedding, "PAUSE_S_MAX", 0.05)
+    monkeypatch.setattr(vectors_module, "DELAY_S", 0.01)
+    monkeypatch.setattr(vectors_module, "PAUSE_S_MAX", 0.05)
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     async def wait(self: Any, interval_s: float) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(embedding.RecordEmbedding, "keep_embedding", wait)
+    monkeypatch.setattr(vectors_module.VectorMaking, "keep_making", wait)
 
 
 async def fetched(caller: Caller, record_id: str) -> pb.WMRecord:
@@ -235,8 +236,8 @@ async def test_a_failure_is_told_and_tried_again(
     state: str,
     says: str,
 ):
-    monkeypatch.setattr(embedding, "DELAY_S_MAX", 0.05)
-    monkeypatch.setattr(embedding, "FAILED_ATTEMPTS", 1000)
+    monkeypatch.setattr(vectors_module, "DELAY_S_MAX", 0.05)
+    monkeypatch.setattr(vectors_module, "FAILED_ATTEMPTS", 1000)
     embedder.answer = answer
     caller = await embedding_start()
     record = await caller.insert(name="a")
@@ -271,7 +272,7 @@ async def test_a_slow_embedder_is_given_up_and_tried_again(embedding_start: Star
 async def test_an_embedder_that_is_away_makes_records_fail_after_some_attempts(
     embedding_start: Started, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(embedding, "FAILED_ATTEMPTS", 2)
+    monkeypatch.setattr(vectors_module, "FAILED_ATTEMPTS", 2)
     caller = await embedding_start(embedding_url="http://127.0.0.1:1/v1")
     record = await caller.insert()
 
@@ -286,8 +287,8 @@ async def test_an_embedder_that_is_away_is_not_asked_for_every_record(
     embedding_start: Started, embedder: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ):
     """A batch is a probe; the worker pauses, whatever else is due."""
-    monkeypatch.setattr(embedding, "PAUSE_S_MAX", 30)
-    monkeypatch.setattr(embedding, "DELAY_S", 10)
+    monkeypatch.setattr(vectors_module, "PAUSE_S_MAX", 30)
+    monkeypatch.setattr(vectors_module, "DELAY_S", 10)
     embedder.answer = status(503)
     caller = await embedding_start(embedding_interval_s=0.5)
     await asyncio.gather(*(caller.insert(name=str(number)) for number in range(50)))
@@ -296,7 +297,7 @@ async def test_an_embedder_that_is_away_is_not_asked_for_every_record(
     await asyncio.sleep(1)
 
     assert len(embedder.requests) == 1
-    assert len(embedder.texts) <= embedding.BATCH
+    assert len(embedder.texts) <= vectors_module.BATCH
 
 
 async def test_a_text_that_is_refused_stops_no_other(
@@ -664,7 +665,7 @@ async def test_a_backfill_owes_nothing_for_a_vector_that_the_caller_gives_meanwh
     held, go = asyncio.Event(), asyncio.Event()
 
     async def holding(transaction: Transaction) -> None:
-        await transaction.query(embedding._LOCK_RECORD, (transaction.tenant_id, uuid.UUID(record_id)))
+        await transaction.query(record_vectors._LOCK_RECORD, (transaction.tenant_id, uuid.UUID(record_id)))
         held.set()
         await go.wait()
 

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_service.retrieval.fusion import FUSION_K
 from context_service.working_memory import search
-from context_service.working_memory.search import FUSION_K, Found, fused, name_query
+from context_service.working_memory.search import Found, fused, name_query
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, LimitExceeded, SliceTooLarge
 from service_runtime.postgres import Database, Tenant, Transaction

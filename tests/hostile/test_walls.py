@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
+from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.working_memory import records
-from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.record_fields import RECORD_FIELDS
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of

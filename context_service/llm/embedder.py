@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import orjson
 
+from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.settings import Settings
-from context_service.working_memory.fields import EMBEDDING_DIMENSION, Embedding
 from contextkeep.errors import InvalidArgument, Unavailable
 from service_runtime.calls import answer_s, aside, remaining_s
 from service_runtime.vectors import check_vector

@@ -1,0 +1,15 @@
+"""What an embedder makes of a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EMBEDDING_DIMENSION = 1536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """A vector of a text, and the model that made it."""
+
+    values: tuple[float, ...]
+    model: str = ""

@@ -1,0 +1,1 @@
+"""What texts are found by, whoever keeps them: vectors, and one order made of several."""
