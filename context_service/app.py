@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -31,21 +31,17 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
-from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.blob_rows import BlobRows
 from context_service.working_memory.fields import FieldChecks
-from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
-from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.record_reader import RecordReader
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import EmbedText, Searches
-from context_service.working_memory.stored_blobs import StoredBlobs
-from context_service.working_memory.sweep import Sweeper, Swept
+from context_service.working_memory.sweep import Sweeper
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
@@ -125,7 +121,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
-        database = await stack.enter_async_context(_database(settings))
+        database = await stack.enter_async_context(open_database(settings))
         options = ServerOptions(
             host=settings.context_service_host,
             port=settings.context_service_port,
@@ -187,7 +183,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             names=names,
         )
         life = LifeCycle(database, records=rows, purges=_purges(settings), log=ActionLog())
-        sweeper = _sweeper(settings, database, storage)
+        sweeper = sweeper_of(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         limits = history_limits_of(settings)
         files = await _file_mappings(settings, limits)
@@ -286,7 +282,7 @@ def probes(settings: Settings) -> dict[str, Probe]:
 
     async def database() -> None:
         await postgres.ask(settings.database, records.configure)
-        async with _database(settings) as opened:
+        async with open_database(settings) as opened:
             await SchemaCheck(opened, migrations()).ready()
 
     async def blobs() -> None:
@@ -337,18 +333,8 @@ def _entity_address(settings: Settings) -> Address:
     )
 
 
-async def sweep(settings: Settings) -> Swept:
-    """Do one pass of the sweeper, for an operator: the running services do it by themselves.
-
-    Raises:
-        Unavailable: Postgres does not answer.
-        UnsafeRole, ProviderNotConfigured: as `running`.
-    """
-    async with _database(settings) as database, open_storage(settings) as storage:
-        return await _sweeper(settings, database, storage).sweep()
-
-
-def _sweeper(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
+def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> Sweeper:
+    """Return what removes from the database and the storage what is due."""
     return Sweeper(
         database,
         blobs=BlobRows(),
@@ -357,55 +343,6 @@ def _sweeper(settings: Settings, database: Database, storage: BlobStorage) -> Sw
         purges=_purges(settings),
         uploads=UploadStore(),
     )
-
-
-async def copy_blobs(
-    settings: Settings, source: str, target: str, *, dry_run: bool, on_progress: Callable[[Copied], None]
-) -> Copied:
-    """Copy everything of one provider to another, of all tenants, for an operator.
-
-    Raises:
-        InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
-        UnsafeRole: as `running`.
-    """
-    async with _database(settings) as database, open_storage(settings) as storage:
-        mover = _mover(settings, storage)
-        copy = ProviderCopy(database, rows=StoredBlobs(), storage=storage, mover=mover)
-        return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
-
-
-async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
-    """Compare rows and stored bytes, of all tenants, for an operator.
-
-    Raises:
-        Unavailable: Postgres or a provider does not answer.
-        UnsafeRole, ProviderNotConfigured: as `running`.
-    """
-    async with _database(settings) as database, open_storage(settings) as storage:
-        check = Fsck(
-            database,
-            rows=StoredBlobs(),
-            storage=storage,
-            mover=_mover(settings, storage),
-            grace_s=settings.blob_delete_grace_s,
-        )
-        return await check.check(quick=quick, repair=repair, on_progress=on_progress)
-
-
-async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-    """Owe the embedder's vectors that are lacking, of all tenants, for an operator.
-
-    Raises:
-        FailedPrecondition: there is no embedder.
-        Unavailable: Postgres does not answer.
-        UnsafeRole: as `running`.
-    """
-    if not settings.embedding_url:
-        raise FailedPrecondition(
-            "there is no embedder: set EMBEDDING_URL and EMBEDDING_MODEL as the services have them"
-        )
-    async with _database(settings) as database:
-        return await Backfill(database, model=settings.embedding_model).run(dry_run=dry_run, on_progress=on_progress)
 
 
 @asynccontextmanager
@@ -429,12 +366,6 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
             yield embedder.embed_text
 
 
-def _mover(settings: Settings, storage: BlobStorage) -> Mover:
-    return Mover(
-        BlobRows(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
-    )
-
-
 def _tenant_limits(settings: Settings) -> Limits:
     return Limits(
         TenantLimits(
@@ -451,7 +382,8 @@ def _purges(settings: Settings) -> Purges:
     return Purges(blobs=BlobRows(), retention=retention, blob_grace_s=settings.blob_delete_grace_s)
 
 
-def _database(settings: Settings) -> AbstractAsyncContextManager[Database]:
+def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
+    """Connect to Postgres as the service."""
     return Database.open(
         settings.database,
         connections_max=settings.database_pool_max,

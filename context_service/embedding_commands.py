@@ -10,7 +10,7 @@ import sys
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from context_service import app
+from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.backfill import Backfilled
 from service_runtime import process
@@ -49,7 +49,7 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
             def on_progress(done: Backfilled) -> None:
                 bar.update(task, completed=done.owed, total=done.to_do)
 
-            done = process.run(app.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress))
+            done = process.run(maintenance.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress))
     except KeyboardInterrupt:
         print("interrupted; what is owed is made, start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)

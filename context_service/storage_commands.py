@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from context_service import app
+from context_service import maintenance
 from context_service.blobs.providers import BACKENDS
 from context_service.settings import Settings
 from context_service.working_memory.fsck import Report
@@ -64,7 +64,7 @@ def run_storage(settings: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _sweep(settings: Settings, arguments: argparse.Namespace) -> bool:
-    swept = process.run(app.sweep(settings))
+    swept = process.run(maintenance.sweep(settings))
     if arguments.json:
         _print_json(dataclasses.asdict(swept))
     else:
@@ -83,7 +83,7 @@ def _copy(settings: Settings, arguments: argparse.Namespace) -> bool:
         def on_progress(copied: Copied) -> None:
             show(copied.size_bytes, copied.to_do.size_bytes)
 
-        copied = process.run(app.copy_blobs(settings, source, target, dry_run=dry_run, on_progress=on_progress))
+        copied = process.run(maintenance.copy_blobs(settings, source, target, dry_run=dry_run, on_progress=on_progress))
     if arguments.json:
         _print_json({"from": source, "to": target, "dry_run": dry_run, **dataclasses.asdict(copied)})
     elif dry_run:
@@ -104,7 +104,7 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
             show(report.size_bytes, report.to_do.size_bytes)
 
         report = process.run(
-            app.fsck(settings, quick=arguments.quick, repair=arguments.repair, on_progress=on_progress)
+            maintenance.fsck(settings, quick=arguments.quick, repair=arguments.repair, on_progress=on_progress)
         )
     if arguments.json:
         _print_json({**dataclasses.asdict(report), "is_clean": report.is_clean})

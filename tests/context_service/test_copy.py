@@ -17,8 +17,9 @@ import grpc
 import pytest
 
 import context_service.app
-from context_service.app import Copied
+from context_service import maintenance
 from context_service.settings import Settings
+from context_service.working_memory.moving import Copied
 from context_service.working_memory.stored_blobs import BlobCount
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailable
@@ -62,7 +63,7 @@ async def copied(
     dry_run: bool = False,
     on_progress: Callable[[Copied], None] = lambda done: None,
 ) -> Copied:
-    return await context_service.app.copy_blobs(settings, source, target, dry_run=dry_run, on_progress=on_progress)
+    return await maintenance.copy_blobs(settings, source, target, dry_run=dry_run, on_progress=on_progress)
 
 
 async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers: ApiKeys, database: Database):
@@ -92,10 +93,10 @@ async def test_every_blob_is_read_from_its_new_provider(both: Settings, callers:
 
         # The old bytes go after their grace time, and nothing else does.
         tenant = database.tenant(PRINCIPAL.tenant_id)
-        await context_service.app.sweep(both)  # what the twin brought
+        await maintenance.sweep(both)  # what the twin brought
         assert len(files(both)) == 5
         await tenant.query("UPDATE context.blob SET due_at = now() WHERE provider = 'local'")
-        assert (await context_service.app.sweep(both)).blobs_removed == 5
+        assert (await maintenance.sweep(both)).blobs_removed == 5
         assert files(both) == []
         assert (await caller.download(blob_key=stored[3].blob_key))[1] == CONTENTS[3]
         assert await copied(both) == Copied(to_do=BlobCount())  # again is harmless
@@ -146,7 +147,7 @@ async def test_reads_that_run_while_the_row_flips_end_well(both: Settings, calle
         back = [(await call.read()).chunk for _ in range(3)]
 
         assert (await copied(both.model_copy(update={"blob_delete_grace_s": 0.0}))).blobs == 1
-        await context_service.app.sweep(both)
+        await maintenance.sweep(both)
 
         while (answer := await call.read()) is not grpc.aio.EOF:
             back.append(answer.chunk)
@@ -176,14 +177,14 @@ async def test_uploads_and_purges_beside_a_copy_lose_nothing(both: Settings, cal
             await asyncio.gather(copied(both, source, target), *([purge()] if target == "azure" else []))
         stop.set()
         await uploading
-        await context_service.app.sweep(both)
+        await maintenance.sweep(both)
 
         for key, content in later.items():
             assert (await caller.download(blob_key=key))[1] == content
         for number, one in enumerate(first):
             if number % 3:
                 assert (await caller.download(blob_key=one.blob_key))[1] == contents[number]
-    report = await context_service.app.fsck(both, quick=False, repair=False, on_progress=lambda done: None)
+    report = await maintenance.fsck(both, quick=False, repair=False, on_progress=lambda done: None)
     assert report.problems == []
     states = await database.tenant(PRINCIPAL.tenant_id).query("SELECT state FROM context.blob WHERE state = 'writing'")
     assert states == []
@@ -211,8 +212,8 @@ async def test_a_copy_that_was_broken_off_goes_on(both: Settings, callers: ApiKe
         for key, content in stored.items():
             record, back = await caller.download(blob_key=key)
             assert (back, record.provider) == (content, "azure")
-    await context_service.app.sweep(both)
-    report = await context_service.app.fsck(both, quick=False, repair=False, on_progress=lambda done: None)
+    await maintenance.sweep(both)
+    report = await maintenance.fsck(both, quick=False, repair=False, on_progress=lambda done: None)
     assert report.problems == []
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-import context_service.app
-from context_service.app import Report
+from context_service import maintenance
 from context_service.blobs import azure
 from context_service.settings import Settings
+from context_service.working_memory.fsck import Report
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobCorrupted
 from service_runtime.auth import ApiKeys
@@ -37,7 +37,7 @@ DAMAGES: list[Callable[[Path], Any]] = [
 
 
 async def checked(settings: Settings, *, quick: bool = False, repair: bool = False) -> Report:
-    return await context_service.app.fsck(settings, quick=quick, repair=repair, on_progress=lambda report: None)
+    return await maintenance.fsck(settings, quick=quick, repair=repair, on_progress=lambda report: None)
 
 
 def kinds(report: Report) -> list[tuple[str, bool]]:
@@ -151,10 +151,10 @@ async def test_bytes_that_nobody_knows_go_after_the_grace_time(
     assert kinds(await checked(context_settings, repair=True)) == [("orphan", True)]
     assert (await checked(context_settings)).problems == []
 
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert orphan.exists()  # there is time to take it back
     await database.tenant(PRINCIPAL.tenant_id).query("UPDATE context.blob SET due_at = now() WHERE state = 'deleting'")
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert files(context_settings) == [path]
     assert (await caller.download(blob_key=stored.blob_key))[1] == CONTENT
 
@@ -220,7 +220,7 @@ async def test_a_check_beside_uploads_and_purges_is_clean(caller: Caller, contex
             stored = await caller.upload(b"%d %d" % (worker, number % 5))
             request = pb.DeleteWMRecordRequest(working_memory_id=stored.working_memory_id, purge=True)
             await caller.call("DeleteWMRecord", request)
-            await context_service.app.sweep(context_settings)
+            await maintenance.sweep(context_settings)
             number += 1
 
     # Without a grace time bytes go at once: the hardest case.

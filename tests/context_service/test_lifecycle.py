@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-import context_service.app
-from context_service.app import Swept
+from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory import retention
+from context_service.working_memory.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, InvalidPageToken, RecordArchived, RecordExists, RecordNotFound
 from service_runtime.pages import encode_token
@@ -134,14 +134,14 @@ async def test_the_bytes_of_a_purged_record_go_with_the_next_sweep_once_their_gr
 ):
     caller = await start(blob_delete_grace_s=0)
     first, second = await caller.upload(b"same"), await caller.upload(b"same")
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
 
     await delete(caller, first.working_memory_id, purge=True)
-    assert await context_service.app.sweep(context_settings) == Swept()  # the other one needs them
+    assert await maintenance.sweep(context_settings) == Swept()  # the other one needs them
     assert (await caller.download(blob_key=second.blob_key))[1] == b"same"
 
     await delete(caller, second.working_memory_id, purge=True)
-    assert await context_service.app.sweep(context_settings) == Swept(blobs_removed=1)
+    assert await maintenance.sweep(context_settings) == Swept(blobs_removed=1)
     assert (await blobs(database), files(context_settings)) == ([], [])
 
 
@@ -282,10 +282,10 @@ async def test_a_record_is_purged_when_its_retention_is_over_and_not_before(
     await restore(caller, restored)
     await caller.update(expired, expires_at=at(datetime.now(UTC) - timedelta(seconds=1)))
     await age(database, 29.9, archived, expired, active, restored, blob)
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
 
     await age(database, 0.2, archived, expired, active, restored, blob)
-    assert await context_service.app.sweep(context_settings) == Swept(records_purged=3)
+    assert await maintenance.sweep(context_settings) == Swept(records_purged=3)
 
     assert await records(database) == 2
     for kept in (active, restored):
@@ -307,7 +307,7 @@ async def test_retention_counts_from_when_the_record_was_first_out_of_sight(
     await delete(caller, second)
     await age(database, 31, second)
 
-    assert await context_service.app.sweep(context_settings) == Swept(records_purged=2)
+    assert await maintenance.sweep(context_settings) == Swept(records_purged=2)
 
 
 async def test_each_memory_type_has_its_own_retention(caller: Caller, database: Database, context_settings: Settings):
@@ -322,7 +322,7 @@ async def test_each_memory_type_has_its_own_retention(caller: Caller, database: 
 
     for days, gone in ((0.9, []), (0.2, ["short"]), (0.8, []), (0.2, ["other", "zebra"]), (100_000, [])):
         await age(database, days, *left.values())
-        assert (await context_service.app.sweep(settings)).records_purged == len(gone)
+        assert (await maintenance.sweep(settings)).records_purged == len(gone)
         for memory_type in gone:
             assert (await kinds(caller, left.pop(memory_type)))[-1] == "purged"
     assert list(left) == ["ever"]
@@ -335,7 +335,7 @@ async def test_a_retention_of_zero_purges_with_the_next_sweep_and_bytes_with_it(
     stored = await caller.upload(noise(10))
     await delete(caller, stored.working_memory_id)
 
-    assert await context_service.app.sweep(settings) == Swept(records_purged=1, blobs_removed=1)
+    assert await maintenance.sweep(settings) == Swept(records_purged=1, blobs_removed=1)
 
     assert (await blobs(database), files(context_settings)) == ([], [])
 
@@ -354,7 +354,7 @@ async def test_more_than_a_batch_goes_in_one_pass_and_several_sweepers_share_it(
         (PRINCIPAL.tenant_id,),
     )
 
-    swept = await asyncio.gather(*(context_service.app.sweep(context_settings) for _ in range(3)))
+    swept = await asyncio.gather(*(maintenance.sweep(context_settings) for _ in range(3)))
 
     assert sum(one.records_purged for one in swept) == 450
     assert await records(database) == 1
@@ -401,14 +401,14 @@ async def test_an_upload_and_the_purge_of_its_twin_and_a_sweep_never_lose_bytes(
         _, again, *_ = await asyncio.gather(
             delete(caller, first.working_memory_id, purge=True),
             caller.upload(b"same"),
-            context_service.app.sweep(context_settings),
-            context_service.app.sweep(context_settings),
+            maintenance.sweep(context_settings),
+            maintenance.sweep(context_settings),
         )
 
         assert (await caller.download(blob_key=again.blob_key))[1] == b"same"
-        await context_service.app.sweep(context_settings)
+        await maintenance.sweep(context_settings)
         assert (await caller.download(blob_key=again.blob_key))[1] == b"same"
         assert len(files(context_settings)) == 1
         await delete(caller, again.working_memory_id, purge=True)
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert (await blobs(database), files(context_settings)) == ([], [])

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-import context_service.app
+from context_service import maintenance
 from context_service.settings import Settings
 from contextkeep import ContextClient
 from contextkeep.errors import (
@@ -170,17 +170,17 @@ class MemoryMachine(RuleBasedStateMachine):
     def copy(self, ends: list[str]) -> None:
         if len(self.providers) < 2:
             return
-        operator = context_service.app.copy_blobs
+        operator = maintenance.copy_blobs
         done = asyncio.run(operator(self.operator, *ends, dry_run=False, on_progress=lambda done: None))
         assert (done.blobs, done.blobs_damaged) == (done.to_do.blobs, 0)
 
     @rule()
     def sweep(self) -> None:
-        assert asyncio.run(context_service.app.sweep(self.operator)).blobs_failed == 0
+        assert asyncio.run(maintenance.sweep(self.operator)).blobs_failed == 0
 
     @rule()
     def check(self) -> None:
-        fsck = context_service.app.fsck(self.operator, quick=False, repair=False, on_progress=lambda report: None)
+        fsck = maintenance.fsck(self.operator, quick=False, repair=False, on_progress=lambda report: None)
         assert asyncio.run(fsck).problems == []
 
     @invariant()

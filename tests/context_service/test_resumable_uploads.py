@@ -16,10 +16,10 @@ import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-import context_service.app
-from context_service.app import Swept
+from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory import uploads
+from context_service.working_memory.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     Aborted,
@@ -58,7 +58,7 @@ async def sent(caller: Caller, upload_id: str) -> None:
 async def clean(database: Database, settings: Settings) -> None:
     """Sweep once, and expect that nothing is left: no record, no row, no file."""
     assert await records(database) == 0
-    await context_service.app.sweep(settings)
+    await maintenance.sweep(settings)
     tenant = database.tenant(PRINCIPAL.tenant_id)
     assert await tenant.query("SELECT id FROM context.upload") == []
     assert await tenant.query("SELECT upload_id FROM context.upload_part") == []
@@ -94,7 +94,7 @@ async def test_parts_make_the_same_record_as_one_upload(caller: Caller, context_
         whole.ClearField(field)
         finished.record.ClearField(field)
     assert finished.record == whole
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 1  # the two share their bytes, and the parts are gone
     vectors = await database.tenant(PRINCIPAL.tenant_id).query("SELECT model, dimension FROM context.embedding")
     assert vectors == [("m", 1536), ("m", 1536)]
@@ -159,7 +159,7 @@ async def test_of_two_parts_at_once_one_is_added(caller: Caller, database: Datab
 
     finished = await caller.finish_upload(upload_id)
     assert (await caller.download(blob_key=finished.blob_key))[1] == whole
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == len(await blobs(database)) == 1
 
 
@@ -222,7 +222,7 @@ async def test_concurrent_ends_make_one_record(caller: Caller, database: Databas
         assert len({answer.working_memory_id for answer in answers}) == 1
 
     assert await records(database) == 3
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 1
 
 
@@ -426,10 +426,10 @@ async def test_an_abandoned_upload_goes_with_all_its_parts_in_one_pass(
     for offset, part in PARTS:
         await let_expire(database)
         await caller.append(upload_id, offset, part)  # gives it a day
-        assert (await context_service.app.sweep(context_settings)).uploads_given_up == 0
+        assert (await maintenance.sweep(context_settings)).uploads_given_up == 0
     await let_expire(database)
 
-    swept = await asyncio.gather(*(context_service.app.sweep(context_settings) for _ in range(3)))
+    swept = await asyncio.gather(*(maintenance.sweep(context_settings) for _ in range(3)))
 
     assert sum(one.uploads_given_up for one in swept) == 1
     assert sum(one.blobs_removed for one in swept) == len(PARTS)
@@ -447,7 +447,7 @@ async def test_an_upload_that_is_overdue_but_not_swept_yet_goes_on(
 
     await caller.append(upload_id, 3, b"def")
 
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
     await let_expire(database)
     assert (await caller.finish_upload(upload_id)).size_bytes == 6
 
@@ -461,7 +461,7 @@ async def test_a_part_of_an_upload_that_is_given_up_meanwhile_is_refused(
         if not await blobs(database):
             return False
         await let_expire(database)  # more than once, perhaps: the first chunk gives it time
-        return (await context_service.app.sweep(context_settings)).uploads_given_up == 1
+        return (await maintenance.sweep(context_settings)).uploads_given_up == 1
 
     async def messages() -> AsyncIterator[pb.AppendUploadRequest]:
         yield pb.AppendUploadRequest(header=pb.AppendHeader(upload_id=upload_id))
@@ -483,7 +483,9 @@ async def test_a_part_and_a_sweep_never_lose_what_was_acknowledged(
         await caller.append(upload_id, 0, b"first")
         await let_expire(database)
         appended, _ = await asyncio.gather(
-            caller.append(upload_id, 5, b"second"), context_service.app.sweep(context_settings), return_exceptions=True
+            caller.append(upload_id, 5, b"second"),
+            maintenance.sweep(context_settings),
+            return_exceptions=True,
         )
         if isinstance(appended, pb.Upload):
             finished = await caller.finish_upload(upload_id)
@@ -493,7 +495,7 @@ async def test_a_part_and_a_sweep_never_lose_what_was_acknowledged(
             with pytest.raises(UploadNotFound):
                 await caller.get_upload(upload_id)
     await let_expire(database)
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == len(await blobs(database)) <= 1
 
 
@@ -527,7 +529,7 @@ async def test_a_part_that_cannot_be_stored_leaves_the_upload_as_it_was(
     await caller.append(upload_id, MIB, CONTENT[MIB:])
     finished = await caller.finish_upload(upload_id, sha256=SHA256)
     assert (await caller.download(blob_key=finished.blob_key))[1] == CONTENT
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 1
 
 

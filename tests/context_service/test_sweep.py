@@ -20,9 +20,10 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import context_service.app
-from context_service.app import Swept
+from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.blob_rows import BlobRows
+from context_service.working_memory.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import Unavailable
@@ -56,7 +57,7 @@ async def test_a_sweep_during_an_upload_does_not_touch_it(caller: Caller, contex
         yield header()
         for _ in range(3):
             yield chunk(noise(MIB))
-            assert await context_service.app.sweep(context_settings) == Swept()
+            assert await maintenance.sweep(context_settings) == Swept()
 
     stored = await caller.send(messages())
 
@@ -67,7 +68,7 @@ async def test_a_sweep_leaves_what_is_live(caller: Caller, context_settings: Set
     stored = await caller.upload(b"abc")
     await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=stored.blob_key))
 
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
 
     assert (await caller.download(blob_key=stored.blob_key, include_archived=True))[1] == b"abc"
 
@@ -76,17 +77,17 @@ async def test_a_blob_goes_when_its_last_record_is_gone_and_its_grace_is_over(
     caller: Caller, database: Database, context_settings: Settings
 ):
     first, second = await caller.upload(b"same"), await caller.upload(b"same")
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     blob_id = await forget_record(database, first.working_memory_id)
 
     assert not await release(database, blob_id, grace_s=0)  # the other record points to it
     assert await forget_record(database, second.working_memory_id) == blob_id
     assert await release(database, blob_id, grace_s=3600)
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
     assert len(files(context_settings)) == 1
 
     await make_due(database)
-    assert await context_service.app.sweep(context_settings) == Swept(blobs_removed=1)
+    assert await maintenance.sweep(context_settings) == Swept(blobs_removed=1)
     assert (await blobs(database), files(context_settings)) == ([], [])
 
 
@@ -99,7 +100,7 @@ async def test_content_that_comes_back_during_the_grace_is_stored_anew(
 
     again = await caller.upload(b"same")
     await make_due(database)
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
 
     assert (await caller.download(blob_key=again.blob_key))[1] == b"same"
     assert len(files(context_settings)) == 1
@@ -114,11 +115,11 @@ async def test_an_upload_and_the_release_of_the_same_content_never_meet(
         blob_id = await forget_record(database, first.working_memory_id)
 
         _, again = await asyncio.gather(release(database, blob_id, grace_s=0), caller.upload(b"same"))
-        await context_service.app.sweep(context_settings)
+        await maintenance.sweep(context_settings)
 
         assert (await caller.download(blob_key=again.blob_key))[1] == b"same"
         await release(database, await forget_record(database, again.working_memory_id), grace_s=0)
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert (await blobs(database), files(context_settings)) == ([], [])
 
 
@@ -142,18 +143,18 @@ async def test_what_kills_left_goes_in_one_pass(database: Database, context_sett
     await abandoned(database, context_settings, 230)  # more than a batch
     await abandoned(database, context_settings, 5, OTHER_PRINCIPAL.tenant_id)
 
-    swept = await context_service.app.sweep(context_settings)
+    swept = await maintenance.sweep(context_settings)
 
     assert swept == Swept(blobs_removed=235, uploads_abandoned=235)
     assert (await blobs(database), files(context_settings)) == ([], [])
     assert await database.tenant(OTHER_PRINCIPAL.tenant_id).query("SELECT id FROM context.blob") == []
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
 
 
 async def test_two_sweepers_share_the_work(database: Database, context_settings: Settings):
     await abandoned(database, context_settings, 150)
 
-    swept = await asyncio.gather(*(context_service.app.sweep(context_settings) for _ in range(3)))
+    swept = await asyncio.gather(*(maintenance.sweep(context_settings) for _ in range(3)))
 
     assert sum(one.blobs_removed for one in swept) == 150
     assert sum(one.blobs_failed for one in swept) == 0
@@ -166,13 +167,13 @@ async def test_bytes_that_cannot_be_removed_keep_their_row(
     await abandoned(database, context_settings, 3)
     with monkeypatch.context() as patched:
         patched.setattr(FailingBackend, "delete", _unavailable)
-        assert await context_service.app.sweep(context_settings) == Swept(blobs_failed=3)
+        assert await maintenance.sweep(context_settings) == Swept(blobs_failed=3)
     assert len(await blobs(database)) == 3
     # Their turn comes again when the lease of this sweeper is over, as if it had been killed.
-    assert await context_service.app.sweep(context_settings) == Swept()
+    assert await maintenance.sweep(context_settings) == Swept()
 
     await make_due(database)
-    assert (await context_service.app.sweep(context_settings)).blobs_removed == 3
+    assert (await maintenance.sweep(context_settings)).blobs_removed == 3
     assert (await blobs(database), files(context_settings)) == ([], [])
 
 
@@ -187,7 +188,7 @@ async def test_a_blob_of_another_provider_waits_for_it(database: Database, conte
         (tenant_id, an_id()),
     )
 
-    assert await context_service.app.sweep(context_settings) == Swept(blobs_failed=1)
+    assert await maintenance.sweep(context_settings) == Swept(blobs_failed=1)
     assert len(await blobs(database)) == 1
 
 
@@ -200,7 +201,7 @@ async def test_old_request_ids_are_forgotten(caller: Caller, database: Database,
         "UPDATE context.request SET created_at = now() - %s WHERE request_id = %s", (KEPT + timedelta(minutes=1), old)
     )
 
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
 
     assert [str(row.request_id) for row in await tenant.query("SELECT request_id FROM context.request")] == [new]
     assert (await caller.insert(old)).working_memory_id != first.working_memory_id

@@ -16,8 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import context_service.app
-from context_service import tenant_commands
+from context_service import maintenance, tenant_commands
 from context_service.settings import Settings
 from context_service.working_memory import tenant_limits
 from contextkeep.context.v1 import working_memory_pb2 as pb
@@ -102,7 +101,7 @@ async def test_bytes_over_the_limit_are_refused_and_as_many_as_the_limit_are_not
     assert await usage(database) == await stored(database) == (4, 1000)
     await caller.update(record.working_memory_id, content_json="")
     await caller.upload(noise(300))
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 3
 
 
@@ -129,7 +128,7 @@ async def test_parts_of_unfinished_uploads_take_room_and_give_it_back(
     abandoned = await caller.start_upload()
     await caller.append(abandoned, 0, noise(1000))
     await database.tenant(PRINCIPAL.tenant_id).query("UPDATE context.upload SET due_at = now()")
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert await usage(database) == (0, 0)
 
 
@@ -147,7 +146,7 @@ async def test_an_upload_that_finds_the_room_gone_at_its_end_stores_nothing(
     with pytest.raises(LimitExceeded):
         await caller.send(messages())
 
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert (await records(database), await blobs(database), files(context_settings)) == (1, [], [])
 
 
@@ -328,7 +327,7 @@ async def test_what_is_counted_is_what_there_is(
                 case "sweep":
                     await database.tenant(PRINCIPAL.tenant_id).query("UPDATE context.upload SET due_at = now()")
                     sweeping = context_settings.model_copy(update={"record_retention_s": 0.0})
-                    await context_service.app.sweep(sweeping)
+                    await maintenance.sweep(sweeping)
         except ContextKeepError:
             pass
     assert await usage(database) == await stored(database)

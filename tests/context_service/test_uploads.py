@@ -10,8 +10,9 @@ from typing import Any
 import grpc
 import pytest
 
-import context_service.app
+from context_service import maintenance
 from context_service.settings import Settings
+from context_service.working_memory.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import (
     BlobTooLarge,
@@ -49,7 +50,7 @@ from tests.fakes.blob_backend import FailingBackend
 async def swept(database: Database, settings: Settings) -> None:
     """Sweep once, and expect that nothing is left: no record, no row, no file."""
     assert await records(database) == 0
-    await context_service.app.sweep(settings)
+    await maintenance.sweep(settings)
     assert await blobs(database) == []
     assert files(settings) == []
 
@@ -257,7 +258,7 @@ async def test_an_upload_that_moves_keeps_its_lease(start: Start, database: Data
         for _ in range(12):
             yield chunk(noise(MIB))
             await asyncio.sleep(0.2)
-            assert await context_service.app.sweep(context_settings) == context_service.app.Swept()
+            assert await maintenance.sweep(context_settings) == Swept()
 
     stored = await caller.send(messages())
 
@@ -276,7 +277,7 @@ async def test_an_upload_that_was_swept_while_it_ran_fails(
         yield chunk(noise(MIB))
         await until(lambda: blobs(database))
         await tenant.query("UPDATE context.blob SET due_at = now()")
-        assert (await context_service.app.sweep(context_settings)).uploads_abandoned == 1
+        assert (await maintenance.sweep(context_settings)).uploads_abandoned == 1
         yield chunk(noise(MIB))
 
     with pytest.raises((UploadExpired, Unavailable)):
@@ -298,7 +299,7 @@ async def test_two_concurrent_uploads_of_the_same_bytes_share_them(
             assert (await caller.download(working_memory_id=one.working_memory_id))[1] == contents[0]
         assert [row.state for row in await blobs(database)].count("live") == 1
 
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == len(await blobs(database)) == 1
     assert (await caller.download(blob_key=second.blob_key))[1] == contents[0]
 
@@ -307,7 +308,7 @@ async def test_deleting_one_of_two_records_leaves_the_other_its_bytes(caller: Ca
     first, second = await caller.upload(CONTENT), await caller.upload(CONTENT)
 
     await caller.call("DeleteBlob", pb.DeleteBlobRequest(blob_key=first.blob_key))
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
 
     assert (await caller.download(blob_key=second.blob_key))[1] == CONTENT
 
@@ -330,7 +331,7 @@ async def test_a_repeated_request_is_answered_from_its_header(
 
     assert first == again == without_bytes
     assert await records(database) == 1
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 1
 
 
@@ -372,7 +373,7 @@ async def test_concurrent_twins_of_a_request_make_one_record(
         assert len({answer.working_memory_id for answer in answers}) == 1
 
     assert await records(database) == 4
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert len(files(context_settings)) == 1
 
 
@@ -393,7 +394,7 @@ async def test_a_taken_id_is_refused_before_the_bytes(caller: Caller, database: 
 
     with pytest.raises(RecordExists):
         await caller.send(messages())
-    await context_service.app.sweep(context_settings)
+    await maintenance.sweep(context_settings)
     assert files(context_settings) == []
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-import context_service.app
 import context_service.settings
+from context_service import maintenance
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import Aborted, DeadlineExceeded, RequestIdReused, Unavailable
 from contextkeep.ids import new_id
@@ -52,7 +52,7 @@ class Timed:
 
     async def sweep(self) -> None:
         """Sweep, as an operator on another machine would: whether something is due, Postgres says."""
-        await context_service.app.sweep(self.settings)
+        await maintenance.sweep(self.settings)
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,9 @@ import pytest
 from psycopg import sql
 
 import context_service.app
-from context_service.app import Swept
+from context_service import maintenance
 from context_service.settings import Settings
+from context_service.working_memory.sweep import Swept
 from contextkeep import AsyncContextClient
 from contextkeep.errors import ContextKeepError, StorageFull, Unavailable
 from contextkeep.inputs import NodeInput
@@ -76,7 +77,7 @@ async def test_an_upload_that_does_not_fit_leaves_nothing_and_the_next_one_works
 
     assert caught.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert (len(files(settings)), await records(database)) == (1, 1)
-    await context_service.app.sweep(settings)
+    await maintenance.sweep(settings)
     assert [row.state for row in await blobs(database)] == ["live"]
     assert await read(client, kept.working_memory_id) == noise(2 * MIB)
 
@@ -99,7 +100,7 @@ async def test_of_uploads_that_compete_for_the_last_room_each_is_whole_or_not_th
     assert 1 <= len(stored) < len(contents)
     for one, content in stored:
         assert await read(client, one.working_memory_id) == content
-    await context_service.app.sweep(settings)
+    await maintenance.sweep(settings)
     assert len(files(settings)) == len(stored) == len(await blobs(database)) == await records(database)
 
 
@@ -128,7 +129,7 @@ async def test_a_full_disk_does_not_keep_the_sweeper_from_making_room(
     await tenant.query("UPDATE context.blob SET state = 'deleting', due_at = now()")
     disk.fill()
 
-    assert await context_service.app.sweep(settings) == Swept(blobs_removed=1)
+    assert await maintenance.sweep(settings) == Swept(blobs_removed=1)
 
     await client.upload_blob(noise(3 * MIB), name="room again")
 

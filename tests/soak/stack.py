@@ -14,6 +14,7 @@ from psycopg import sql
 
 import context_service.app
 import entity_service.app
+from context_service import maintenance
 from context_service.settings import Settings
 from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import NotFound, Unavailable
@@ -140,7 +141,7 @@ class Stack:
         async with await self._superuser() as connection:
             await connection.execute("UPDATE context.upload SET due_at = now()")
             await connection.execute("UPDATE context.blob SET due_at = now() WHERE state IN ('writing', 'deleting')")
-        swept = await context_service.app.sweep(self._settings)
+        swept = await maintenance.sweep(self._settings)
         found = [f"{swept.blobs_failed} blobs could not be removed"] if swept.blobs_failed else []
         async with await self._superuser() as connection:
             for _ in range(1500):  # the service's own sweeper may just be at some of them
@@ -153,9 +154,7 @@ class Stack:
                 broken = await (await connection.execute(statement.encode())).fetchall()
                 found += [f"{what}: {row[0]}" for row in broken]
         if self.cloud is not None:
-            report = await context_service.app.fsck(
-                self._settings, quick=False, repair=False, on_progress=lambda report: None
-            )
+            report = await maintenance.fsck(self._settings, quick=False, repair=False, on_progress=lambda report: None)
             return found + [f"fsck: {problem}" for problem in report.problems]
         keys = {key for _, key in rows}
         files = {str(path.relative_to(self._blobs)) for path in self._blobs.rglob("*") if path.is_file()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-import context_service.app
+from context_service import maintenance
 from context_service.settings import Settings
 from contextkeep.errors import Unavailable
 from service_runtime.settings import load
@@ -14,7 +14,7 @@ async def sweep_for_ever() -> None:
     settings = load(Settings)
     while True:
         try:
-            await context_service.app.sweep(settings)
+            await maintenance.sweep(settings)
         except Unavailable:
             await asyncio.sleep(0.05)
 

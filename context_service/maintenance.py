@@ -1,0 +1,83 @@
+"""What an operator has done to all that is stored, whether the services run or not: each opens what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from context_service.app import open_database, sweeper_of
+from context_service.blobs.providers import open_storage
+from context_service.blobs.storage import BlobStorage
+from context_service.settings import Settings
+from context_service.working_memory.backfill import Backfill, Backfilled
+from context_service.working_memory.blob_rows import BlobRows
+from context_service.working_memory.fsck import Fsck, Report
+from context_service.working_memory.moving import Copied, Mover, ProviderCopy
+from context_service.working_memory.stored_blobs import StoredBlobs
+from context_service.working_memory.sweep import Swept
+from contextkeep.errors import FailedPrecondition
+
+
+async def sweep(settings: Settings) -> Swept:
+    """Do one pass of the sweeper, for an operator: the running services do it by themselves.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with open_database(settings) as database, open_storage(settings) as storage:
+        return await sweeper_of(settings, database, storage).sweep()
+
+
+async def copy_blobs(
+    settings: Settings, source: str, target: str, *, dry_run: bool, on_progress: Callable[[Copied], None]
+) -> Copied:
+    """Copy everything of one provider to another, of all tenants, for an operator.
+
+    Raises:
+        InvalidArgument, ProviderNotConfigured, StorageFull, Unavailable: see `ProviderCopy.run`.
+        UnsafeRole: as `app.running`.
+    """
+    async with open_database(settings) as database, open_storage(settings) as storage:
+        mover = _mover(settings, storage)
+        copy = ProviderCopy(database, rows=StoredBlobs(), storage=storage, mover=mover)
+        return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
+
+
+async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Callable[[Report], None]) -> Report:
+    """Compare rows and stored bytes, of all tenants, for an operator.
+
+    Raises:
+        Unavailable: Postgres or a provider does not answer.
+        UnsafeRole, ProviderNotConfigured: as `app.running`.
+    """
+    async with open_database(settings) as database, open_storage(settings) as storage:
+        check = Fsck(
+            database,
+            rows=StoredBlobs(),
+            storage=storage,
+            mover=_mover(settings, storage),
+            grace_s=settings.blob_delete_grace_s,
+        )
+        return await check.check(quick=quick, repair=repair, on_progress=on_progress)
+
+
+async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
+    """Owe the embedder's vectors that are lacking, of all tenants, for an operator.
+
+    Raises:
+        FailedPrecondition: there is no embedder.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    if not settings.embedding_url:
+        raise FailedPrecondition(
+            "there is no embedder: set EMBEDDING_URL and EMBEDDING_MODEL as the services have them"
+        )
+    async with open_database(settings) as database:
+        return await Backfill(database, model=settings.embedding_model).run(dry_run=dry_run, on_progress=on_progress)
+
+
+def _mover(settings: Settings, storage: BlobStorage) -> Mover:
+    return Mover(
+        BlobRows(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
+    )
