@@ -1,11 +1,11 @@
-"""Both services in a thread with its own loop: what a bundle's synchronous stub calls."""
+"""Both services: in the loop of the caller, or in a thread with its own, which a bundle's synchronous stub calls."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,30 @@ from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
 
 TWO_TENANTS = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
+
+
+@asynccontextmanager
+async def running(
+    database_url: str, folder: Path, *, callers: Authenticator, http: bool = False, **settings: Any
+) -> AsyncIterator[Addresses]:
+    """Run both services for the block; the arguments are those of `running_in_a_thread`."""
+    common = {"database_url": database_url, "drain_s": 2, **settings}
+    http_ports = {"entity": free_port(), "context": free_port()} if http else {}
+    entity = entity_service.settings.Settings(entity_service_port=0, http_port=http_ports.get("entity"), **common)
+    async with entity_service.app.running(entity, callers=callers) as entity_port:
+        context = context_service.settings.Settings(
+            context_service_port=0,
+            http_port=http_ports.get("context"),
+            entity_service_url=f"127.0.0.1:{entity_port}",
+            working_memory_storage_path=folder,
+            **common,
+        )
+        async with context_service.app.running(context, callers=callers) as context_port:
+            yield Addresses(
+                context=f"127.0.0.1:{context_port}",
+                entity=f"127.0.0.1:{entity_port}",
+                http_ports=tuple(http_ports.items()),
+            )
 
 
 @contextmanager
@@ -42,15 +66,16 @@ def running_in_a_thread(
     """
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
-        common = {"database_url": database_url, "drain_s": 2, **settings}
         stopping = asyncio.Event()
         started: list[Addresses] = []
         ready = threading.Event()
 
         async def main() -> None:
             try:
-                async with AsyncExitStack() as stack:
-                    started.append(await _start(stack, common, folder, callers or TWO_TENANTS, http=http))
+                async with running(
+                    database_url, folder, callers=callers or TWO_TENANTS, http=http, **settings
+                ) as addresses:
+                    started.append(addresses)
                     ready.set()
                     await stopping.wait()
             finally:
@@ -66,24 +91,3 @@ def running_in_a_thread(
         finally:
             loop.call_soon_threadsafe(stopping.set)
             thread.join(30)
-
-
-async def _start(
-    stack: AsyncExitStack, common: dict[str, Any], folder: Path, callers: Authenticator, *, http: bool
-) -> Addresses:
-    http_ports = {"entity": free_port(), "context": free_port()} if http else {}
-    entity = entity_service.settings.Settings(entity_service_port=0, http_port=http_ports.get("entity"), **common)
-    entity_port = await stack.enter_async_context(entity_service.app.running(entity, callers=callers))
-    context = context_service.settings.Settings(
-        context_service_port=0,
-        http_port=http_ports.get("context"),
-        entity_service_url=f"127.0.0.1:{entity_port}",
-        working_memory_storage_path=folder,
-        **common,
-    )
-    context_port = await stack.enter_async_context(context_service.app.running(context, callers=callers))
-    return Addresses(
-        context=f"127.0.0.1:{context_port}",
-        entity=f"127.0.0.1:{entity_port}",
-        http_ports=tuple(http_ports.items()),
-    )

@@ -9,19 +9,6 @@ import pytest
 
 from contextkeep import NodeInput, new_id
 from contextkeep.errors import InvalidArgument, NodeNotFound, RequestIdReused, Unavailable
-from tests.conftest import KEY, Addresses
-
-
-@pytest.fixture
-async def graph(world, services: Addresses):
-    async with world.entity(services.entity, api_key=KEY) as client:
-        yield client
-
-
-@pytest.fixture
-async def context(world, services: Addresses):
-    async with world.context(services.context, api_key=KEY) as client:
-        yield client
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 
 from contextkeep import AsyncContextClient, AsyncEntityClient, ConnectedTo, EdgeInput, NodeInput, new_id
 from contextkeep.errors import InvalidArgument, NodeNotFound
-from tests.conftest import KEY, OTHER_KEY, Addresses
 
 EXTERNAL_ID = {"external_id": "thread-42", "graph_name": "support"}
 
@@ -51,18 +50,6 @@ WRITES: dict[str, dict[str, Any]] = {
 # Both ends have their own; the rest write what need not be a node, or take a list.
 ELSEWHERE = {"create_edge", "delete_edge"}
 NODE_PARAMETERS = {"node_id", "entity_node_id", "root_node_id", "start", "session", "from_node_id"}
-
-
-@pytest.fixture
-async def graph(world, services: Addresses):
-    async with world.entity(services.entity, api_key=KEY) as client:
-        yield client
-
-
-@pytest.fixture
-async def context(world, services: Addresses):
-    async with world.context(services.context, api_key=KEY) as client:
-        yield client
 
 
 @pytest.fixture
@@ -150,10 +137,10 @@ async def test_the_ends_of_an_edge_and_what_is_connected(world, graph, session):
 
 
 @pytest.mark.parametrize("method", ["get_node", "chat_history", "list_blobs"])
-async def test_what_is_not_there_is_named_in_the_error(world, graph, context, services: Addresses, session, method):
+async def test_what_is_not_there_is_named_in_the_error(world, graph, context, other_key, session, method):
     """In another graph, or as another tenant, it is not there either."""
     client = graph if hasattr(graph, method) else context
-    other = client.with_credential(OTHER_KEY)
+    other = client.with_credential(other_key)
     for who, named in ((client, {"external_id": "thread-42", "graph_name": "default"}), (other, EXTERNAL_ID)):
         with pytest.raises(NodeNotFound, match="external id") as raised:
             await world.run(getattr(who, method), **named)

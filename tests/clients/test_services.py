@@ -27,19 +27,6 @@ from contextkeep.errors import (
     VersionConflict,
 )
 from tests.clients.memory import MIB
-from tests.conftest import KEY, OTHER_KEY, Addresses
-
-
-@pytest.fixture
-async def graph(world, services: Addresses):
-    async with world.entity(services.entity, api_key=KEY) as client:
-        yield client
-
-
-@pytest.fixture
-async def context(world, services: Addresses):
-    async with world.context(services.context, api_key=KEY) as client:
-        yield client
 
 
 async def test_nodes(world, graph):
@@ -486,15 +473,15 @@ async def test_mappings(world, graph, context):
         await world.run(context.get_mapping, "said", app_id="shop")
 
 
-async def test_tenants_do_not_meet(world, graph, context):
+async def test_tenants_do_not_meet(world, graph, context, other_key):
     node = await world.run(graph.create_node, "Session")
     record = await world.run(context.upload_blob, b"mine", name="x", entity_node_id=node.id)
 
     with pytest.raises(NodeNotFound):
-        await world.run(graph.with_credential(OTHER_KEY).get_node, node.id)
+        await world.run(graph.with_credential(other_key).get_node, node.id)
     with pytest.raises(NodeNotFound):
-        await world.run(context.with_credential(OTHER_KEY).chat_history, node.id)
-    assert await world.run(context.with_credential(OTHER_KEY).list_blobs, node.id) == []
+        await world.run(context.with_credential(other_key).chat_history, node.id)
+    assert await world.run(context.with_credential(other_key).list_blobs, node.id) == []
     with pytest.raises(Unauthenticated):
         await world.read(context.with_credential("wrong"), record)
 

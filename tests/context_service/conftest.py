@@ -10,12 +10,11 @@ import grpc
 import pytest
 
 import context_service.app
-import entity_service.app
-import entity_service.settings
 from context_service.blobs import local
 from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
+from tests.clients.stack import TWO_TENANTS, running
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
 from tests.context_service.working_memory import Caller, Start
 from tests.fakes.blob_backend import FailingBackend
@@ -54,20 +53,9 @@ async def shared_services(
     postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Addresses]:
     """Both services of the module's own."""
-    callers = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
     with cloned(postgres) as urls:
-        entity = entity_service.settings.Settings(database_url=urls.service, entity_service_port=0, drain_s=2)
-        async with entity_service.app.running(entity, callers=callers) as entity_port:
-            settings = Settings(
-                database_url=urls.service,
-                context_service_port=0,
-                entity_service_url=f"127.0.0.1:{entity_port}",
-                working_memory_storage_provider="local",
-                working_memory_storage_path=tmp_path_factory.mktemp("blobs"),
-                drain_s=2,
-            )
-            async with context_service.app.running(settings, callers=callers) as port:
-                yield Addresses(context=f"127.0.0.1:{port}", entity=f"127.0.0.1:{entity_port}")
+        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=TWO_TENANTS) as addresses:
+            yield addresses
 
 
 @pytest.fixture
