@@ -1,0 +1,167 @@
+"""The terms of a text: what a passage is found by.
+
+A term is a word in small letters, as its English stem, without the words that say nothing. Scripts that put no spaces
+between words give pairs of letters instead, as in the search of records. The index keeps a term as a number of
+`MASK_BITS` bits, made of its scope and the term: see `mask`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from uuid import UUID
+
+import Stemmer
+
+WORD_CHARS_MAX = 64  # of a word that are looked at: a hash is whole, a MiB without a space is one short term
+MASK_BITS = 22
+
+_MASK = (1 << MASK_BITS) - 1
+
+# A row of marks on one letter takes the square of its length to normalise; Unicode's own limit for streams (UAX 15).
+_MARKS_MAX = 30
+_MARKS_END = 0x1F000  # behind it are those that choose how a letter looks
+
+_FORMULAS = (
+    "\ufdfa\ufdfb"  # whole sentences, as one sign: of a text of them eighteen times as much would be gone through
+)
+
+# Letters of scripts that put no spaces between words: Chinese, Japanese, Korean as in the search of records
+# (`context.paired_letters`), and Thai, Lao, Tibetan, Burmese, Khmer.
+_PAIRED = (
+    "\u0e01-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
+_PICTURES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+# Soft hyphen, what joins and parts letters of one word, and what chooses how a letter looks.
+_JOINERS = "\u00ad\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+
+# By what they do in a sentence. Questions hold them as often as answers do, so they tell neither from the other.
+_GRAMMAR = {
+    "articles": "a an the this that these those some any each every all both either neither such same other another",
+    "persons": "i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself"
+    " she her hers herself it its itself they them their theirs themselves one",
+    "auxiliaries": "be am is are was were been being have has had having do does did doing done can could will would"
+    " shall should may might must ought",
+    "directions": "of in on at by for from to into onto with without within about above below over under between"
+    " through during before after against among around as out off up down upon than",
+    "joints": "and or but nor so if then else because while though although until unless since whether",
+    "questions": "what when where which who whom whose why how",
+    "shades": "not no yes too very just also only even still again ever here there now more most much many own few",
+    # 's 't 're 've 'll 'd 'm, and what stands before n't
+    "parts of contractions": "s t re ve ll d m don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn"
+    " shouldn mustn needn ain",
+}
+STOP_WORDS = frozenset(word for words in _GRAMMAR.values() for word in words.split())
+
+_stemmers = threading.local()
+
+
+def terms_of(text: str) -> list[str]:
+    """Return the terms that a passage of this text is found by, in its order, each as often as it is there."""
+    return _stemmed(_words(text, letters=True))
+
+
+def asked_terms(text: str) -> list[str]:
+    """Return the terms of a question, in its order.
+
+    They are those of a text but for Chinese and Korean letters: a text is also found by each alone, since one may be
+    a word, but a question of several asks for them as they follow each other.
+    """
+    return _stemmed(_words(text, letters=False))
+
+
+def mask(scope: UUID, term: str) -> int:
+    """Return the number that stands for a term of a scope in the index: `MASK_BITS` bits, so it fits an int4.
+
+    Scope and term give one number, so one index serves all scopes without growing with their vocabularies: keys that
+    no passage has any longer stay in a GIN index for ever, and a number of few bits comes again. Two terms may share
+    one: whoever reads checks the scope, and takes a term that is not there as noise.
+    """
+    return zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) & _MASK
+
+
+def masks(scope: UUID, terms: Iterable[str]) -> list[int]:
+    """Return `mask` of each term, in their order."""
+    begun = zlib.crc32(scope.bytes)
+    return [zlib.crc32(term.encode(), begun) & _MASK for term in terms]
+
+
+def _words(text: str, *, letters: bool) -> list[str]:
+    """Return the words in small letters, none longer than `WORD_CHARS_MAX`."""
+    if text.isascii():
+        return [word[:WORD_CHARS_MAX] for word in _ASCII_WORD.findall(text.lower())]
+    patterns = _Patterns.get()
+    words: list[str] = []
+    for word, row in patterns.words.findall(_normalised(text, patterns).lower()):
+        if word:
+            words.append(word[:WORD_CHARS_MAX])
+        else:
+            words.extend(_pairs(row, letters=letters))
+    return words
+
+
+def _normalised(text: str, patterns: _Patterns) -> str:
+    """Return the text with one form of each letter: a wide, a joined or a composed one is the plain one."""
+    text = patterns.long_marks.sub(r"\1", text)
+    for formula in _FORMULAS:
+        text = text.replace(formula, " ")
+    return patterns.joiners.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _pairs(row: str, *, letters: bool) -> Iterator[str]:
+    """Yield every two letters that follow each other; with `letters`, each that may be a word before its pair."""
+    if len(row) == 1:
+        yield row
+        return
+    for place, letter in enumerate(row):
+        if letters and _may_be_word(letter):
+            yield letter
+        if place + 1 < len(row):
+            yield row[place : place + 2]
+
+
+def _may_be_word(letter: str) -> bool:
+    """Say whether it is Chinese, or Korean: a Japanese syllable or a Thai letter alone says nothing."""
+    return "\u3400" <= letter <= "\ufaff" or letter >= "\U00020000"
+
+
+def _stemmed(words: list[str]) -> list[str]:
+    # One a thread: a stemmer works in a buffer of its own.
+    stemmer: Stemmer.Stemmer | None = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        stemmer = _stemmers.english = Stemmer.Stemmer("english")
+    return stemmer.stemWords([word for word in words if word not in STOP_WORDS])
+
+
+class _Patterns:
+    """What finds the words of texts that are not ASCII; made when the first one comes."""
+
+    def __init__(self) -> None:
+        marks = _class_of(code for code in range(0x300, _MARKS_END) if unicodedata.category(chr(code)).startswith("M"))
+        letter = rf"[^\W_{_PAIRED}]"
+        self.long_marks = re.compile(f"([{marks}]{{{_MARKS_MAX}}})[{marks}]+")
+        self.joiners = re.compile(f"[{_JOINERS}]")
+        self.words = re.compile(rf"({letter}(?:{letter}|[{marks}])*|[{_PICTURES}])|([{_PAIRED}]+)")
+
+    @staticmethod
+    @cache
+    def get() -> _Patterns:
+        return _Patterns()
+
+
+def _class_of(codes: Iterable[int]) -> str:
+    """Return the ranges of a regular expression's brackets."""
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
