@@ -137,7 +137,8 @@ def _stemmed(words: list[str]) -> list[str]:
     stemmer: Stemmer.Stemmer | None = getattr(_stemmers, "english", None)
     if stemmer is None:
         stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    return stemmer.stemWords([word for word in words if word not in STOP_WORDS])
+    stems: list[str] = stemmer.stemWords([word for word in words if word not in STOP_WORDS])
+    return stems
 
 
 class _Patterns:
