@@ -113,7 +113,9 @@ async def listening(
 
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches Nagle's algorithm off for a socket that says it is TCP's. Otherwise an answer, which is written
+    # in two parts, waits 40 ms for the caller to acknowledge the first.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host.strip("[]"), port))
