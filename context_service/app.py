@@ -31,7 +31,6 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
-from context_service.working_memory.blob_rows import BlobRows
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
@@ -43,7 +42,6 @@ from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import EmbedText, Searches
 from context_service.working_memory.sweep import Sweeper
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
-from context_service.working_memory.upload_store import UploadStore
 from context_service.working_memory.uploads import ResumableUploads
 from context_service.working_memory.writing import BlobWriter
 from contextkeep.address import Address, parse_address
@@ -133,7 +131,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         entity_ready = probe.health_check(entity, _ENTITY_SERVICE)
         requests = Requests("context")
         storage = await stack.enter_async_context(open_storage(settings))
-        writer = BlobWriter(BlobRows(), storage, lease_s=settings.upload_lease_s)
+        writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
         checks = FieldChecks(
             metadata_bytes_max=settings.metadata_bytes_max,
             content_bytes_max=settings.node_data_bytes_max,
@@ -143,24 +141,21 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             tags_max=settings.tags_max,
             tag_chars_max=settings.tag_chars_max,
         )
-        tenant_limits = _tenant_limits(settings)
-        rows = Records(search_language=settings.search_language)
+        tenant_limits = _tenant_limits(settings, database)
+        rows = Records(database, search_language=settings.search_language)
         memory = WorkingMemory(
             database,
             records=rows,
-            blobs=BlobRows(),
-            uploads=UploadStore(),
             requests=requests,
             checks=checks,
             writer=writer,
             limits=tenant_limits,
             embeds_texts=bool(settings.embedding_url),
         )
-        reader = RecordReader(database, records=rows, storage=storage, checks=checks)
+        reader = RecordReader(records=rows, storage=storage, checks=checks)
         embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
         uploads = ResumableUploads(
             database,
-            store=UploadStore(),
             requests=requests,
             memory=memory,
             writer=writer,
@@ -182,7 +177,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ),
             names=names,
         )
-        life = LifeCycle(database, records=rows, purges=_purges(settings), log=ActionLog())
+        log = ActionLog(database)
+        life = LifeCycle(database, records=rows, purges=_purges(settings), log=log)
         sweeper = sweeper_of(settings, database, storage)
         await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
         limits = history_limits_of(settings)
@@ -193,7 +189,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             ChatHistories(graph, registry, limits),
             ContextAssembly(graph, registry, limits),
             MappingTrials(graph, registry, limits),
-            EntityHistory(GraphEvents(graph), ActionLog(), database),
+            EntityHistory(GraphEvents(graph), log),
             registry,
             names,
         )
@@ -337,11 +333,9 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
     """Return what removes from the database and the storage what is due."""
     return Sweeper(
         database,
-        blobs=BlobRows(),
         requests=Requests("context"),
         storage=storage,
         purges=_purges(settings),
-        uploads=UploadStore(),
     )
 
 
@@ -366,20 +360,21 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
             yield embedder.embed_text
 
 
-def _tenant_limits(settings: Settings) -> Limits:
+def _tenant_limits(settings: Settings, database: Database) -> Limits:
     return Limits(
+        database,
         TenantLimits(
             blob_bytes_max=settings.blob_bytes_max,
             content_bytes_max=settings.node_data_bytes_max,
             bytes_max=settings.tenant_bytes_max,
             records_max=settings.tenant_records_max,
-        )
+        ),
     )
 
 
 def _purges(settings: Settings) -> Purges:
     retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
-    return Purges(blobs=BlobRows(), retention=retention, blob_grace_s=settings.blob_delete_grace_s)
+    return Purges(retention=retention, blob_grace_s=settings.blob_delete_grace_s)
 
 
 def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:

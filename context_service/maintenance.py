@@ -9,10 +9,8 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.settings import Settings
 from context_service.working_memory.backfill import Backfill, Backfilled
-from context_service.working_memory.blob_rows import BlobRows
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
-from context_service.working_memory.stored_blobs import StoredBlobs
 from context_service.working_memory.sweep import Swept
 from contextkeep.errors import FailedPrecondition
 
@@ -38,8 +36,7 @@ async def copy_blobs(
         UnsafeRole: as `app.running`.
     """
     async with open_database(settings) as database, open_storage(settings) as storage:
-        mover = _mover(settings, storage)
-        copy = ProviderCopy(database, rows=StoredBlobs(), storage=storage, mover=mover)
+        copy = ProviderCopy(database, storage=storage, mover=_mover(settings, storage))
         return await copy.run(source, target, dry_run=dry_run, on_progress=on_progress)
 
 
@@ -53,7 +50,6 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
     async with open_database(settings) as database, open_storage(settings) as storage:
         check = Fsck(
             database,
-            rows=StoredBlobs(),
             storage=storage,
             mover=_mover(settings, storage),
             grace_s=settings.blob_delete_grace_s,
@@ -78,6 +74,4 @@ async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[
 
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:
-    return Mover(
-        BlobRows(), StoredBlobs(), storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s
-    )
+    return Mover(storage, lease_s=settings.upload_lease_s, grace_s=settings.blob_delete_grace_s)

@@ -18,7 +18,6 @@ from context_service.working_memory.actions import ActionLog, ActionPlace, Entit
 from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
-from service_runtime.postgres import Database
 
 _EVENT_BYTES = 200
 
@@ -41,10 +40,9 @@ class EntityQuestion:
 class EntityHistory:
     """Reads histories of entities."""
 
-    def __init__(self, events: GraphEvents, log: ActionLog, database: Database) -> None:
+    def __init__(self, events: GraphEvents, log: ActionLog) -> None:
         self._events = events
         self._log = log
-        self._database = database
 
     async def page(self, principal: Principal, question: EntityQuestion) -> EventPage:
         """Return a page of what happened to an entity, by time.
@@ -80,7 +78,6 @@ class EntityHistory:
     ) -> list[_Source]:
         node_id, descending = question.node_id, question.descending
         of_node = await self._events.of_node(node_id)
-        tenant = self._database.of(principal)
         of_node = of_node[::-1] if of_node and descending else of_node
 
         async def itself(token: str, after: Key | None) -> EventPage:
@@ -99,7 +96,7 @@ class EntityHistory:
         async def actions(token: str, after: Key | None) -> EventPage:
             behind = None if after is None else ActionPlace(*map(int, after))
             found = await self._log.of_entity(
-                tenant, UUID(node_id), behind=behind, descending=descending, count_max=size
+                principal, UUID(node_id), behind=behind, descending=descending, count_max=size
             )
             return EventPage(list(map(_action, found)), "more" if len(found) == size else "")
 

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from service_runtime.postgres import Tenant
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -91,8 +92,12 @@ class EntityAction(NamedTuple):
 class ActionLog:
     """The table `action`."""
 
-    async def page(self, tenant: Tenant, record_id: UUID, *, behind_seq: int, count_max: int) -> Sequence[Action]:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, principal: Principal, record_id: UUID, *, behind_seq: int, count_max: int) -> Sequence[Action]:
         """Return up to `count_max` entries behind `behind_seq`, oldest first."""
+        parameters = (principal.tenant_id, record_id, behind_seq, count_max)
         return [
             Action(
                 seq=row.seq,
@@ -102,11 +107,17 @@ class ActionLog:
                 principal=row.principal,
                 details_json=row.details_json,
             )
-            for row in await tenant.query(_LIST_ACTIONS, (tenant.tenant_id, record_id, behind_seq, count_max))
+            for row in await self._database.of(principal).query(_LIST_ACTIONS, parameters)
         ]
 
     async def of_entity(
-        self, tenant: Tenant, entity_node_id: UUID, *, behind: ActionPlace | None, descending: bool, count_max: int
+        self,
+        principal: Principal,
+        entity_node_id: UUID,
+        *,
+        behind: ActionPlace | None,
+        descending: bool,
+        count_max: int,
     ) -> list[EntityAction]:
         """Return up to `count_max` entries of the logs of all records of an entity, by time."""
         behind_at, behind_seq = ("infinity" if descending else "-infinity"), 0
@@ -114,16 +125,17 @@ class ActionLog:
             behind_at = (_EPOCH + timedelta(microseconds=behind.created_at_us)).isoformat()
             behind_seq = behind.seq
         parameters = {
-            "tenant_id": tenant.tenant_id,
+            "tenant_id": principal.tenant_id,
             "entity_node_id": entity_node_id,
             "behind_at": behind_at,
             "behind_seq": behind_seq,
             "count_max": count_max,
         }
-        rows = await tenant.query(_OF_ENTITY_DESCENDING if descending else _OF_ENTITY, parameters, named=False)
+        statement = _OF_ENTITY_DESCENDING if descending else _OF_ENTITY
+        rows = await self._database.of(principal).query(statement, parameters, named=False)
         return [EntityAction(ActionPlace(row[0], row[1]), *row[2:]) for row in rows]
 
-    async def was_purged(self, tenant: Tenant, record_id: UUID) -> bool:
+    async def was_purged(self, principal: Principal, record_id: UUID) -> bool:
         """Tell whether a purge is the last that happened to a record."""
-        rows = await tenant.query(_LAST_KIND, (tenant.tenant_id, record_id))
+        rows = await self._database.of(principal).query(_LAST_KIND, (principal.tenant_id, record_id))
         return bool(rows) and rows[0].kind == "purged"

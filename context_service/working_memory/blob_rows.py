@@ -99,72 +99,76 @@ class SameContent(Exception):
     """The same content was made live at the same moment, by another upload."""
 
 
-class BlobRows:
-    """The table `blob`."""
+async def start(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
+    """Write down that a blob is being written, before its first byte is."""
+    await tenant.query(_START, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
 
-    async def start(self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, lease_s: float) -> None:
-        """Write down that a blob is being written, before its first byte is."""
-        await tenant.query(_START, (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=lease_s)))
 
-    async def renew(self, tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
-        """Say that an upload is alive; False if a sweeper has taken it already."""
-        return bool(await tenant.query(_RENEW, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
+async def renew(tenant: Tenant, blob_id: UUID, *, lease_s: float) -> bool:
+    """Say that an upload is alive; False if a sweeper has taken it already."""
+    return bool(await tenant.query(_RENEW, (timedelta(seconds=lease_s), tenant.tenant_id, blob_id)))
 
-    async def publish(self, transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest) -> UUID | None:
-        """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
 
-        The blob that was not needed is due for the sweeper.
+async def publish(transaction: Transaction, blob_id: UUID, *, provider: str, digest: Digest) -> UUID | None:
+    """Make a written blob live, unless the same content is; return the id of the live one, held for a record.
 
-        Returns:
-            None if a sweeper took the blob, because its upload had been silent for too long.
+    The blob that was not needed is due for the sweeper.
 
-        Raises:
-            SameContent: the same content was made live at this moment; the transaction is to be run again.
-        """
-        content = {
-            "tenant_id": transaction.tenant_id,
-            "id": blob_id,
-            "provider": provider,
-            "sha256": digest.sha256,
-            "size_bytes": digest.size_bytes,
-            "crc32c": digest.crc32c,
-        }
-        for row in await transaction.query(_HOLD_SAME_CONTENT, content):
-            await self.give_up(transaction, blob_id)
-            same_id: UUID = row.id
-            return same_id
-        try:
-            published = await transaction.query(_PUBLISH, content)
-        except psycopg.errors.UniqueViolation as error:
-            raise SameContent from error
-        return blob_id if published else None
+    Returns:
+        None if a sweeper took the blob, because its upload had been silent for too long.
 
-    async def give_up(self, door: Tenant | Transaction, blob_id: UUID) -> bool:
-        """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
-        return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
+    Raises:
+        SameContent: the same content was made live at this moment; the transaction is to be run again.
+    """
+    content = {
+        "tenant_id": transaction.tenant_id,
+        "id": blob_id,
+        "provider": provider,
+        "sha256": digest.sha256,
+        "size_bytes": digest.size_bytes,
+        "crc32c": digest.crc32c,
+    }
+    for row in await transaction.query(_HOLD_SAME_CONTENT, content):
+        await give_up(transaction, blob_id)
+        same_id: UUID = row.id
+        return same_id
+    try:
+        published = await transaction.query(_PUBLISH, content)
+    except psycopg.errors.UniqueViolation as error:
+        raise SameContent from error
+    return blob_id if published else None
 
-    async def is_used(self, tenant: Tenant, blob_id: UUID) -> bool:
-        """Tell whether a record or an unfinished upload may point to the blob."""
-        return bool(await tenant.query(_IS_USED, (tenant.tenant_id, blob_id)))
 
-    async def release(self, transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
-        """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
-        ids = list(blob_ids)
-        await transaction.query(_LOCK, (transaction.tenant_id, ids))
-        parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
-        return len(await transaction.query(_RELEASE, parameters))
+async def give_up(door: Tenant | Transaction, blob_id: UUID) -> bool:
+    """Hand a blob that was being written to the sweeper; False if it was not `writing` any more."""
+    return bool(await door.query(_GIVE_UP, (door.tenant_id, blob_id)))
 
-    async def claim_due(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
-        """Take blobs whose time is up; nobody else gets them for `lease_s`."""
-        parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
-        return [
-            DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
-            for row in await tenant.query(_CLAIM_DUE, parameters)
-        ]
 
-    async def forget(self, tenant: Tenant, blob_id: UUID) -> None:
-        """Remove the row of a blob whose bytes are gone."""
-        await tenant.query(_FORGET, (tenant.tenant_id, blob_id))
+async def is_used(tenant: Tenant, blob_id: UUID) -> bool:
+    """Tell whether a record or an unfinished upload may point to the blob."""
+    return bool(await tenant.query(_IS_USED, (tenant.tenant_id, blob_id)))
+
+
+async def release(transaction: Transaction, blob_ids: Sequence[UUID], *, grace_s: float) -> int:
+    """Let those of the live blobs go after `grace_s` that no record points to; return how many go."""
+    ids = list(blob_ids)
+    await transaction.query(_LOCK, (transaction.tenant_id, ids))
+    parameters = {"tenant_id": transaction.tenant_id, "ids": ids, "grace": timedelta(seconds=grace_s)}
+    return len(await transaction.query(_RELEASE, parameters))
+
+
+async def claim_due(tenant: Tenant, *, count_max: int, lease_s: float) -> list[DueBlob]:
+    """Take blobs whose time is up; nobody else gets them for `lease_s`."""
+    parameters = {"tenant_id": tenant.tenant_id, "count_max": count_max, "lease": timedelta(seconds=lease_s)}
+    return [
+        DueBlob(id=row.id, provider=row.provider, key=row.key, was_abandoned=row.was_abandoned)
+        for row in await tenant.query(_CLAIM_DUE, parameters)
+    ]
+
+
+async def forget(tenant: Tenant, blob_id: UUID) -> None:
+    """Remove the row of a blob whose bytes are gone."""
+    await tenant.query(_FORGET, (tenant.tenant_id, blob_id))
 
 
 async def publishing(tenant: Tenant, work: Callable[[Transaction], Awaitable[_T]]) -> _T:

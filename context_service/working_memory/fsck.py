@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStat, BlobStorage
+from context_service.working_memory import stored_blobs
 from context_service.working_memory.moving import DAMAGED, GRACE_S_MIN, Mover, for_each
-from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
+from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from contextkeep.errors import BlobCorrupted, ProviderNotConfigured
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database, Tenant
@@ -71,17 +72,13 @@ class Fsck:
 
     Args:
         database: Where the rows are.
-        rows: Their SQL.
         storage: Where the bytes are.
         mover: Heals.
         grace_s: How long bytes stay that nobody needs.
     """
 
-    def __init__(
-        self, database: Database, *, rows: StoredBlobs, storage: BlobStorage, mover: Mover, grace_s: float
-    ) -> None:
+    def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover, grace_s: float) -> None:
         self._database = database
-        self._rows = rows
         self._storage = storage
         self._mover = mover
         self._grace_s = max(grace_s, GRACE_S_MIN)
@@ -100,7 +97,7 @@ class Fsck:
         report = Report()
         tenants = {tenant.tenant_id: tenant for tenant in await all_tenants(self._database)}
         for tenant in tenants.values():
-            report.to_do += await self._rows.count(tenant, with_parts=True)
+            report.to_do += await stored_blobs.count(tenant, with_parts=True)
         on_progress(report)
         for tenant in tenants.values():
 
@@ -108,7 +105,7 @@ class Fsck:
                 await self._check_row(tenant, blob, report, quick=quick, repair=repair)
                 on_progress(report)
 
-            await for_each(self._rows.rows(tenant, with_parts=True), one, at_once=_AT_ONCE)
+            await for_each(stored_blobs.rows(tenant, with_parts=True), one, at_once=_AT_ONCE)
         for provider in self._storage.providers():
             orphans: list[tuple[Tenant, BlobStat]] = []
             before = report.stored - report.foreign
@@ -127,11 +124,11 @@ class Fsck:
         report.size_bytes += blob.size_bytes
         records: list[UUID] = []
         if blob.state == "live":
-            records = await self._rows.records_of(tenant, blob.id, count_max=_RECORDS_SHOWN)
+            records = await stored_blobs.records_of(tenant, blob.id, count_max=_RECORDS_SHOWN)
             if not records:
-                if not await self._rows.is_needed(tenant, blob.id):
+                if not await stored_blobs.is_needed(tenant, blob.id):
                     return  # purged or moved while we looked
-                done = repair and await self._rows.let_go(tenant, blob.id, grace_s=self._grace_s)
+                done = repair and await stored_blobs.let_go(tenant, blob.id, grace_s=self._grace_s)
                 what = "its bytes go after the grace time" if done else "can be repaired"
                 report.problems.append(_problem("unreferenced", tenant, blob, repaired=done, what=what))
                 return
@@ -140,14 +137,14 @@ class Fsck:
         except ProviderNotConfigured as error:
             report.problems.append(_problem("unreadable", tenant, blob, records, what=error.message))
         except DAMAGED as error:
-            if not await self._rows.is_needed(tenant, blob.id):
+            if not await stored_blobs.is_needed(tenant, blob.id):
                 return  # purged, moved or put together while we looked
             done, what = await self._heal(tenant, blob) if repair else (False, "can be repaired if a copy is found")
             _log.error("blob damaged", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             report.problems.append(_problem("damaged", tenant, blob, records, repaired=done, what=what))
         else:
             if blob.damaged and not quick:
-                done = repair and await self._rows.mark_sound(tenant, blob.id)
+                done = repair and await stored_blobs.mark_sound(tenant, blob.id)
                 what = "marked as damaged, and sound again"
                 report.problems.append(_problem("was_damaged", tenant, blob, repaired=done, what=what))
 
@@ -169,16 +166,16 @@ class Fsck:
 
     async def _heal(self, tenant: Tenant, blob: BlobRow) -> tuple[bool, str]:
         """Look for the same content elsewhere and point the records there; say whether that was done, and what."""
-        await self._rows.mark_damaged(tenant, blob.id)
+        await stored_blobs.mark_damaged(tenant, blob.id)
         if blob.state != "live":
             return False, "it belongs to an unfinished upload: start that again"
-        for source in await self._rows.same_content(tenant, blob):
+        for source in await stored_blobs.same_content(tenant, blob):
             try:
                 await self._read(source, quick=False)
             except ProviderNotConfigured:
                 continue
             except DAMAGED:
-                await self._rows.mark_damaged(tenant, source.id)
+                await stored_blobs.mark_damaged(tenant, source.id)
                 continue
             details = {"from": blob.provider, "to": blob.provider, "why": "damaged"}
             moved = await self._mover.share(tenant, blob, provider=blob.provider, details=details)
@@ -204,7 +201,7 @@ class Fsck:
         return [
             (tenants[tenant_id], stats[key])
             for tenant_id, stats in by_tenant.items()
-            for key in sorted(stats.keys() - await self._rows.known_keys(tenants[tenant_id], provider, stats.keys()))
+            for key in sorted(stats.keys() - await stored_blobs.known_keys(tenants[tenant_id], provider, stats.keys()))
             # Its row may have gone between the list and the look, behind its bytes.
             if await self._storage.is_stored(provider, key)
         ]
@@ -212,7 +209,7 @@ class Fsck:
     async def _adopt(self, tenant: Tenant, provider: str, stat: BlobStat, *, repair: bool, strange: bool) -> Problem:
         blob_id, done = new_id(), False
         if repair and not strange:
-            done = await self._rows.adopt(
+            done = await stored_blobs.adopt(
                 tenant, blob_id, provider=provider, key=stat.key, size_bytes=stat.size_bytes, grace_s=self._grace_s
             )
         what = "its bytes go after the grace time" if done else "can be repaired"

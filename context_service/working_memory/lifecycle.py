@@ -16,7 +16,7 @@ from context_service.working_memory.retention import Purges
 from contextkeep.errors import InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.postgres import Database, Transaction
 
 _SEQ_MAX = 2**63 - 1
 
@@ -42,12 +42,11 @@ class LifeCycle:
             RecordNotFound, BlobNotFound: nothing has this name.
             RecordHasNoBlob: it has none.
         """
-        tenant = self._tenant(principal)
-        record = await self._find(tenant, name)
+        record = await self._find(principal, name)
         if with_blob and not record.blob_key:
             raise record_has_no_blob(record)
-        archived = await self._records.archive(tenant, record.id, principal=principal.subject)
-        return archived or await self._find(tenant, name)  # archived before, or purged meanwhile
+        archived = await self._records.archive(principal, record.id)
+        return archived or await self._find(principal, name)  # archived before, or purged meanwhile
 
     async def restore(self, record_id: UUID, *, principal: Principal) -> Record:
         """Bring an archived or expired record back and return it without its content; again is harmless.
@@ -55,9 +54,8 @@ class LifeCycle:
         Raises:
             RecordNotFound: there is none.
         """
-        tenant = self._tenant(principal)
-        restored = await self._records.restore(tenant, record_id, principal=principal.subject)
-        return restored or await self._find(tenant, RecordName(record_id=record_id))
+        restored = await self._records.restore(principal, record_id)
+        return restored or await self._find(principal, RecordName(record_id=record_id))
 
     async def purge(self, record_id: UUID, *, principal: Principal) -> None:
         """Remove a record for good; again is harmless.
@@ -69,8 +67,8 @@ class LifeCycle:
         async def work(transaction: Transaction) -> int:
             return await self._purges.purge(transaction, [record_id], principal=principal.subject, why="deleted")
 
-        tenant = self._tenant(principal)
-        if not await tenant.transaction(work) and not await self._log.was_purged(tenant, record_id):
+        purged = await self._database.of(principal).transaction(work)
+        if not purged and not await self._log.was_purged(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
     async def actions(
@@ -88,17 +86,14 @@ class LifeCycle:
         if type(behind_seq) is not int or not 0 <= behind_seq <= _SEQ_MAX:
             raise InvalidPageToken("page_token is malformed", field="page_token")
         size = pages.page_size(page.size)
-        found = await self._log.page(self._tenant(principal), record_id, behind_seq=behind_seq, count_max=size + 1)
+        found = await self._log.page(principal, record_id, behind_seq=behind_seq, count_max=size + 1)
         if not found and key is None:
             raise RecordName(record_id=record_id).not_found()
         shown = found[:size]
         return shown, pages.encode_token(query, (shown[-1].seq,)) if len(found) > size else ""
 
-    async def _find(self, tenant: Tenant, name: RecordName) -> Record:
-        found = await self._records.find(tenant, record_id=name.record_id, blob_key=name.blob_key)
+    async def _find(self, principal: Principal, name: RecordName) -> Record:
+        found = await self._records.find(principal, record_id=name.record_id, blob_key=name.blob_key)
         if found is None:
             raise name.not_found()
         return found[0]
-
-    def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.of(principal)

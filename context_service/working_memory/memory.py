@@ -1,4 +1,4 @@
-"""Working memory: the rules of writing records and blobs. `reading.py` has those of reading.
+"""Working memory: the rules of writing records and blobs. `record_reader.py` has those of reading.
 
 A record promises its blob, so the order is always: a row that says that bytes are coming, the bytes, then one
 transaction that makes them live and inserts the record. Whatever happens in between, the row is there for the sweeper.
@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from context_service.blobs.storage import Declared
-from context_service.working_memory.blob_rows import BlobRows, publishing
+from context_service.working_memory import blob_rows, upload_rows
 from context_service.working_memory.fields import (
     CHANGEABLE,
     CONTENTS,
@@ -36,7 +36,7 @@ from context_service.working_memory.records import (
 )
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.texts import Beginning
-from context_service.working_memory.upload_store import OpenUpload, UploadStore
+from context_service.working_memory.upload_rows import OpenUpload
 from context_service.working_memory.writing import BlobWriter, WrittenBlob, upload_expired
 from contextkeep.errors import InvalidArgument, LimitExceeded, RecordExists, RecordHasBlob, VersionConflict
 from service_runtime.auth import Principal
@@ -60,8 +60,6 @@ class WorkingMemory:
     Args:
         database: Where all is.
         records: Their SQL.
-        blobs: That of the rows of blobs.
-        uploads: That of resumable uploads, which end when their blob is published.
         requests: The request ids of this service.
         checks: Of what callers say.
         writer: Writes new ones.
@@ -74,8 +72,6 @@ class WorkingMemory:
         database: Database,
         *,
         records: Records,
-        blobs: BlobRows,
-        uploads: UploadStore,
         requests: Requests,
         checks: FieldChecks,
         writer: BlobWriter,
@@ -84,8 +80,6 @@ class WorkingMemory:
     ) -> None:
         self._database = database
         self._records = records
-        self._blobs = blobs
-        self._uploads = uploads
         self._requests = requests
         self._checks = checks
         self._writer = writer
@@ -104,9 +98,9 @@ class WorkingMemory:
         said = within_bounds(said, principal)
         record = _with_content(_new_record(said, principal), said)
 
-        tenant = self._tenant(principal)
-        limits = await self._limits.of(tenant)
+        limits = await self._limits.of(principal)
         _check_content(limits, said)
+        tenant = self._database.of(principal)
 
         async def write(door: Tenant | Transaction) -> Record:
             return await self._records.insert(
@@ -123,7 +117,7 @@ class WorkingMemory:
             else:
                 stored = await write(tenant)  # one round trip
         except (RecordOrRequestExists, LimitExceeded) as error:
-            stored = await self._made_before(tenant, request, record.id, error)
+            stored = await self._made_before(principal, request, record.id, error)
         return _shown(stored, said)
 
     async def update(
@@ -148,8 +142,7 @@ class WorkingMemory:
         _check_names(names)
         await beside_the_loop(len(said.content_json), self._checks.check, said, path="record", names=names)
         content_changes = not CONTENTS.isdisjoint(names)
-        tenant = self._tenant(principal)
-        limits = await self._limits.of(tenant)
+        limits = await self._limits.of(principal)
         if content_changes:
             _check_content(limits, said)
 
@@ -193,7 +186,7 @@ class WorkingMemory:
                 await self._requests.answer(transaction, request, _answer_of(updated))
             return updated
 
-        stored = await tenant.transaction(work)
+        stored = await self._database.of(principal).transaction(work)
         return _shown(stored, said) if content_changes else stored
 
     async def upload_blob(
@@ -222,18 +215,16 @@ class WorkingMemory:
         """
         self.check_header(said, path="header.record")
         said = within_bounds(said, principal)
-        tenant = self._tenant(principal)
-        if record := await self.answered(tenant, request):
+        if record := await self.answered(principal, request):
             return record
-        limits = await self.check_room(tenant, said, declared)
+        limits = await self.check_room(principal, said, declared)
+        tenant = self._database.of(principal)
         beginning = Beginning(said)
         async with (
             aclosing(beginning.watched(chunks)) as watched,
             self._writer.written(tenant, watched, declared=declared, size_bytes_max=limits.blob_bytes_max) as written,
         ):
-            return await self.publish(
-                tenant, written, said, text=beginning.text(), principal=principal, request=request
-            )
+            return await self.publish(written, said, text=beginning.text(), principal=principal, request=request)
 
     def check_header(self, said: RecordInput, *, path: str) -> None:
         """Refuse what cannot be the record of an upload.
@@ -250,7 +241,7 @@ class WorkingMemory:
                 raise InvalidArgument("an upload has no inline content", field=f"{path}.{name}")
         self._checks.check(said, path=path)
 
-    async def check_room(self, tenant: Tenant, said: RecordInput, declared: Declared) -> TenantLimits:
+    async def check_room(self, principal: Principal, said: RecordInput, declared: Declared) -> TenantLimits:
         """Refuse an upload before its bytes come that would be refused behind them; return its tenant's limits.
 
         Raises:
@@ -258,25 +249,24 @@ class WorkingMemory:
             LimitExceeded: the tenant has no room for it.
             RecordExists: its id is taken.
         """
-        limits = await self._limits.of(tenant)
+        limits = await self._limits.of(principal)
         limits.check_blob(declared.size_bytes or 0)
-        await limits.check_room(tenant, records=1, size_bytes=declared.size_bytes or 0)
-        if said.id and await self._records.exists(tenant, said.id):
+        await limits.check_room(self._database.of(principal), records=1, size_bytes=declared.size_bytes or 0)
+        if said.id and await self._records.exists(principal, said.id):
             raise _taken(said.id)
         return limits
 
-    async def answered(self, tenant: Tenant, request: Request | None) -> Record | None:
+    async def answered(self, principal: Principal, request: Request | None) -> Record | None:
         """Return the record that a request made when it came first; None if it did not yet.
 
         Raises:
             RequestIdReused: the id was used for something else.
         """
-        answer = await self._requests.answered(tenant, request) if request else None
+        answer = await self._requests.answered(self._database.of(principal), request) if request else None
         return _record_of(answer) if answer else None
 
     async def publish(
         self,
-        tenant: Tenant,
         written: WrittenBlob,
         said: RecordInput,
         *,
@@ -288,7 +278,6 @@ class WorkingMemory:
         """Make a written blob live and insert its record, in one transaction: the commit of an upload.
 
         Args:
-            tenant: Whose.
             written: The blob.
             said: The record, `within_bounds`.
             text: What is to be found of the blob.
@@ -299,7 +288,7 @@ class WorkingMemory:
         Raises:
             RecordExists: the id is taken.
             UploadExpired: the sweeper has taken the blob.
-            UploadNotFound, Aborted: see `UploadStore.end`.
+            UploadNotFound, Aborted: see `upload_rows.end`.
         """
         record = dataclasses.replace(
             _new_record(said, principal),
@@ -310,15 +299,14 @@ class WorkingMemory:
             sha256=written.digest.sha256,
         )
 
-        limits = await self._limits.of(tenant)
+        limits = await self._limits.of(principal)
+        tenant = self._database.of(principal)
 
         async def work(transaction: Transaction) -> Record:
             if upload is not None:
-                await self._uploads.end(transaction, upload)
+                await upload_rows.end(transaction, upload)
             await limits.take_room(transaction, records=1, size_bytes=record.size_bytes)
-            live_id = await self._blobs.publish(
-                transaction, written.id, provider=written.provider, digest=written.digest
-            )
+            live_id = await blob_rows.publish(transaction, written.id, provider=written.provider, digest=written.digest)
             if live_id is None:
                 raise upload_expired()
             inserted = await self._records.insert(
@@ -334,10 +322,10 @@ class WorkingMemory:
             return inserted
 
         try:
-            return await publishing(tenant, work)
+            return await blob_rows.publishing(tenant, work)
         except (RecordOrRequestExists, LimitExceeded) as error:
-            stored = await self._made_before(tenant, request, record.id, error)
-        await self._blobs.give_up(tenant, written.id)  # a twin of this call was faster
+            stored = await self._made_before(principal, request, record.id, error)
+        await blob_rows.give_up(tenant, written.id)  # a twin of this call was faster
         return stored
 
     def _owes_vector(self, said: RecordInput) -> bool:
@@ -363,11 +351,12 @@ class WorkingMemory:
         await self._outbox.put(transaction, record_id)
         return "PENDING"
 
-    def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.of(principal)
-
     async def _made_before(
-        self, tenant: Tenant, request: Request | None, record_id: UUID, error: RecordOrRequestExists | LimitExceeded
+        self,
+        principal: Principal,
+        request: Request | None,
+        record_id: UUID,
+        error: RecordOrRequestExists | LimitExceeded,
     ) -> Record:
         """Return the record that a request made when it came first, which is why it fails now.
 
@@ -376,7 +365,7 @@ class WorkingMemory:
             LimitExceeded: it is the first time; so it was others that filled the room.
             RequestIdReused: see the contract.
         """
-        if record := await self.answered(tenant, request):
+        if record := await self.answered(principal, request):
             return record
         if isinstance(error, LimitExceeded):
             raise error

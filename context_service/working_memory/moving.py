@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared
-from context_service.working_memory.blob_rows import BlobRows, publishing
-from context_service.working_memory.stored_blobs import BlobCount, BlobRow, StoredBlobs
+from context_service.working_memory import blob_rows, stored_blobs
+from context_service.working_memory.stored_blobs import BlobCount, BlobRow
 from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import BlobCorrupted, ChecksumMismatch, InvalidArgument, SizeMismatch, Unavailable
 from service_runtime.postgres import Database, Tenant, Transaction
@@ -56,18 +56,12 @@ class Mover:
     """Moves the records of a blob to another blob of the same content.
 
     Args:
-        written: Where the rows of written blobs are.
-        rows: Where the rows of all blobs are.
         storage: Where the bytes are.
         lease_s: Of a blob that is being written.
         grace_s: How long the bytes of a moved blob stay.
     """
 
-    def __init__(
-        self, written: BlobRows, rows: StoredBlobs, storage: BlobStorage, *, lease_s: float, grace_s: float
-    ) -> None:
-        self._written = written
-        self._rows = rows
+    def __init__(self, storage: BlobStorage, *, lease_s: float, grace_s: float) -> None:
         self._storage = storage
         self._lease_s = lease_s
         self._grace_s = max(grace_s, GRACE_S_MIN)
@@ -80,9 +74,9 @@ class Mover:
         """
 
         async def work(transaction: Transaction) -> int | None:
-            if not await self._rows.lock(transaction, blob.id):
+            if not await stored_blobs.lock(transaction, blob.id):
                 return None
-            other = await self._rows.hold_same_content(transaction, blob, provider=provider)
+            other = await stored_blobs.hold_same_content(transaction, blob, provider=provider)
             return None if other is None else await self._move(transaction, blob.id, other, provider, details)
 
         return await tenant.transaction(work)
@@ -106,7 +100,7 @@ class Mover:
             BlobCorrupted, ChecksumMismatch, SizeMismatch: the source is damaged.
             StorageFull, Unavailable, ProviderNotConfigured: of either provider.
         """
-        writer = BlobWriter(self._written, self._storage.towards(provider), lease_s=self._lease_s)
+        writer = BlobWriter(self._storage.towards(provider), lease_s=self._lease_s)
         declared = Declared(size_bytes=blob.size_bytes, sha256=blob.sha256)
         async with (
             aclosing(self._storage.read(source.stored(), start_bytes=0, end_bytes=source.size_bytes)) as chunks,
@@ -114,20 +108,20 @@ class Mover:
         ):
 
             async def work(transaction: Transaction) -> int | None:
-                if not await self._rows.lock(transaction, blob.id):
-                    await self._written.give_up(transaction, written.id)
+                if not await stored_blobs.lock(transaction, blob.id):
+                    await blob_rows.give_up(transaction, written.id)
                     return None
-                new_id = await self._written.publish(transaction, written.id, provider=provider, digest=written.digest)
+                new_id = await blob_rows.publish(transaction, written.id, provider=provider, digest=written.digest)
                 if new_id is None:
                     raise upload_expired()
                 return await self._move(transaction, blob.id, new_id, provider, details)
 
-            return await publishing(tenant, work)
+            return await blob_rows.publishing(tenant, work)
 
     async def _move(
         self, transaction: Transaction, from_id: UUID, to_id: UUID, provider: str, details: dict[str, str]
     ) -> int:
-        return await self._rows.move_records(
+        return await stored_blobs.move_records(
             transaction,
             from_id,
             to_id,
@@ -141,9 +135,8 @@ class Mover:
 class ProviderCopy:
     """Copies everything of one provider to another, of all tenants."""
 
-    def __init__(self, database: Database, *, rows: StoredBlobs, storage: BlobStorage, mover: Mover) -> None:
+    def __init__(self, database: Database, *, storage: BlobStorage, mover: Mover) -> None:
         self._database = database
-        self._rows = rows
         self._storage = storage
         self._mover = mover
 
@@ -162,7 +155,7 @@ class ProviderCopy:
         tenants = await all_tenants(self._database)
         to_do = BlobCount()
         for tenant in tenants:
-            to_do += await self._rows.count(tenant, provider=source)
+            to_do += await stored_blobs.count(tenant, provider=source)
         done = Copied(to_do=to_do)
         on_progress(done)
         if dry_run:
@@ -173,7 +166,7 @@ class ProviderCopy:
                 await self._copy_one(tenant, blob, target, done)
                 on_progress(done)
 
-            await for_each(self._rows.rows(tenant, provider=source), one, at_once=_AT_ONCE)
+            await for_each(stored_blobs.rows(tenant, provider=source), one, at_once=_AT_ONCE)
         return done
 
     async def _copy_one(self, tenant: Tenant, blob: BlobRow, target: str, done: Copied) -> None:

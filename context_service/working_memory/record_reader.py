@@ -26,7 +26,6 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.postgres import Database, Tenant
 
 CONTENT_BYTES_MAX = 3 * 1024 * 1024  # of one answer; the record beside it fits into the fourth MiB
 URL_LIFETIME_S = 900
@@ -63,14 +62,12 @@ class RecordReader:
     """Reads records and blobs of all tenants; each call acts for its principal.
 
     Args:
-        database: Where the records are.
         records: Their SQL.
         storage: Where the blobs are.
         checks: Of what callers say.
     """
 
-    def __init__(self, database: Database, *, records: Records, storage: BlobStorage, checks: FieldChecks) -> None:
-        self._database = database
+    def __init__(self, *, records: Records, storage: BlobStorage, checks: FieldChecks) -> None:
         self._records = records
         self._storage = storage
         self._checks = checks
@@ -109,7 +106,7 @@ class RecordReader:
         self._checks.check_filter(which)
         query = (rpc, principal.tenant_id, *dataclasses.astuple(which))
         found = await self._records.page(
-            self._tenant(principal),
+            principal,
             which,
             behind=_position(pages.decode_token(query, page.token, parts=2)),
             count_max=pages.page_size(page.size),
@@ -194,9 +191,6 @@ class RecordReader:
         download = Download(expires_at=expires_at, file_name=record.name, content_type=record.content_type)
         return record, await self._storage.download_url(stored, download), expires_at
 
-    def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.of(principal)
-
     async def _find(
         self,
         name: RecordName,
@@ -207,7 +201,7 @@ class RecordReader:
         with_blob: bool = False,
     ) -> tuple[Record, StoredBlob | None]:
         found = await self._records.find(
-            self._tenant(principal),
+            principal,
             record_id=name.record_id,
             blob_key=name.blob_key,
             with_content=with_content,

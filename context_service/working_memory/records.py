@@ -21,8 +21,9 @@ from context_service.llm.embeddings import Embedding
 from context_service.working_memory.fields import RecordFilter
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of, stored
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
+from service_runtime.auth import Principal
 from service_runtime.ids import new_id
-from service_runtime.postgres import Connection, Tenant, Transaction
+from service_runtime.postgres import Connection, Database, Tenant, Transaction
 from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
@@ -216,18 +217,20 @@ async def configure(connection: Connection) -> None:
 
 
 class Records:
-    """The tables `wm_record`, `embedding` and `action`.
+    """The tables `wm_record`, `embedding` and `action`; a step of somebody's transaction takes that.
 
     Args:
+        database: Where they are.
         search_language: In whose forms the words of what is written are found.
     """
 
-    def __init__(self, *, search_language: str) -> None:
+    def __init__(self, database: Database, *, search_language: str) -> None:
+        self._database = database
         self._search_language = search_language
 
     async def find(
         self,
-        tenant: Tenant,
+        principal: Principal,
         *,
         record_id: UUID | None = None,
         blob_key: str = "",
@@ -237,20 +240,20 @@ class Records:
         """Return a record, named by its id or by its blob's key, and where its blob is; None if there is none.
 
         Args:
-            tenant: Whose.
+            principal: Who asks.
             record_id: The one name.
             blob_key: The other name.
             with_content: Read the inline content too.
             with_blob: Read the checksums of the blob too.
         """
         parameters = {
-            "tenant_id": tenant.tenant_id,
+            "tenant_id": principal.tenant_id,
             "id": record_id,
             "blob_key": blob_key,
             "with_content": with_content,
             "with_blob": with_blob,
         }
-        for row in await tenant.query(_FIND_RECORD, parameters):
+        for row in await self._database.of(principal).query(_FIND_RECORD, parameters):
             stored = None
             if row.stored_key is not None:
                 stored = StoredBlob(
@@ -262,13 +265,13 @@ class Records:
             return record_of(row, with_content=True), stored
         return None
 
-    async def exists(self, tenant: Tenant, record_id: UUID) -> bool:
+    async def exists(self, principal: Principal, record_id: UUID) -> bool:
         """Tell whether a record has this id."""
-        return bool(await tenant.query(_RECORD_EXISTS, (tenant.tenant_id, record_id)))
+        return bool(await self._database.of(principal).query(_RECORD_EXISTS, (principal.tenant_id, record_id)))
 
     async def page(
         self,
-        tenant: Tenant,
+        principal: Principal,
         which: RecordFilter,
         *,
         behind: tuple[datetime, int] | None,
@@ -279,7 +282,7 @@ class Records:
         """Return a page of an entity's records, newest first.
 
         Args:
-            tenant: Whose.
+            principal: Who asks.
             which: The filter.
             behind: `created_at` and `seq` of the record before the page; None for the first page.
             count_max: Records at most.
@@ -288,7 +291,7 @@ class Records:
         """
         created_at, seq = behind or (None, 0)
         parameters = {
-            "tenant_id": tenant.tenant_id,
+            "tenant_id": principal.tenant_id,
             "entity_node_id": which.entity_node_id,
             **filter_parameters(which),
             "blobs_only": which.blobs_only,
@@ -298,7 +301,7 @@ class Records:
             "bytes_max": bytes_max,
             "with_content": with_content,
         }
-        rows = await tenant.query(_LIST_RECORDS, parameters)
+        rows = await self._database.of(principal).query(_LIST_RECORDS, parameters)
         return RecordPage(
             records=[record_of(row, with_content=True) for row in rows],
             has_more=bool(rows) and rows[0].found > len(rows),
@@ -320,7 +323,7 @@ class Records:
         Times, version and order come from the database, whatever `record` says.
 
         Args:
-            door: The tenant's.
+            door: The principal's; its transaction, where more belongs to it.
             record: What to store.
             blob_id: Of its blob.
             blob_text: What is to be found of its blob.
@@ -369,17 +372,17 @@ class Records:
         (row,) = await transaction.query(_UPDATE_RECORD, parameters)
         return record_of(row)
 
-    async def archive(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
+    async def archive(self, principal: Principal, record_id: UUID) -> Record | None:
         """Archive a record, log it, and return it; None if there is none that is not archived."""
-        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
-        for row in await tenant.query(_ARCHIVE_RECORD, parameters):
+        parameters = {"tenant_id": principal.tenant_id, "id": record_id, "principal": principal.subject}
+        for row in await self._database.of(principal).query(_ARCHIVE_RECORD, parameters):
             return record_of(row)
         return None
 
-    async def restore(self, tenant: Tenant, record_id: UUID, *, principal: str) -> Record | None:
+    async def restore(self, principal: Principal, record_id: UUID) -> Record | None:
         """Bring an archived or expired record back, log it, and return it; None if there is none."""
-        parameters = {"tenant_id": tenant.tenant_id, "id": record_id, "principal": principal}
-        for row in await tenant.query(_RESTORE_RECORD, parameters):
+        parameters = {"tenant_id": principal.tenant_id, "id": record_id, "principal": principal.subject}
+        for row in await self._database.of(principal).query(_RESTORE_RECORD, parameters):
             return record_of(row)
         return None
 

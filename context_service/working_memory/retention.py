@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from context_service.working_memory.blob_rows import BlobRows
+from context_service.working_memory import blob_rows
 from service_runtime.postgres import Tenant, Transaction
 
 SWEEPER = "sweeper"  # the principal of what no caller did
@@ -85,13 +85,11 @@ class Purges:
     """Removes records for good.
 
     Args:
-        blobs: The rows of their blobs.
         retention: How long archived ones stay.
         blob_grace_s: How long bytes stay behind their last record.
     """
 
-    def __init__(self, *, blobs: BlobRows, retention: Retention, blob_grace_s: float) -> None:
-        self._blobs = blobs
+    def __init__(self, *, retention: Retention, blob_grace_s: float) -> None:
         self._retention = retention
         self._blob_grace_s = blob_grace_s
 
@@ -110,7 +108,7 @@ class Purges:
         purged = await transaction.query(_PURGE_RECORDS, parameters)
         blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
         if blob_ids:
-            await self._blobs.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
+            await blob_rows.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
         return len(purged)
 
     async def purge_due(self, tenant: Tenant, *, count_max: int) -> int:

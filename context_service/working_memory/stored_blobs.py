@@ -141,136 +141,140 @@ class BlobCount:
         return BlobCount(blobs=self.blobs + other.blobs, size_bytes=self.size_bytes + other.size_bytes)
 
 
-class StoredBlobs:
-    """The rows of blobs, for an operator."""
+async def rows(tenant: Tenant, *, provider: str = "", with_parts: bool = False) -> AsyncGenerator[BlobRow, None]:
+    """Yield the blobs that have bytes, in order of ids, page by page.
 
-    async def rows(
-        self, tenant: Tenant, *, provider: str = "", with_parts: bool = False
-    ) -> AsyncGenerator[BlobRow, None]:
-        """Yield the blobs that have bytes, in order of ids, page by page.
-
-        Args:
-            tenant: Whose.
-            provider: Where they are; empty: anywhere.
-            with_parts: Those of unfinished uploads, too.
-        """
-        behind = UUID(int=0)
-        while True:
-            parameters = {
-                "tenant_id": tenant.tenant_id,
-                "provider": provider,
-                "with_parts": with_parts,
-                "behind": behind,
-                "count_max": _PAGE,
-            }
-            page = [_blob_row(row) for row in await tenant.query(_LIST_BLOBS, parameters)]
-            for one in page:
-                yield one
-            if len(page) < _PAGE:
-                return
-            behind = page[-1].id
-
-    async def count(self, tenant: Tenant, *, provider: str = "", with_parts: bool = False) -> BlobCount:
-        """Return how much `rows` yields."""
-        parameters = {"tenant_id": tenant.tenant_id, "provider": provider, "with_parts": with_parts}
-        (row,) = await tenant.query(_COUNT_BLOBS, parameters)
-        return BlobCount(blobs=row.blobs, size_bytes=row.size_bytes)
-
-    async def known_keys(self, tenant: Tenant, provider: str, keys: Collection[str]) -> set[str]:
-        """Return those of the keys that have a row, in whatever state."""
-        return {row.key for row in await tenant.query(_KNOWN_KEYS, (tenant.tenant_id, provider, list(keys)))}
-
-    async def is_needed(self, tenant: Tenant, blob_id: UUID) -> bool:
-        """Tell whether a blob still promises its bytes."""
-        return bool(await tenant.query(_IS_NEEDED, (tenant.tenant_id, blob_id)))
-
-    async def records_of(self, tenant: Tenant, blob_id: UUID, *, count_max: int) -> list[UUID]:
-        """Return the ids of up to `count_max` records that point to the blob."""
-        return [row.id for row in await tenant.query(_RECORDS_OF_BLOB, (tenant.tenant_id, blob_id, count_max))]
-
-    async def same_content(self, tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
-        """Return other blobs of the same content that are not known to be damaged, those that are in use first."""
+    Args:
+        tenant: Whose.
+        provider: Where they are; empty: anywhere.
+        with_parts: Those of unfinished uploads, too.
+    """
+    behind = UUID(int=0)
+    while True:
         parameters = {
             "tenant_id": tenant.tenant_id,
-            "id": blob.id,
-            "sha256": blob.sha256,
-            "size_bytes": blob.size_bytes,
-        }
-        return [_blob_row(row) for row in await tenant.query(_SAME_CONTENT, parameters)]
-
-    async def hold_same_content(self, transaction: Transaction, blob: BlobRow, *, provider: str) -> UUID | None:
-        """Return another live blob of the same content that is there, held until the transaction ends; or None."""
-        parameters = {
-            "tenant_id": transaction.tenant_id,
-            "id": blob.id,
             "provider": provider,
-            "sha256": blob.sha256,
-            "size_bytes": blob.size_bytes,
+            "with_parts": with_parts,
+            "behind": behind,
+            "count_max": _PAGE,
         }
-        for row in await transaction.query(_HOLD_SAME_CONTENT_THERE, parameters):
-            held: UUID = row.id
-            return held
-        return None
+        page = [_blob_row(row) for row in await tenant.query(_LIST_BLOBS, parameters)]
+        for one in page:
+            yield one
+        if len(page) < _PAGE:
+            return
+        behind = page[-1].id
 
-    async def lock(self, transaction: Transaction, blob_id: UUID) -> bool:
-        """Lock a live blob and its records until the transaction ends; False if it is not live any more."""
-        key = (transaction.tenant_id, blob_id)
-        await transaction.query(_LOCK_RECORDS_OF_BLOB, key)
-        return bool(await transaction.query(_LOCK_LIVE_BLOB, key))
 
-    async def move_records(
-        self,
-        transaction: Transaction,
-        from_id: UUID,
-        to_id: UUID,
-        *,
-        provider: str,
-        principal: str,
-        details: dict[str, str],
-        grace_s: float,
-    ) -> int:
-        """Point the records of a locked blob to another one, log it, and let the first one go after `grace_s`.
+async def count(tenant: Tenant, *, provider: str = "", with_parts: bool = False) -> BlobCount:
+    """Return how much `rows` yields."""
+    parameters = {"tenant_id": tenant.tenant_id, "provider": provider, "with_parts": with_parts}
+    (row,) = await tenant.query(_COUNT_BLOBS, parameters)
+    return BlobCount(blobs=row.blobs, size_bytes=row.size_bytes)
 
-        Returns:
-            How many records.
-        """
-        parameters = {
-            "tenant_id": transaction.tenant_id,
-            "from_id": from_id,
-            "to_id": to_id,
-            "provider": provider,
-            "principal": principal,
-            "details": Jsonb(details),
-        }
-        (row,) = await transaction.query(_MOVE_RECORDS, parameters)
-        await transaction.query(_LET_GO, (timedelta(seconds=grace_s), transaction.tenant_id, from_id))
-        moved: int = row.records
-        return moved
 
-    async def let_go(self, tenant: Tenant, blob_id: UUID, *, grace_s: float) -> bool:
-        """Let a live blob go that no record points to; False if one does."""
+async def known_keys(tenant: Tenant, provider: str, keys: Collection[str]) -> set[str]:
+    """Return those of the keys that have a row, in whatever state."""
+    return {row.key for row in await tenant.query(_KNOWN_KEYS, (tenant.tenant_id, provider, list(keys)))}
 
-        async def work(transaction: Transaction) -> bool:
-            await transaction.query(_LOCK_LIVE_BLOB, (transaction.tenant_id, blob_id))
-            grace = timedelta(seconds=grace_s)
-            return bool(await transaction.query(_LET_GO_UNREFERENCED, (grace, transaction.tenant_id, blob_id)))
 
-        return await tenant.transaction(work)
+async def is_needed(tenant: Tenant, blob_id: UUID) -> bool:
+    """Tell whether a blob still promises its bytes."""
+    return bool(await tenant.query(_IS_NEEDED, (tenant.tenant_id, blob_id)))
 
-    async def mark_damaged(self, tenant: Tenant, blob_id: UUID) -> None:
-        """Keep new uploads of the same content away from a blob."""
-        await tenant.query(_MARK_DAMAGED, (tenant.tenant_id, blob_id))
 
-    async def mark_sound(self, tenant: Tenant, blob_id: UUID) -> bool:
-        """Take that back; False if another blob of the same content is in use by now."""
-        return bool(await tenant.query(_MARK_SOUND, {"tenant_id": tenant.tenant_id, "id": blob_id}))
+async def records_of(tenant: Tenant, blob_id: UUID, *, count_max: int) -> list[UUID]:
+    """Return the ids of up to `count_max` records that point to the blob."""
+    return [row.id for row in await tenant.query(_RECORDS_OF_BLOB, (tenant.tenant_id, blob_id, count_max))]
 
-    async def adopt(
-        self, tenant: Tenant, blob_id: UUID, *, provider: str, key: str, size_bytes: int, grace_s: float
-    ) -> bool:
-        """Give stored bytes that nobody knows a row, by which the sweeper removes them after `grace_s`."""
-        parameters = (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=grace_s), size_bytes)
-        return bool(await tenant.query(_ADOPT, parameters))
+
+async def same_content(tenant: Tenant, blob: BlobRow) -> list[BlobRow]:
+    """Return other blobs of the same content that are not known to be damaged, those that are in use first."""
+    parameters = {
+        "tenant_id": tenant.tenant_id,
+        "id": blob.id,
+        "sha256": blob.sha256,
+        "size_bytes": blob.size_bytes,
+    }
+    return [_blob_row(row) for row in await tenant.query(_SAME_CONTENT, parameters)]
+
+
+async def hold_same_content(transaction: Transaction, blob: BlobRow, *, provider: str) -> UUID | None:
+    """Return another live blob of the same content that is there, held until the transaction ends; or None."""
+    parameters = {
+        "tenant_id": transaction.tenant_id,
+        "id": blob.id,
+        "provider": provider,
+        "sha256": blob.sha256,
+        "size_bytes": blob.size_bytes,
+    }
+    for row in await transaction.query(_HOLD_SAME_CONTENT_THERE, parameters):
+        held: UUID = row.id
+        return held
+    return None
+
+
+async def lock(transaction: Transaction, blob_id: UUID) -> bool:
+    """Lock a live blob and its records until the transaction ends; False if it is not live any more."""
+    key = (transaction.tenant_id, blob_id)
+    await transaction.query(_LOCK_RECORDS_OF_BLOB, key)
+    return bool(await transaction.query(_LOCK_LIVE_BLOB, key))
+
+
+async def move_records(
+    transaction: Transaction,
+    from_id: UUID,
+    to_id: UUID,
+    *,
+    provider: str,
+    principal: str,
+    details: dict[str, str],
+    grace_s: float,
+) -> int:
+    """Point the records of a locked blob to another one, log it, and let the first one go after `grace_s`.
+
+    Returns:
+        How many records.
+    """
+    parameters = {
+        "tenant_id": transaction.tenant_id,
+        "from_id": from_id,
+        "to_id": to_id,
+        "provider": provider,
+        "principal": principal,
+        "details": Jsonb(details),
+    }
+    (row,) = await transaction.query(_MOVE_RECORDS, parameters)
+    await transaction.query(_LET_GO, (timedelta(seconds=grace_s), transaction.tenant_id, from_id))
+    moved: int = row.records
+    return moved
+
+
+async def let_go(tenant: Tenant, blob_id: UUID, *, grace_s: float) -> bool:
+    """Let a live blob go that no record points to; False if one does."""
+
+    async def work(transaction: Transaction) -> bool:
+        await transaction.query(_LOCK_LIVE_BLOB, (transaction.tenant_id, blob_id))
+        grace = timedelta(seconds=grace_s)
+        return bool(await transaction.query(_LET_GO_UNREFERENCED, (grace, transaction.tenant_id, blob_id)))
+
+    return await tenant.transaction(work)
+
+
+async def mark_damaged(tenant: Tenant, blob_id: UUID) -> None:
+    """Keep new uploads of the same content away from a blob."""
+    await tenant.query(_MARK_DAMAGED, (tenant.tenant_id, blob_id))
+
+
+async def mark_sound(tenant: Tenant, blob_id: UUID) -> bool:
+    """Take that back; False if another blob of the same content is in use by now."""
+    return bool(await tenant.query(_MARK_SOUND, {"tenant_id": tenant.tenant_id, "id": blob_id}))
+
+
+async def adopt(tenant: Tenant, blob_id: UUID, *, provider: str, key: str, size_bytes: int, grace_s: float) -> bool:
+    """Give stored bytes that nobody knows a row, by which the sweeper removes them after `grace_s`."""
+    parameters = (tenant.tenant_id, blob_id, provider, key, timedelta(seconds=grace_s), size_bytes)
+    return bool(await tenant.query(_ADOPT, parameters))
 
 
 def _blob_row(row: Row) -> BlobRow:

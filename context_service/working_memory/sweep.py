@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from context_service.blobs.storage import BlobStorage
-from context_service.working_memory.blob_rows import BlobRows, DueBlob
+from context_service.working_memory import blob_rows, upload_rows
+from context_service.working_memory.blob_rows import DueBlob
 from context_service.working_memory.retention import Purges
-from context_service.working_memory.upload_store import UploadStore
 from contextkeep.errors import ContextKeepError
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
@@ -56,18 +56,14 @@ class Sweeper:
         self,
         database: Database,
         *,
-        blobs: BlobRows,
         requests: Requests,
         storage: BlobStorage,
         purges: Purges,
-        uploads: UploadStore,
     ) -> None:
         self._database = database
-        self._blobs = blobs
         self._requests = requests
         self._storage = storage
         self._purges = purges
-        self._uploads = uploads
 
     async def sweep(self) -> Swept:
         """Do one pass.
@@ -98,10 +94,10 @@ class Sweeper:
         # Before the blobs: those without a grace time go in the same pass.
         swept = Swept(
             records_purged=await _all_of(lambda: self._purges.purge_due(tenant, count_max=_BATCH)),
-            uploads_given_up=await _all_of(lambda: self._uploads.give_up_due(tenant, count_max=_BATCH)),
+            uploads_given_up=await _all_of(lambda: upload_rows.give_up_due(tenant, count_max=_BATCH)),
         )
         while True:
-            due = await self._blobs.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
+            due = await blob_rows.claim_due(tenant, count_max=_BATCH, lease_s=LEASE_S)
             at_once = asyncio.Semaphore(_DELETES_MAX)
             for one in await asyncio.gather(*(self._remove(tenant, blob, at_once) for blob in due)):
                 swept += one
@@ -112,7 +108,7 @@ class Sweeper:
         try:
             async with at_once:
                 await self._storage.delete(blob.provider, blob.key)
-                await self._blobs.forget(tenant, blob.id)
+                await blob_rows.forget(tenant, blob.id)
         except ContextKeepError as error:
             _log.warning("blob not removed", extra={"blob_id": blob.id, "provider": blob.provider, "error": str(error)})
             return Swept(blobs_failed=1)

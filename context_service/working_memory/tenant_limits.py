@@ -18,8 +18,9 @@ from psycopg.rows import namedtuple_row
 from context_service.blobs.storage import check_blob_size
 from contextkeep.errors import LimitExceeded
 from service_runtime.administration import administering
+from service_runtime.auth import Principal
 from service_runtime.documents import check_size
-from service_runtime.postgres import Tenant, Transaction
+from service_runtime.postgres import Database, Tenant, Transaction
 
 # Room is scarce below a tenth of the limit, or this where it is more. Writers who looked before that take no turns: it
 # is what they would have to add within the milliseconds of their commits to pass the limit together.
@@ -150,21 +151,23 @@ class Limits:
     """The limits of all tenants.
 
     Args:
+        database: Where they are.
         defaults: Of a tenant that has none of its own.
     """
 
-    def __init__(self, defaults: TenantLimits) -> None:
+    def __init__(self, database: Database, defaults: TenantLimits) -> None:
+        self._database = database
         self._defaults = defaults
         self._cached: dict[UUID, tuple[float, TenantLimits]] = {}
 
-    async def of(self, tenant: Tenant) -> TenantLimits:
-        """Return the limits of a tenant, as they were up to `CACHED_S` ago."""
-        until, limits = self._cached.get(tenant.tenant_id, (0.0, self._defaults))
+    async def of(self, principal: Principal) -> TenantLimits:
+        """Return the limits of the principal's tenant, as they were up to `CACHED_S` ago."""
+        until, limits = self._cached.get(principal.tenant_id, (0.0, self._defaults))
         now = time.monotonic()
         if now < until:
             return limits
         own = {}
-        for row in await tenant.query(_OWN_LIMITS, (tenant.tenant_id,)):
+        for row in await self._database.of(principal).query(_OWN_LIMITS, (principal.tenant_id,)):
             own = {name: value for name, value in row._asdict().items() if value is not None}
         limits = dataclasses.replace(self._defaults, **own)
         # Other parts are made for contents of the setting's size.
@@ -172,7 +175,7 @@ class Limits:
         limits = dataclasses.replace(limits, content_bytes_max=content_bytes_max)
         if len(self._cached) >= _CACHED_MAX:
             self._cached.clear()
-        self._cached[tenant.tenant_id] = (now + CACHED_S, limits)
+        self._cached[principal.tenant_id] = (now + CACHED_S, limits)
         return limits
 
 

@@ -16,12 +16,13 @@ from datetime import datetime
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, StoredBlob
+from context_service.working_memory import upload_rows
 from context_service.working_memory.fields import RecordInput
 from context_service.working_memory.memory import WorkingMemory, within_bounds
 from context_service.working_memory.record import Record
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.texts import Beginning
-from context_service.working_memory.upload_store import OpenUpload, UploadStore, upload_not_found
+from context_service.working_memory.upload_rows import OpenUpload, upload_not_found
 from context_service.working_memory.writing import BlobWriter, upload_expired
 from contextkeep.errors import (
     ChecksumMismatch,
@@ -57,7 +58,6 @@ class ResumableUploads:
 
     Args:
         database: Where the uploads are.
-        store: Their SQL.
         requests: The request ids of this service.
         memory: Where a finished upload becomes a record.
         writer: Writes blobs.
@@ -71,7 +71,6 @@ class ResumableUploads:
         self,
         database: Database,
         *,
-        store: UploadStore,
         requests: Requests,
         memory: WorkingMemory,
         writer: BlobWriter,
@@ -81,7 +80,6 @@ class ResumableUploads:
         lease_s: float,
     ) -> None:
         self._database = database
-        self._store = store
         self._requests = requests
         self._memory = memory
         self._writer = writer
@@ -102,16 +100,16 @@ class ResumableUploads:
         """
         self._memory.check_header(said, path="record")
         said = within_bounds(said, principal)
-        tenant = self._tenant(principal)
+        tenant = self._database.of(principal)
         if request and (answer := await self._requests.answered(tenant, request)):
             return await self.get(UUID(answer["upload_id"]), principal=principal)
-        await self._memory.check_room(tenant, said, declared)
+        await self._memory.check_room(principal, said, declared)
         upload_id = new_id()
 
         async def work(transaction: Transaction) -> UUID:
             if request and (answer := await self._requests.claim(transaction, request)):
                 return UUID(answer["upload_id"])
-            await self._store.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
+            await upload_rows.start(transaction, upload_id, said, declared, lease_s=self._lease_s)
             if request:
                 await self._requests.answer(transaction, request, {"upload_id": str(upload_id)})
             return upload_id
@@ -136,9 +134,9 @@ class ResumableUploads:
                 large.
             UploadExpired, StorageFull, Unavailable: see the contract. None of all this ends the upload.
         """
-        tenant = self._tenant(principal)
-        upload = _check_position(await self._store.find(tenant, upload_id), upload_id, offset_bytes)
-        limits = await self._limits.of(tenant)
+        tenant = self._database.of(principal)
+        upload = _check_position(await upload_rows.find(tenant, upload_id), upload_id, offset_bytes)
+        limits = await self._limits.of(principal)
         await limits.check_room(tenant, records=0, size_bytes=1)  # before the bytes, not only behind them
 
         async with (
@@ -150,10 +148,10 @@ class ResumableUploads:
                 raise InvalidArgument("a part has at least one byte", field="chunk")
 
             async def work(transaction: Transaction) -> Upload:
-                await self._store.lock(transaction, upload_id)
-                current = _check_position(await self._store.find(transaction, upload_id), upload_id, offset_bytes)
+                await upload_rows.lock(transaction, upload_id)
+                current = _check_position(await upload_rows.find(transaction, upload_id), upload_id, offset_bytes)
                 await limits.take_room(transaction, records=0, size_bytes=written.digest.size_bytes)
-                due_at = await self._store.add_part(
+                due_at = await upload_rows.add_part(
                     transaction, current, written.id, written.digest, lease_s=self._lease_s
                 )
                 if due_at is None:
@@ -174,8 +172,7 @@ class ResumableUploads:
         Raises:
             UploadNotFound: there is none, and none was finished lately.
         """
-        tenant = self._tenant(principal)
-        upload = await self._store.find(tenant, upload_id)
+        upload = await upload_rows.find(self._database.of(principal), upload_id)
         if upload is not None:
             return Upload(
                 id=upload_id,
@@ -183,7 +180,7 @@ class ResumableUploads:
                 size_bytes=upload.declared.size_bytes,
                 expires_at=upload.due_at,
             )
-        record = await self._memory.answered(tenant, _finish_request(upload_id))
+        record = await self._memory.answered(principal, _finish_request(upload_id))
         if record is None:
             raise upload_not_found(upload_id)
         return Upload(id=upload_id, offset_bytes=record.size_bytes, size_bytes=record.size_bytes, record=record)
@@ -202,11 +199,11 @@ class ResumableUploads:
             Aborted: a part was added meanwhile.
             RecordExists, BlobCorrupted, UploadExpired, ProviderNotConfigured, StorageFull, Unavailable.
         """
-        tenant = self._tenant(principal)
+        tenant = self._database.of(principal)
         request = _finish_request(upload_id)
         found = await tenant.transaction(lambda transaction: self._with_parts(transaction, upload_id))
         if found is None:
-            return await self._finished(tenant, request, declared)
+            return await self._finished(principal, request, declared)
         upload, parts = found
         whole = Declared(size_bytes=upload.offset_bytes, sha256=upload.declared.sha256 or declared.sha256)
         for one in (upload.declared, declared):
@@ -220,7 +217,6 @@ class ResumableUploads:
                 self._writer.written(tenant, watched, declared=whole) as written,
             ):
                 return await self._memory.publish(
-                    tenant,
                     written,
                     upload.said,
                     text=beginning.text(),
@@ -229,24 +225,24 @@ class ResumableUploads:
                     upload=upload,
                 )
         except UploadNotFound:
-            return await self._finished(tenant, request, declared)  # a twin of this call was faster
+            return await self._finished(principal, request, declared)  # a twin of this call was faster
 
     async def _with_parts(
         self, transaction: Transaction, upload_id: UUID
     ) -> tuple[OpenUpload, Sequence[StoredBlob]] | None:
         """Return an upload and its parts as they were at one moment; None if there is none."""
-        await self._store.lock(transaction, upload_id)
-        upload = await self._store.find(transaction, upload_id)
-        return None if upload is None else (upload, await self._store.parts(transaction, upload_id))
+        await upload_rows.lock(transaction, upload_id)
+        upload = await upload_rows.find(transaction, upload_id)
+        return None if upload is None else (upload, await upload_rows.parts(transaction, upload_id))
 
-    async def _finished(self, tenant: Tenant, request: Request, declared: Declared) -> Record:
+    async def _finished(self, principal: Principal, request: Request, declared: Declared) -> Record:
         """Return the record of an upload that was finished before.
 
         Raises:
             UploadNotFound: none was.
             SizeMismatch, ChecksumMismatch: it has other content.
         """
-        record = await self._memory.answered(tenant, request)
+        record = await self._memory.answered(principal, request)
         if record is None:
             raise upload_not_found(request.request_id)
         _check_declared(declared, Declared(size_bytes=record.size_bytes, sha256=record.sha256))
@@ -301,13 +297,10 @@ class ResumableUploads:
         renew_at = 0.0  # before the first one, too: all of its lease may have passed
         async for chunk in chunks:
             if time.monotonic() >= renew_at:
-                if not await self._store.renew(tenant, upload.id, lease_s=self._lease_s):
+                if not await upload_rows.renew(tenant, upload.id, lease_s=self._lease_s):
                     raise upload_not_found(upload.id)
                 renew_at = time.monotonic() + self._lease_s / 3
             yield chunk
-
-    def _tenant(self, principal: Principal) -> Tenant:
-        return self._database.of(principal)
 
 
 def _finish_request(upload_id: UUID) -> Request:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.blobs.storage import BlobStorage, Declared, Digest
-from context_service.working_memory.blob_rows import BlobRows
+from context_service.working_memory import blob_rows
 from contextkeep.errors import ContextKeepError, UploadExpired
 from service_runtime.calls import raise_if_cancelled
 from service_runtime.ids import new_id
@@ -39,13 +39,11 @@ class BlobWriter:
     """Writes blobs of all tenants.
 
     Args:
-        rows: Where the rows are.
         storage: Where the bytes go.
         lease_s: How long a writer may be silent.
     """
 
-    def __init__(self, rows: BlobRows, storage: BlobStorage, *, lease_s: float) -> None:
-        self._rows = rows
+    def __init__(self, storage: BlobStorage, *, lease_s: float) -> None:
         self._storage = storage
         self._lease_s = lease_s
         self._clearing: set[asyncio.Task[None]] = set()
@@ -76,7 +74,7 @@ class BlobWriter:
         """
         blob_id, key, provider = new_id(), self._storage.new_key(tenant.tenant_id), self._storage.provider
         try:
-            await self._rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
+            await blob_rows.start(tenant, blob_id, provider=provider, key=key, lease_s=self._lease_s)
             async with aclosing(self._leased(tenant, blob_id, chunks)) as leased:
                 digest = await self._storage.write(key, leased, declared=declared, size_bytes_max=size_bytes_max)
             yield WrittenBlob(id=blob_id, provider=provider, digest=digest)
@@ -101,7 +99,7 @@ class BlobWriter:
                 raise upload_expired() from None
             # Also behind the last chunk: the file gets its name next.
             if time.monotonic() >= renew_at:
-                if not await self._rows.renew(tenant, blob_id, lease_s=self._lease_s):
+                if not await blob_rows.renew(tenant, blob_id, lease_s=self._lease_s):
                     raise upload_expired()
                 renew_at = time.monotonic() + self._lease_s / 3
             if chunk:
@@ -121,7 +119,7 @@ class BlobWriter:
 
     async def _hand_over(self, tenant: Tenant, blob_id: UUID, provider: str, key: str) -> None:
         try:
-            if await self._rows.give_up(tenant, blob_id) or await self._rows.is_used(tenant, blob_id):
+            if await blob_rows.give_up(tenant, blob_id) or await blob_rows.is_used(tenant, blob_id):
                 return
             # The sweeper has been here, and may have looked for the bytes before they had their name.
             await self._storage.delete(provider, key)

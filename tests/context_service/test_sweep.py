@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 import context_service.app
 from context_service import maintenance
 from context_service.settings import Settings
-from context_service.working_memory.blob_rows import BlobRows
+from context_service.working_memory import blob_rows
 from context_service.working_memory.sweep import Swept
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
@@ -47,7 +47,7 @@ async def forget_record(database: Database, working_memory_id: str) -> Any:
 
 async def release(database: Database, blob_id: Any, *, grace_s: float) -> bool:
     async def work(transaction: Transaction) -> bool:
-        return bool(await BlobRows().release(transaction, [blob_id], grace_s=grace_s))
+        return bool(await blob_rows.release(transaction, [blob_id], grace_s=grace_s))
 
     return await database.tenant(PRINCIPAL.tenant_id).transaction(work)
 

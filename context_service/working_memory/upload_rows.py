@@ -111,86 +111,90 @@ class OpenUpload:
     due_at: datetime  # aware, UTC
 
 
-class UploadStore:
-    """The tables `upload` and `upload_part`."""
+async def start(
+    transaction: Transaction, upload_id: UUID, said: RecordInput, declared: Declared, *, lease_s: float
+) -> None:
+    """Insert an upload without parts."""
+    lease = timedelta(seconds=lease_s)
+    record = Jsonb(_json_of(said))
+    parameters = (transaction.tenant_id, upload_id, lease, declared.size_bytes, declared.sha256, record)
+    await transaction.query(_START_UPLOAD, parameters)
 
-    async def start(
-        self, transaction: Transaction, upload_id: UUID, said: RecordInput, declared: Declared, *, lease_s: float
-    ) -> None:
-        """Insert an upload without parts."""
-        lease = timedelta(seconds=lease_s)
-        record = Jsonb(_json_of(said))
-        parameters = (transaction.tenant_id, upload_id, lease, declared.size_bytes, declared.sha256, record)
-        await transaction.query(_START_UPLOAD, parameters)
 
-    async def find(self, door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:
-        """Return an upload; None if there is none."""
-        for row in await door.query(_FIND_UPLOAD, (door.tenant_id, upload_id)):
-            return OpenUpload(
-                id=upload_id,
-                said=_input_of(row.record),
-                declared=Declared(size_bytes=row.size_bytes, sha256=None if row.sha256 is None else bytes(row.sha256)),
-                offset_bytes=row.offset_bytes,
-                parts=row.parts,
-                due_at=row.due_at.astimezone(UTC),
-            )
-        return None
+async def find(door: Tenant | Transaction, upload_id: UUID) -> OpenUpload | None:
+    """Return an upload; None if there is none."""
+    for row in await door.query(_FIND_UPLOAD, (door.tenant_id, upload_id)):
+        return OpenUpload(
+            id=upload_id,
+            said=_input_of(row.record),
+            declared=Declared(size_bytes=row.size_bytes, sha256=None if row.sha256 is None else bytes(row.sha256)),
+            offset_bytes=row.offset_bytes,
+            parts=row.parts,
+            due_at=row.due_at.astimezone(UTC),
+        )
+    return None
 
-    async def lock(self, transaction: Transaction, upload_id: UUID) -> bool:
-        """Lock an upload until the transaction ends; False if there is none."""
-        return bool(await transaction.query(_LOCK_UPLOAD, (transaction.tenant_id, upload_id)))
 
-    async def renew(self, tenant: Tenant, upload_id: UUID, *, lease_s: float) -> bool:
-        """Say that somebody is at an upload; False if there is none."""
-        return bool(await tenant.query(_RENEW_UPLOAD, (timedelta(seconds=lease_s), tenant.tenant_id, upload_id)))
+async def lock(transaction: Transaction, upload_id: UUID) -> bool:
+    """Lock an upload until the transaction ends; False if there is none."""
+    return bool(await transaction.query(_LOCK_UPLOAD, (transaction.tenant_id, upload_id)))
 
-    async def parts(self, transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
-        """Return where the parts of a locked upload are, in their order."""
-        return [
-            StoredBlob(provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c))
-            for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
-        ]
 
-    async def add_part(
-        self, transaction: Transaction, upload: OpenUpload, blob_id: UUID, digest: Digest, *, lease_s: float
-    ) -> datetime | None:
-        """Make a written blob the next part of a locked upload, and renew it; return when it is due.
+async def renew(tenant: Tenant, upload_id: UUID, *, lease_s: float) -> bool:
+    """Say that somebody is at an upload; False if there is none."""
+    return bool(await tenant.query(_RENEW_UPLOAD, (timedelta(seconds=lease_s), tenant.tenant_id, upload_id)))
 
-        Returns:
-            None if a sweeper took the blob, because its writer had been silent for too long.
-        """
-        parameters = {
-            "tenant_id": transaction.tenant_id,
-            "upload_id": upload.id,
-            "blob_id": blob_id,
-            "offset_bytes": upload.offset_bytes,
-            "number": upload.parts + 1,
-            "size_bytes": digest.size_bytes,
-            "sha256": digest.sha256,
-            "crc32c": digest.crc32c,
-            "lease": timedelta(seconds=lease_s),
-        }
-        for row in await transaction.query(_ADD_PART, parameters):
-            due_at: datetime = row.due_at.astimezone(UTC)
-            return due_at
-        return None
 
-    async def end(self, transaction: Transaction, upload: OpenUpload) -> None:
-        """Remove an upload whose parts were put together, and hand them to the sweeper.
+async def parts(transaction: Transaction, upload_id: UUID) -> Sequence[StoredBlob]:
+    """Return where the parts of a locked upload are, in their order."""
+    return [
+        StoredBlob(provider=row.provider, key=row.key, size_bytes=row.size_bytes, crc32c=bytes(row.crc32c))
+        for row in await transaction.query(_LIST_PARTS, (transaction.tenant_id, upload_id))
+    ]
 
-        Raises:
-            UploadNotFound: it has ended before.
-            Aborted: a part was added to it meanwhile.
-        """
-        if not await self.lock(transaction, upload.id):
-            raise upload_not_found(upload.id)
-        (row,) = await transaction.query(_REMOVE_UPLOAD, {"tenant_id": transaction.tenant_id, "id": upload.id})
-        if row.size_bytes != upload.offset_bytes:
-            raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
 
-    async def give_up_due(self, tenant: Tenant, *, count_max: int) -> int:
-        """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
-        return len(await tenant.query(_GIVE_UP_UPLOADS, {"tenant_id": tenant.tenant_id, "count_max": count_max}))
+async def add_part(
+    transaction: Transaction, upload: OpenUpload, blob_id: UUID, digest: Digest, *, lease_s: float
+) -> datetime | None:
+    """Make a written blob the next part of a locked upload, and renew it; return when it is due.
+
+    Returns:
+        None if a sweeper took the blob, because its writer had been silent for too long.
+    """
+    parameters = {
+        "tenant_id": transaction.tenant_id,
+        "upload_id": upload.id,
+        "blob_id": blob_id,
+        "offset_bytes": upload.offset_bytes,
+        "number": upload.parts + 1,
+        "size_bytes": digest.size_bytes,
+        "sha256": digest.sha256,
+        "crc32c": digest.crc32c,
+        "lease": timedelta(seconds=lease_s),
+    }
+    for row in await transaction.query(_ADD_PART, parameters):
+        due_at: datetime = row.due_at.astimezone(UTC)
+        return due_at
+    return None
+
+
+async def end(transaction: Transaction, upload: OpenUpload) -> None:
+    """Remove an upload whose parts were put together, and hand them to the sweeper.
+
+    Raises:
+        UploadNotFound: it has ended before.
+        Aborted: a part was added to it meanwhile.
+    """
+    if not await lock(transaction, upload.id):
+        raise upload_not_found(upload.id)
+    (row,) = await transaction.query(_REMOVE_UPLOAD, {"tenant_id": transaction.tenant_id, "id": upload.id})
+    if row.size_bytes != upload.offset_bytes:
+        raise Aborted("a part was added while the upload was put together; try again", upload_id=upload.id)
+
+
+async def give_up_due(tenant: Tenant, *, count_max: int) -> int:
+    """Remove up to `count_max` uploads whose time is up, hand their parts over, and return how many those were."""
+    return len(await tenant.query(_GIVE_UP_UPLOADS, {"tenant_id": tenant.tenant_id, "count_max": count_max}))
 
 
 def upload_not_found(upload_id: UUID) -> UploadNotFound:
