@@ -1,12 +1,18 @@
-"""Composition root of the Context Service: the only file that knows every concrete class."""
+"""Composition root of the Context Service: the only file that knows every concrete class.
+
+`running` opens what all rooms stand on, then room after room, on one stack, and serves what they give. A room is one
+function here: it opens what only it needs, makes its stores and rules, and gives its servicer.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
@@ -61,9 +67,12 @@ from service_runtime.migrate import Migration, access_migrations, load
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
-from service_runtime.server import ServerOptions
+from service_runtime.server import Check, ServerOptions, Service
+
+_T = TypeVar("_T")
 
 _ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
+_REQUESTS = Requests("context")
 
 
 class McpMissing(FailedPrecondition):
@@ -119,112 +128,13 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
-        database = await stack.enter_async_context(open_database(settings))
-        options = ServerOptions(
-            host=settings.context_service_host,
-            port=settings.context_service_port,
-            drain_s=settings.drain_s,
-            connection_age_s=settings.connection_age_s,
-            tls=tls.files_of(settings),
-        )
-        entity = await stack.enter_async_context(_entity_service(settings))
-        entity_ready = probe.health_check(entity, _ENTITY_SERVICE)
-        requests = Requests("context")
-        storage = await stack.enter_async_context(open_storage(settings))
-        writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
-        checks = FieldChecks(
-            metadata_bytes_max=settings.metadata_bytes_max,
-            content_bytes_max=settings.node_data_bytes_max,
-            nesting_max=settings.json_nesting_max,
-            name_chars_max=settings.name_chars_max,
-            type_chars_max=settings.type_chars_max,
-            tags_max=settings.tags_max,
-            tag_chars_max=settings.tag_chars_max,
-        )
-        tenant_limits = _tenant_limits(settings, database)
-        rows = Records(database, search_language=settings.search_language)
-        memory = WorkingMemory(
-            database,
-            records=rows,
-            requests=requests,
-            checks=checks,
-            writer=writer,
-            limits=tenant_limits,
-            embeds_texts=bool(settings.embedding_url),
-        )
-        reader = RecordReader(records=rows, storage=storage, checks=checks)
-        embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
-        uploads = ResumableUploads(
-            database,
-            requests=requests,
-            memory=memory,
-            writer=writer,
-            storage=storage,
-            limits=tenant_limits,
-            part_bytes_max=settings.upload_part_bytes_max,
-            lease_s=settings.upload_resume_s,
-        )
-        graph = EntityGraph(entity)
-        names = NodeNames(graph)
-        finders = Finders(
-            manifests=Manifests(database, graph=graph, checks=checks, depth_max=settings.traverse_depth_max),
-            queries=RecordQueries(database),
-            searches=Searches(
-                database,
-                language=settings.search_language,
-                vectors_max=settings.search_vectors_max,
-                embed_text=embed_text,
-            ),
-            names=names,
-        )
-        log = ActionLog(database)
-        life = LifeCycle(database, records=rows, purges=_purges(settings), log=log)
-        sweeper = sweeper_of(settings, database, storage)
-        await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
-        limits = history_limits_of(settings)
-        files = await _file_mappings(settings, limits)
-        registry = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
-        await stack.enter_async_context(background.running(registry.keep_current()))
-        history = ChatHistoryServicer(
-            ChatHistories(graph, registry, limits),
-            ContextAssembly(graph, registry, limits),
-            MappingTrials(graph, registry, limits),
-            EntityHistory(GraphEvents(graph), log),
-            registry,
-            names,
-        )
-        working_memory = WorkingMemoryServicer(memory, reader, life, uploads, finders)
-        tools = ToolsServicer(
-            Services(
-                memory=working_memory,
-                history=history,
-                graph=graph,
-                answer_bytes_max=settings.mcp_answer_bytes_max,
-            ),
-            names,
-            nesting_max=settings.json_nesting_max,
-            read_only=settings.mcp_read_only,
-        )
-        schema = SchemaCheck(database, migrations())
-        services = [
-            server.Service(
-                full_name="contextkeep.context.v1.WorkingMemory",
-                add=partial(add_WorkingMemoryServicer_to_server, working_memory),
-                checks=[schema.ready, storage.check],
-            ),
-            server.Service(
-                full_name="contextkeep.context.v1.ChatHistory",
-                add=partial(add_ChatHistoryServicer_to_server, history),
-                checks=[schema.ready, entity_ready],
-            ),
-            server.Service(
-                full_name="contextkeep.context.v1.Tools",
-                add=partial(add_ToolsServicer_to_server, tools),
-                checks=[schema.ready, storage.check, entity_ready],
-            ),
-        ]
-        database.show(metrics)
-        callers = callers or access.authenticator(settings, database, metrics)
+        ground = await _ground(settings, stack)
+        memory = await _working_memory(ground, stack)
+        history = await _chat_history(ground, stack)
+        tools = _tools(ground, memory, history)
+        services = [room.service for room in (memory, history, tools)]
+        ground.database.show(metrics)
+        callers = callers or access.authenticator(settings, ground.database, metrics)
         border = Border(
             callers,
             limits=settings.call_limits,
@@ -232,13 +142,171 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             health_without_key=settings.health_without_key,
             reflection_without_key=settings.reflects_without_key,
         )
+        options = ServerOptions(
+            host=settings.context_service_host,
+            port=settings.context_service_port,
+            drain_s=settings.drain_s,
+            connection_age_s=settings.connection_age_s,
+            tls=tls.files_of(settings),
+        )
         servers: list[AbstractAsyncContextManager[int]] = [server.running(services, border, options, metrics)]
         if settings.http_port is not None:
             servers.append(http.serving_rpcs(settings, services, border))
         if settings.mcp_port is not None:
-            servers.append(_mcp(settings, tools, callers, border))
+            servers.append(_mcp(settings, tools.servicer, callers, border))
         port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What every room stands on."""
+
+    settings: Settings
+    database: Database
+    graph: EntityGraph
+    names: NodeNames
+    actions: ActionLog
+    schema_ready: Check
+    entity_ready: Check
+
+
+@dataclass(frozen=True, slots=True)
+class _Room(Generic[_T]):
+    """A servicer, and the proto service that it serves."""
+
+    servicer: _T
+    service: Service
+
+
+async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
+    database = await stack.enter_async_context(open_database(settings))
+    entity = await stack.enter_async_context(_entity_service(settings))
+    graph = EntityGraph(entity)
+    return _Ground(
+        settings=settings,
+        database=database,
+        graph=graph,
+        names=NodeNames(graph),
+        actions=ActionLog(database),
+        schema_ready=SchemaCheck(database, migrations()).ready,
+        entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
+    )
+
+
+async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[WorkingMemoryServicer]:
+    """Open the storage and the embedder, and begin to sweep."""
+    settings, database = ground.settings, ground.database
+    storage = await stack.enter_async_context(open_storage(settings))
+    embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
+    sweeper = sweeper_of(settings, database, storage)
+    await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
+    stored = Records(database, search_language=settings.search_language)
+    checks = FieldChecks(
+        metadata_bytes_max=settings.metadata_bytes_max,
+        content_bytes_max=settings.node_data_bytes_max,
+        nesting_max=settings.json_nesting_max,
+        name_chars_max=settings.name_chars_max,
+        type_chars_max=settings.type_chars_max,
+        tags_max=settings.tags_max,
+        tag_chars_max=settings.tag_chars_max,
+    )
+    limits = Limits(
+        database,
+        TenantLimits(
+            blob_bytes_max=settings.blob_bytes_max,
+            content_bytes_max=settings.node_data_bytes_max,
+            bytes_max=settings.tenant_bytes_max,
+            records_max=settings.tenant_records_max,
+        ),
+    )
+    writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
+    memory = WorkingMemory(
+        database,
+        records=stored,
+        requests=_REQUESTS,
+        checks=checks,
+        writer=writer,
+        limits=limits,
+        embeds_texts=bool(settings.embedding_url),
+    )
+    uploads = ResumableUploads(
+        database,
+        requests=_REQUESTS,
+        memory=memory,
+        writer=writer,
+        storage=storage,
+        limits=limits,
+        part_bytes_max=settings.upload_part_bytes_max,
+        lease_s=settings.upload_resume_s,
+    )
+    searches = Searches(
+        database, language=settings.search_language, vectors_max=settings.search_vectors_max, embed_text=embed_text
+    )
+    finders = Finders(
+        manifests=Manifests(database, graph=ground.graph, checks=checks, depth_max=settings.traverse_depth_max),
+        queries=RecordQueries(database),
+        searches=searches,
+        names=ground.names,
+    )
+    servicer = WorkingMemoryServicer(
+        memory,
+        RecordReader(records=stored, storage=storage, checks=checks),
+        LifeCycle(database, records=stored, purges=_purges(settings), log=ground.actions),
+        uploads,
+        finders,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.WorkingMemory",
+        add=partial(add_WorkingMemoryServicer_to_server, servicer),
+        checks=[ground.schema_ready, storage.check],
+    )
+    return _Room(servicer, service)
+
+
+async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHistoryServicer]:
+    """Read the mappings of files, and begin to follow those that apps register."""
+    limits = history_limits_of(ground.settings)
+    files = await _file_mappings(ground.settings, limits)
+    registry = MappingRegistry(MappingStore(ground.database, mappings_max=limits.mappings_max), limits, files=files)
+    await stack.enter_async_context(background.running(registry.keep_current()))
+    servicer = ChatHistoryServicer(
+        ChatHistories(ground.graph, registry, limits),
+        ContextAssembly(ground.graph, registry, limits),
+        MappingTrials(ground.graph, registry, limits),
+        EntityHistory(GraphEvents(ground.graph), ground.actions),
+        registry,
+        ground.names,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.ChatHistory",
+        add=partial(add_ChatHistoryServicer_to_server, servicer),
+        checks=[ground.schema_ready, ground.entity_ready],
+    )
+    return _Room(servicer, service)
+
+
+def _tools(
+    ground: _Ground, memory: _Room[WorkingMemoryServicer], history: _Room[ChatHistoryServicer]
+) -> _Room[ToolsServicer]:
+    settings = ground.settings
+    servicer = ToolsServicer(
+        Services(
+            memory=memory.servicer,
+            history=history.servicer,
+            graph=ground.graph,
+            answer_bytes_max=settings.mcp_answer_bytes_max,
+        ),
+        ground.names,
+        nesting_max=settings.json_nesting_max,
+        read_only=settings.mcp_read_only,
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.Tools",
+        add=partial(add_ToolsServicer_to_server, servicer),
+        checks=list(dict.fromkeys([*memory.service.checks, *history.service.checks])),
+    )
+    return _Room(servicer, service)
 
 
 def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
@@ -333,7 +401,7 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
     """Return what removes from the database and the storage what is due."""
     return Sweeper(
         database,
-        requests=Requests("context"),
+        requests=_REQUESTS,
         storage=storage,
         purges=_purges(settings),
     )
@@ -358,18 +426,6 @@ async def _embedding(settings: Settings, database: Database) -> AsyncIterator[Em
         )
         async with background.running(worker.keep_making(settings.embedding_interval_s)):
             yield embedder.embed_text
-
-
-def _tenant_limits(settings: Settings, database: Database) -> Limits:
-    return Limits(
-        database,
-        TenantLimits(
-            blob_bytes_max=settings.blob_bytes_max,
-            content_bytes_max=settings.node_data_bytes_max,
-            bytes_max=settings.tenant_bytes_max,
-            records_max=settings.tenant_records_max,
-        ),
-    )
 
 
 def _purges(settings: Settings) -> Purges:
