@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -37,6 +38,8 @@ class Principal:
     agent_bundle_id: str = ""  # empty: not bound to one
     graph_names: frozenset[str] = frozenset()  # empty: not bound to graphs
     context_id: UUID | None = None  # None: not bound to a context
+    key_id: UUID | None = None  # of the key in Postgres; None: it is none of those
+    expires_at: datetime | None = None  # of a token
 
     @property
     def bounds(self) -> str:

@@ -7,6 +7,7 @@ revoked key works no longer than that, and a wrong one costs the database nothin
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,22 +18,26 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
-from contextkeep.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition, InvalidArgument, PermissionDenied
 from service_runtime.administration import administering
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, Row
+
+_log = logging.getLogger("keys")
 
 CACHE_S = 2.0
 _CACHE_MAX = 10_000
 _USE_NOTED_S = 60
+# Of keys of contexts, as the table has it too.
+_LIFETIME_MAX = timedelta(days=1)
+_LIFETIME_MAX_WITHOUT_KEY = timedelta(hours=1)
 _PREFIX_CHARS = 12  # "cgk_" and eight of the key
 
 _FIND = """
-SELECT id, tenant_id, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id, graph_names,
-    coalesce(last_used_at < now() - make_interval(secs => %(noted_s)s), true) AS is_due
-FROM access.api_key
-WHERE key_sha256 = %(sha256)s AND revoked_at IS NULL AND coalesce(expires_at > now(), true)
+SELECT id, tenant_id, subject, scopes, user_id, agent_id, bounds,
+    coalesce(last_used_at < now() - make_interval(secs => %(noted_s)s), NOT is_of_context) AS is_due
+FROM access.find_key(%(sha256)s)
 """
 
 _NOTE_USE = "UPDATE access.api_key SET last_used_at = now() WHERE id = %(id)s"
@@ -62,7 +67,31 @@ WHERE %(tenant)s::text IS NULL OR t.name = %(tenant)s
 ORDER BY k.created_at, k.id
 """
 
-_REVOKE = "UPDATE access.api_key SET revoked_at = coalesce(revoked_at, now()) WHERE prefix = %(prefix)s RETURNING id"
+_REVOKE = """
+WITH of_contexts AS (
+    UPDATE access.context_key SET revoked_at = coalesce(revoked_at, now()) WHERE prefix = %(prefix)s RETURNING id
+), others AS (
+    UPDATE access.api_key SET revoked_at = coalesce(revoked_at, now()) WHERE prefix = %(prefix)s RETURNING id
+)
+SELECT id FROM of_contexts UNION ALL SELECT id FROM others
+"""
+
+_MAKE_KEY = """
+SELECT access.make_key(
+    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(subject)s, %(scopes)s::text[], %(user_id)s, %(agent_id)s,
+    %(app_ids)s::text[], %(agent_bundle_id)s, %(graph_names)s::text[], now() + %(lifetime)s::interval
+) AS made
+"""
+
+# A key lives no longer than the token that it is made of.
+_MAKE_CONTEXT_KEY = """
+SELECT access.make_context_key(
+    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(context_id)s, %(subject)s, %(scopes)s::text[], %(agent_id)s,
+    least(now() + %(lifetime)s::interval, %(ends_at)s::timestamptz)
+) AS made
+"""
+
+_REVOKE_KEY = "SELECT access.revoke_key(%(asking_id)s, %(prefix)s) AS found"
 
 _TENANTS = "SELECT id, name, created_at FROM access.tenant ORDER BY created_at, id"
 
@@ -119,19 +148,114 @@ class StoredKeys:
 
     async def _read(self, sha256: bytes) -> Principal | None:
         for row in await self._database.untenanted(_FIND, {"sha256": sha256, "noted_s": _USE_NOTED_S}):
-            if row.is_due:
+            principal = _principal(row)
+            if principal is not None and row.is_due:
                 await self._database.untenanted(_NOTE_USE, {"id": row.id})
-            return Principal(
-                tenant_id=row.tenant_id,
-                subject=row.subject,
-                scopes=frozenset(row.scopes),
-                user_id=row.user_id,
-                agent_id=row.agent_id,
-                app_ids=frozenset(row.app_ids),
-                agent_bundle_id=row.agent_bundle_id,
-                graph_names=frozenset(row.graph_names),
-            )
+            return principal
         return None
+
+
+def _principal(row: Row) -> Principal | None:
+    """Return whom a key stands for; None if it is bound to what this version has never heard of."""
+    bounds = dict(row.bounds)
+    principal = Principal(
+        tenant_id=row.tenant_id,
+        subject=row.subject,
+        scopes=frozenset(row.scopes),
+        user_id=row.user_id,
+        agent_id=row.agent_id,
+        app_ids=frozenset(bounds.pop("app_ids")),
+        agent_bundle_id=bounds.pop("agent_bundle_id"),
+        graph_names=frozenset(bounds.pop("graph_names")),
+        context_id=UUID(bounds.pop("context_id")) if "context_id" in bounds else None,
+        key_id=row.id,
+    )
+    if bounds:
+        _log.warning("key refused: not all that it is bound to is known here", extra={"bounds": sorted(bounds)})
+        return None
+    return principal
+
+
+class GivenKeys:
+    """Makes and revokes keys for callers, as parts of the keys that they show.
+
+    Postgres checks that the caller's key lives, is of the tenant, and has all that is to be given on.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def make(self, principal: Principal, new: NewKey) -> str:
+        """Make a key of the principal's tenant and return it: nobody can read it again.
+
+        Args:
+            principal: Who asks: with the scope `admin`, by a key in Postgres.
+            new: Its tenant is not looked at.
+
+        Raises:
+            PermissionDenied: the principal may not, or the new key would have more than its own.
+        """
+        key = _new_key()
+        parameters = {"asking_id": _key_of(principal), "lifetime": new.lifetime, **_of_key(key), **_of_new(new)}
+        await self._database.of(principal).query(_MAKE_KEY, parameters)
+        return key
+
+    async def make_of_context(
+        self, principal: Principal, context_id: UUID, *, scopes: Sequence[str], lifetime: timedelta
+    ) -> str:
+        """Make a key that sees one context and what is below it, as the principal's user, and return it.
+
+        Args:
+            principal: Who asks. The key is bound to what it is bound to, and dies with its key or token.
+            context_id: A context that the principal sees.
+            scopes: Of `read` and `write`.
+            lifetime: A day at most; an hour, if the principal does not come from a key in Postgres.
+
+        Raises:
+            InvalidArgument: the lifetime is longer.
+            PermissionDenied: the principal lacks the scopes, is bound to a context, or ends earlier.
+        """
+        if not principal.scopes.issuperset(scopes):
+            raise PermissionDenied("the key lacks scopes that it would give on")
+        lifetime_max = _LIFETIME_MAX if principal.key_id else _LIFETIME_MAX_WITHOUT_KEY
+        if lifetime > lifetime_max:
+            raise InvalidArgument(
+                "a key of a context does not live so long", lifetime_max_s=lifetime_max.total_seconds()
+            )
+        key = _new_key()
+        parameters = {
+            "asking_id": principal.key_id,
+            "context_id": context_id,
+            "subject": principal.subject,
+            "scopes": list(scopes),
+            "agent_id": principal.agent_id,
+            "lifetime": lifetime,
+            "ends_at": principal.expires_at,
+            **_of_key(key),
+        }
+        await self._database.of(principal).query(_MAKE_CONTEXT_KEY, parameters)
+        return key
+
+    async def revoke(self, principal: Principal, prefix: str) -> bool:
+        """Take a key back that is a part of the principal's; again is harmless. Return whether there is one.
+
+        Args:
+            principal: Who asks: with the scope `admin`, by a key in Postgres.
+            prefix: How the key begins; it may be said whole.
+
+        Raises:
+            PermissionDenied: the principal may not.
+        """
+        parameters = {"asking_id": _key_of(principal), "prefix": prefix[:_PREFIX_CHARS]}
+        (row,) = await self._database.of(principal).query(_REVOKE_KEY, parameters)
+        found: bool = row.found
+        return found
+
+
+def _key_of(principal: Principal) -> UUID:
+    if principal.key_id is None:
+        raise PermissionDenied("keys are made and revoked by keys in Postgres")
+    return principal.key_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,22 +328,8 @@ class KeyAdministration:
         tenants = self._run(_TENANT, {"name": new.tenant})
         if not tenants:
             raise NoSuchTenant(f"there is no tenant {new.tenant!r}; make it with `context-service tenants create`")
-        key = f"cgk_{secrets.token_urlsafe(32)}"
-        parameters = {
-            "id": new_id(),
-            "sha256": _sha256(key),
-            "prefix": key[:_PREFIX_CHARS],
-            "tenant_id": tenants[0].id,
-            "subject": new.subject,
-            "scopes": list(new.scopes),
-            "user_id": new.user_id,
-            "agent_id": new.agent_id,
-            "app_ids": list(new.app_ids),
-            "agent_bundle_id": new.agent_bundle_id,
-            "graph_names": list(new.graph_names),
-            "lifetime": new.lifetime,
-        }
-        self._run(_ADD_KEY, parameters)
+        key = _new_key()
+        self._run(_ADD_KEY, {"tenant_id": tenants[0].id, "lifetime": new.lifetime, **_of_key(key), **_of_new(new)})
         return key
 
     def any_key(self) -> bool:
@@ -243,6 +353,26 @@ class KeyAdministration:
         with administering(self._admin_url, row_factory=namedtuple_row) as connection:
             cursor = connection.execute(sql.encode(), parameters)
             return cursor.fetchall() if cursor.description else []
+
+
+def _new_key() -> str:
+    return f"cgk_{secrets.token_urlsafe(32)}"
+
+
+def _of_key(key: str) -> dict[str, Any]:
+    return {"id": new_id(), "sha256": _sha256(key), "prefix": key[:_PREFIX_CHARS]}
+
+
+def _of_new(new: NewKey) -> dict[str, Any]:
+    return {
+        "subject": new.subject,
+        "scopes": list(new.scopes),
+        "user_id": new.user_id,
+        "agent_id": new.agent_id,
+        "app_ids": list(new.app_ids),
+        "agent_bundle_id": new.agent_bundle_id,
+        "graph_names": list(new.graph_names),
+    }
 
 
 def _sha256(key: str) -> bytes:

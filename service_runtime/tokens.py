@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -108,6 +109,7 @@ class Tokens:
             app_ids=app_ids,
             agent_bundle_id=bundle or "",
             graph_names=graph_names,
+            expires_at=datetime.fromtimestamp(claims["exp"], UTC),
         )
 
     async def _tenant(self, name: str) -> UUID | None:

@@ -4,6 +4,59 @@ CREATE SCHEMA access;
 
 ALTER SCHEMA access OWNER TO contextkeep_owner;
 
+CREATE TYPE access.reach AS (
+	tenant_id uuid,
+	scopes text[],
+	user_id text,
+	app_ids text[],
+	agent_bundle_id text,
+	graph_names text[],
+	expires_at timestamp with time zone
+);
+
+ALTER TYPE access.reach OWNER TO contextkeep_owner;
+
+CREATE TABLE access.api_key (
+    id uuid NOT NULL,
+    key_sha256 bytea NOT NULL,
+    prefix text NOT NULL,
+    tenant_id uuid NOT NULL,
+    subject text NOT NULL,
+    scopes text[] NOT NULL,
+    user_id text DEFAULT ''::text NOT NULL,
+    agent_id text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    app_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    graph_names text[] DEFAULT '{}'::text[] NOT NULL,
+    parent_id uuid,
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text]) AND (cardinality(scopes) > 0)))
+);
+
+ALTER TABLE access.api_key OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.asking_key(asking_id uuid) RETURNS access.api_key
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    asking access.api_key;
+BEGIN
+    SELECT k.* INTO asking FROM access.api_key k
+    WHERE k.id = asking_id AND k.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid
+        AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true);
+    IF NOT FOUND THEN
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+    RETURN asking;
+END
+$$;
+
+ALTER FUNCTION access.asking_key(asking_id uuid) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.context_in_bounds(ancestors uuid[], agent_bundle_id text, app_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     AS $$
@@ -31,38 +84,187 @@ CREATE FUNCTION access.context_seen() RETURNS uuid
 
 ALTER FUNCTION access.context_seen() OWNER TO contextkeep_owner;
 
+CREATE TABLE access.context_key (
+    id uuid NOT NULL,
+    key_sha256 bytea NOT NULL,
+    prefix text NOT NULL,
+    tenant_id uuid NOT NULL,
+    parent_id uuid,
+    context_id uuid NOT NULL,
+    subject text NOT NULL,
+    scopes text[] NOT NULL,
+    user_id text NOT NULL,
+    agent_id text NOT NULL,
+    app_ids text[] NOT NULL,
+    agent_bundle_id text NOT NULL,
+    graph_names text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT context_key_check CHECK ((expires_at <= (created_at +
+CASE
+    WHEN (parent_id IS NULL) THEN '01:00:00'::interval
+    ELSE '1 day'::interval
+END))),
+    CONSTRAINT context_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text]) AND (cardinality(scopes) > 0)))
+);
+
+ALTER TABLE access.context_key OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.find_key(sha256 bytea) RETURNS TABLE(id uuid, is_of_context boolean, tenant_id uuid, subject text, scopes text[], user_id text, agent_id text, bounds jsonb, last_used_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT k.id,
+     false,
+     k.tenant_id,
+     k.subject,
+     k.scopes,
+     k.user_id,
+     k.agent_id,
+     jsonb_build_object('app_ids', k.app_ids, 'agent_bundle_id', k.agent_bundle_id, 'graph_names', k.graph_names) AS jsonb_build_object,
+     k.last_used_at
+    FROM access.api_key k
+   WHERE ((k.key_sha256 = find_key.sha256) AND (k.revoked_at IS NULL) AND COALESCE((k.expires_at > now()), true))
+ UNION ALL
+  SELECT c.id,
+     true,
+     c.tenant_id,
+     c.subject,
+     c.scopes,
+     c.user_id,
+     c.agent_id,
+     jsonb_build_object('app_ids', c.app_ids, 'agent_bundle_id', c.agent_bundle_id, 'graph_names', c.graph_names, 'context_id', c.context_id) AS jsonb_build_object,
+     NULL::timestamp with time zone
+    FROM access.context_key c
+   WHERE ((c.key_sha256 = find_key.sha256) AND (c.revoked_at IS NULL) AND (c.expires_at > now()) AND ((c.parent_id IS NULL) OR (EXISTS ( SELECT
+            FROM access.api_key k
+           WHERE ((k.id = c.parent_id) AND (k.revoked_at IS NULL) AND COALESCE((k.expires_at > now()), true))))));
+END;
+
+ALTER FUNCTION access.find_key(sha256 bytea) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.is_within(part access.reach, whole access.reach) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN COALESCE((((part).tenant_id = (whole).tenant_id) AND ((part).scopes <@ (whole).scopes) AND (cardinality((part).scopes) > 0) AND (((part).user_id = (whole).user_id) OR (((part).user_id <> ''::text) AND ((whole).user_id = ''::text) AND ('delegate'::text = ANY ((whole).scopes)))) AND (((whole).app_ids = '{}'::text[]) OR (((part).app_ids <> '{}'::text[]) AND ((part).app_ids <@ (whole).app_ids))) AND ((whole).agent_bundle_id = ANY (ARRAY[''::text, (part).agent_bundle_id])) AND (((whole).graph_names = '{}'::text[]) OR (((part).graph_names <> '{}'::text[]) AND ((part).graph_names <@ (whole).graph_names))) AND (COALESCE((part).expires_at, 'infinity'::timestamp with time zone) <= COALESCE((whole).expires_at, 'infinity'::timestamp with time zone))), false);
+
+ALTER FUNCTION access.is_within(part access.reach, whole access.reach) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    user_id CONSTANT text := CASE
+        WHEN starts_with(current_setting('app.subject', true), '=') THEN substr(current_setting('app.subject', true), 2)
+    END;
+    bounds CONSTANT jsonb := coalesce(nullif(current_setting('app.bounds', true), ''), '{}')::jsonb;
+    asking access.api_key;
+    whole access.reach;
+    wanted access.reach;
+BEGIN
+    IF asking_id IS NOT NULL THEN
+        asking := access.asking_key(asking_id);
+        whole := access.reach_of(asking);
+    ELSIF bounds - '{app_ids,agent_bundle_id,graph_names}'::text[] = '{}' THEN
+        asking.subject := said_subject;
+        asking.agent_id := said_agent_id;
+        whole := ROW(
+            nullif(current_setting('app.tenant', true), '')::uuid, new_scopes, user_id,
+            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'app_ids', '[]'))),
+            coalesce(bounds ->> 'agent_bundle_id', ''),
+            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]'))), NULL);
+    END IF;
+    wanted := whole;
+    wanted.scopes := new_scopes;
+    wanted.user_id := user_id;
+    wanted.expires_at := new_expires_at;
+    IF NOT access.is_within(wanted, whole) OR (new_expires_at > now()) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+    -- Those that are over go as others come.
+    DELETE FROM access.context_key c WHERE c.id IN (
+        SELECT e.id FROM access.context_key e WHERE e.expires_at < now() - interval '1 hour'
+        ORDER BY e.expires_at LIMIT 10 FOR UPDATE SKIP LOCKED
+    );
+    INSERT INTO access.context_key (
+        id, key_sha256, prefix, tenant_id, parent_id, context_id, subject, scopes, user_id, agent_id, app_ids,
+        agent_bundle_id, graph_names, expires_at
+    )
+    VALUES (new_id, sha256, new_prefix, wanted.tenant_id, asking.id, of_context_id, asking.subject, wanted.scopes,
+        wanted.user_id, asking.agent_id, wanted.app_ids, wanted.agent_bundle_id, wanted.graph_names, wanted.expires_at);
+END
+$$;
+
+ALTER FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    asking CONSTANT access.api_key := access.asking_key(asking_id);
+    wanted CONSTANT access.reach := ROW(asking.tenant_id, new_scopes, new_user_id, new_app_ids, new_agent_bundle_id,
+        new_graph_names, new_expires_at);
+BEGIN
+    IF NOT ('admin' = ANY (asking.scopes) AND access.is_within(wanted, access.reach_of(asking))) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+    INSERT INTO access.api_key (
+        id, key_sha256, prefix, tenant_id, parent_id, subject, scopes, user_id, agent_id, app_ids, agent_bundle_id,
+        graph_names, expires_at
+    )
+    VALUES (new_id, sha256, new_prefix, asking.tenant_id, asking.id, new_subject, new_scopes, new_user_id, new_agent_id,
+        new_app_ids, new_agent_bundle_id, new_graph_names, new_expires_at);
+END
+$$;
+
+ALTER FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.owners_seen() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN CASE WHEN starts_with(current_setting('app.subject'::text, true), '='::text) THEN ARRAY[''::text, substr(current_setting('app.subject'::text, true), 2)] ELSE NULL::text[] END;
 
 ALTER FUNCTION access.owners_seen() OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.reach_of(of_key access.api_key) RETURNS access.reach
+    LANGUAGE sql IMMUTABLE
+    RETURN ROW((of_key).tenant_id, (of_key).scopes, (of_key).user_id, (of_key).app_ids, (of_key).agent_bundle_id, (of_key).graph_names, (of_key).expires_at)::access.reach;
+
+ALTER FUNCTION access.reach_of(of_key access.api_key) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.revoke_key(asking_id uuid, of_prefix text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    asking access.api_key := access.asking_key(asking_id);
+    whole access.reach;
+    is_found boolean;
+BEGIN
+    IF NOT 'admin' = ANY (asking.scopes) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'key refused';
+    END IF;
+    asking.expires_at := NULL;
+    whole := access.reach_of(asking);
+    UPDATE access.api_key k SET revoked_at = coalesce(k.revoked_at, now())
+    WHERE k.tenant_id = asking.tenant_id AND k.prefix = of_prefix AND access.is_within(access.reach_of(k), whole);
+    is_found := FOUND;
+    UPDATE access.context_key c SET revoked_at = coalesce(c.revoked_at, now())
+    WHERE c.tenant_id = asking.tenant_id AND c.prefix = of_prefix AND access.is_within(
+        ROW(c.tenant_id, c.scopes, c.user_id, c.app_ids, c.agent_bundle_id, c.graph_names, c.expires_at)::access.reach,
+        whole);
+    RETURN is_found OR FOUND;
+END
+$$;
+
+ALTER FUNCTION access.revoke_key(asking_id uuid, of_prefix text) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.sees_all_subjects() RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN COALESCE((current_setting('app.subject'::text, true) = '*'::text), false);
 
 ALTER FUNCTION access.sees_all_subjects() OWNER TO contextkeep_owner;
-
-CREATE TABLE access.api_key (
-    id uuid NOT NULL,
-    key_sha256 bytea NOT NULL,
-    prefix text NOT NULL,
-    tenant_id uuid NOT NULL,
-    subject text NOT NULL,
-    scopes text[] NOT NULL,
-    user_id text DEFAULT ''::text NOT NULL,
-    agent_id text DEFAULT ''::text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    last_used_at timestamp with time zone,
-    app_ids text[] DEFAULT '{}'::text[] NOT NULL,
-    agent_bundle_id text DEFAULT ''::text NOT NULL,
-    graph_names text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (cardinality(scopes) > 0)))
-);
-
-ALTER TABLE access.api_key OWNER TO contextkeep_owner;
 
 CREATE TABLE access.migration (
     version integer NOT NULL,
@@ -87,6 +289,12 @@ ALTER TABLE ONLY access.api_key
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY access.context_key
+    ADD CONSTRAINT context_key_key_sha256_key UNIQUE (key_sha256);
+
+ALTER TABLE ONLY access.context_key
+    ADD CONSTRAINT context_key_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY access.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
@@ -98,14 +306,45 @@ ALTER TABLE ONLY access.tenant
 
 CREATE INDEX api_key_tenant ON access.api_key USING btree (tenant_id, created_at);
 
+CREATE INDEX context_key_context ON access.context_key USING btree (tenant_id, context_id);
+
+CREATE INDEX context_key_expiry ON access.context_key USING btree (expires_at);
+
+ALTER TABLE ONLY access.api_key
+    ADD CONSTRAINT api_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
+
 ALTER TABLE ONLY access.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenant(id);
+
+ALTER TABLE ONLY access.context_key
+    ADD CONSTRAINT context_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
+
+ALTER TABLE ONLY access.context_key
+    ADD CONSTRAINT context_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenant(id);
 
 GRANT USAGE ON SCHEMA access TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.api_key TO contextkeep_service;
 
 GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.asking_key(asking_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.find_key(sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.find_key(sha256 bytea) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.is_within(part access.reach, whole access.reach) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.reach_of(of_key access.api_key) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.revoke_key(asking_id uuid, of_prefix text) TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.migration TO contextkeep_service;
 

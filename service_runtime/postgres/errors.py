@@ -45,6 +45,8 @@ def translated(error: BaseException) -> Exception | None:
             return StorageFull("the database has no room left", dependency="postgres")
         case pg.InsufficientPrivilege() if '"bounds' in (error.diag.message_primary or ""):
             return PermissionDenied("the key is bound to other graphs, agent bundles, apps or contexts")
+        case pg.InsufficientPrivilege() if error.diag.message_primary == "key refused":
+            return PermissionDenied("the key is not valid for this, or what it asks for is more than it has")
         case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
             return _behind()
         case pg.UndefinedFunction() if (error.diag.message_primary or "").startswith("function "):  # not an operator

@@ -24,6 +24,7 @@ OURS, OTHERS = OTHER_PRINCIPAL.tenant_id, PRINCIPAL.tenant_id
 # What is under no policy, and why nobody learns anything of another by it.
 OPEN = {
     "access.api_key": "hashes of keys, looked for before it is known whose they are",
+    "access.context_key": "the services' role reads and writes nothing of it, but by functions",
     "access.migration": "what is installed",
     "access.tenant": "ids and names of tenants: no RPC reads it",
     "context.mapping_revision": "one number, for the replicas",

@@ -16,6 +16,7 @@ from tests.conftest import Urls
 
 REFERENCE_TABLES = {
     "access.api_key",
+    "access.context_key",
     "access.migration",
     "access.tenant",
     "context.mapping_revision",
