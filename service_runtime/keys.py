@@ -1,5 +1,7 @@
 """API keys in Postgres: made and revoked by an operator, checked by both services.
 
+What callers make of their keys is in `given_keys`.
+
 A key is shown once, when it is made; the database has its sha256. A service remembers what it found for `CACHE_S`, so a
 revoked key works no longer than that, and a wrong one costs the database nothing when it comes again.
 """
@@ -18,7 +20,7 @@ from uuid import UUID
 
 from psycopg.rows import namedtuple_row
 
-from contextkeep.errors import FailedPrecondition, InvalidArgument, PermissionDenied
+from contextkeep.errors import FailedPrecondition
 from service_runtime.administration import administering
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
@@ -29,10 +31,8 @@ _log = logging.getLogger("keys")
 CACHE_S = 2.0
 _CACHE_MAX = 10_000
 _USE_NOTED_S = 60
-# Of keys of contexts, as the table has it too.
-_LIFETIME_MAX = timedelta(days=1)
-_LIFETIME_MAX_WITHOUT_KEY = timedelta(hours=1)
-_PREFIX_CHARS = 12  # "cgk_" and eight of the key
+PREFIX_CHARS = 12  # "cgk_" and eight of the key
+CONTEXT_KEY_BEGINS = "cgc_"  # told apart by sight: see `access`
 
 _FIND = """
 SELECT id, tenant_id, subject, scopes, user_id, agent_id, bounds,
@@ -61,8 +61,8 @@ VALUES (%(id)s, %(sha256)s, %(prefix)s, %(tenant_id)s, %(subject)s, %(scopes)s, 
 
 _LIST = """
 SELECT k.prefix, t.name AS tenant, k.subject, k.scopes, k.user_id, k.agent_id, k.app_ids, k.agent_bundle_id,
-    k.graph_names, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
-FROM access.api_key k JOIN access.tenant t ON t.id = k.tenant_id
+    k.graph_names, coalesce(p.prefix, '') AS made_by, k.created_at, k.expires_at, k.revoked_at, k.last_used_at
+FROM access.api_key k JOIN access.tenant t ON t.id = k.tenant_id LEFT JOIN access.api_key p ON p.id = k.parent_id
 WHERE %(tenant)s::text IS NULL OR t.name = %(tenant)s
 ORDER BY k.created_at, k.id
 """
@@ -75,23 +75,6 @@ WITH of_contexts AS (
 )
 SELECT id FROM of_contexts UNION ALL SELECT id FROM others
 """
-
-_MAKE_KEY = """
-SELECT access.make_key(
-    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(subject)s, %(scopes)s::text[], %(user_id)s, %(agent_id)s,
-    %(app_ids)s::text[], %(agent_bundle_id)s, %(graph_names)s::text[], now() + %(lifetime)s::interval
-) AS made
-"""
-
-# A key lives no longer than the token that it is made of.
-_MAKE_CONTEXT_KEY = """
-SELECT access.make_context_key(
-    %(asking_id)s, %(id)s, %(sha256)s, %(prefix)s, %(context_id)s, %(subject)s, %(scopes)s::text[], %(agent_id)s,
-    least(now() + %(lifetime)s::interval, %(ends_at)s::timestamptz)
-) AS made
-"""
-
-_REVOKE_KEY = "SELECT access.revoke_key(%(asking_id)s, %(prefix)s) AS found"
 
 _TENANTS = "SELECT id, name, created_at FROM access.tenant ORDER BY created_at, id"
 
@@ -176,88 +159,6 @@ def _principal(row: Row) -> Principal | None:
     return principal
 
 
-class GivenKeys:
-    """Makes and revokes keys for callers, as parts of the keys that they show.
-
-    Postgres checks that the caller's key lives, is of the tenant, and has all that is to be given on.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def make(self, principal: Principal, new: NewKey) -> str:
-        """Make a key of the principal's tenant and return it: nobody can read it again.
-
-        Args:
-            principal: Who asks: with the scope `admin`, by a key in Postgres.
-            new: Its tenant is not looked at.
-
-        Raises:
-            PermissionDenied: the principal may not, or the new key would have more than its own.
-        """
-        key = _new_key()
-        parameters = {"asking_id": _key_of(principal), "lifetime": new.lifetime, **_of_key(key), **_of_new(new)}
-        await self._database.of(principal).query(_MAKE_KEY, parameters)
-        return key
-
-    async def make_of_context(
-        self, principal: Principal, context_id: UUID, *, scopes: Sequence[str], lifetime: timedelta
-    ) -> str:
-        """Make a key that sees one context and what is below it, as the principal's user, and return it.
-
-        Args:
-            principal: Who asks. The key is bound to what it is bound to, and dies with its key or token.
-            context_id: A context that the principal sees.
-            scopes: Of `read` and `write`.
-            lifetime: A day at most; an hour, if the principal does not come from a key in Postgres.
-
-        Raises:
-            InvalidArgument: the lifetime is longer.
-            PermissionDenied: the principal lacks the scopes, is bound to a context, or ends earlier.
-        """
-        if not principal.scopes.issuperset(scopes):
-            raise PermissionDenied("the key lacks scopes that it would give on")
-        lifetime_max = _LIFETIME_MAX if principal.key_id else _LIFETIME_MAX_WITHOUT_KEY
-        if lifetime > lifetime_max:
-            raise InvalidArgument(
-                "a key of a context does not live so long", lifetime_max_s=lifetime_max.total_seconds()
-            )
-        key = _new_key()
-        parameters = {
-            "asking_id": principal.key_id,
-            "context_id": context_id,
-            "subject": principal.subject,
-            "scopes": list(scopes),
-            "agent_id": principal.agent_id,
-            "lifetime": lifetime,
-            "ends_at": principal.expires_at,
-            **_of_key(key),
-        }
-        await self._database.of(principal).query(_MAKE_CONTEXT_KEY, parameters)
-        return key
-
-    async def revoke(self, principal: Principal, prefix: str) -> bool:
-        """Take a key back that is a part of the principal's; again is harmless. Return whether there is one.
-
-        Args:
-            principal: Who asks: with the scope `admin`, by a key in Postgres.
-            prefix: How the key begins; it may be said whole.
-
-        Raises:
-            PermissionDenied: the principal may not.
-        """
-        parameters = {"asking_id": _key_of(principal), "prefix": prefix[:_PREFIX_CHARS]}
-        (row,) = await self._database.of(principal).query(_REVOKE_KEY, parameters)
-        found: bool = row.found
-        return found
-
-
-def _key_of(principal: Principal) -> UUID:
-    if principal.key_id is None:
-        raise PermissionDenied("keys are made and revoked by keys in Postgres")
-    return principal.key_id
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
     """What a key is to stand for."""
@@ -271,6 +172,20 @@ class NewKey:
     agent_bundle_id: str = ""
     graph_names: Sequence[str] = ()
     lifetime: timedelta | None = None  # None: it does not expire
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What statements are told of it, but for its tenant."""
+        return {
+            "subject": self.subject,
+            "scopes": list(self.scopes),
+            "user_id": self.user_id,
+            "agent_id": self.agent_id,
+            "app_ids": list(self.app_ids),
+            "agent_bundle_id": self.agent_bundle_id,
+            "graph_names": list(self.graph_names),
+            "lifetime": self.lifetime,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +201,7 @@ class ListedKey:
     app_ids: Sequence[str]
     agent_bundle_id: str
     graph_names: Sequence[str]
+    made_by: str  # prefix of the key that made it; empty: an operator did
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -328,8 +244,8 @@ class KeyAdministration:
         tenants = self._run(_TENANT, {"name": new.tenant})
         if not tenants:
             raise NoSuchTenant(f"there is no tenant {new.tenant!r}; make it with `context-service tenants create`")
-        key = _new_key()
-        self._run(_ADD_KEY, {"tenant_id": tenants[0].id, "lifetime": new.lifetime, **_of_key(key), **_of_new(new)})
+        key, stored = fresh_key()
+        self._run(_ADD_KEY, {"tenant_id": tenants[0].id, **stored, **new.parameters})
         return key
 
     def any_key(self) -> bool:
@@ -346,8 +262,8 @@ class KeyAdministration:
         Raises:
             NoSuchKey: no key begins like this.
         """
-        if not self._run(_REVOKE, {"prefix": prefix[:_PREFIX_CHARS]}):
-            raise NoSuchKey(f"no key begins with {prefix[:_PREFIX_CHARS]!r}; `context-service keys list` shows them")
+        if not self._run(_REVOKE, {"prefix": prefix[:PREFIX_CHARS]}):
+            raise NoSuchKey(f"no key begins with {prefix[:PREFIX_CHARS]!r}; `context-service keys list` shows them")
 
     def _run(self, sql: str, parameters: dict[str, Any] | None = None) -> list[Any]:
         with administering(self._admin_url, row_factory=namedtuple_row) as connection:
@@ -355,24 +271,10 @@ class KeyAdministration:
             return cursor.fetchall() if cursor.description else []
 
 
-def _new_key() -> str:
-    return f"cgk_{secrets.token_urlsafe(32)}"
-
-
-def _of_key(key: str) -> dict[str, Any]:
-    return {"id": new_id(), "sha256": _sha256(key), "prefix": key[:_PREFIX_CHARS]}
-
-
-def _of_new(new: NewKey) -> dict[str, Any]:
-    return {
-        "subject": new.subject,
-        "scopes": list(new.scopes),
-        "user_id": new.user_id,
-        "agent_id": new.agent_id,
-        "app_ids": list(new.app_ids),
-        "agent_bundle_id": new.agent_bundle_id,
-        "graph_names": list(new.graph_names),
-    }
+def fresh_key(begins: str = "cgk_") -> tuple[str, dict[str, Any]]:
+    """Return a new key, and what the tables have of it."""
+    key = f"{begins}{secrets.token_urlsafe(32)}"
+    return key, {"id": new_id(), "sha256": _sha256(key), "prefix": key[:PREFIX_CHARS]}
 
 
 def _sha256(key: str) -> bytes:

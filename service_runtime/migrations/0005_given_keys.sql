@@ -123,12 +123,13 @@ BEGIN
 END
 $$;
 
--- Make a key of a context, for the user of the transaction. Out of no key in Postgres (`asking_id` is null) it has the bounds
--- of the transaction, and the subject, scopes and agent that are said.
+-- Make a key of a context, for the user of the transaction, and say when it ends: after the lifetime, or earlier with the key
+-- that asks. Out of no key in Postgres (`asking_id` is null) it has the bounds of the transaction, and the subject, scopes and
+-- agent that are said; it ends after an hour at most, or earlier with the token that asks (`said_end`; null: it is none).
 CREATE FUNCTION access.make_context_key(
     asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[],
-    said_agent_id text, new_expires_at timestamptz
-) RETURNS void
+    said_agent_id text, lifetime interval, said_end timestamptz
+) RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     user_id CONSTANT text := CASE
@@ -149,13 +150,14 @@ BEGIN
             nullif(current_setting('app.tenant', true), '')::uuid, new_scopes, user_id,
             ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'app_ids', '[]'))),
             coalesce(bounds ->> 'agent_bundle_id', ''),
-            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]'))), NULL);
+            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]'))),
+            least(now() + interval '1 hour', said_end));
     END IF;
     wanted := whole;
     wanted.scopes := new_scopes;
     wanted.user_id := user_id;
-    wanted.expires_at := new_expires_at;
-    IF NOT access.is_within(wanted, whole) OR (new_expires_at > now()) IS NOT TRUE THEN
+    wanted.expires_at := least(now() + lifetime, whole.expires_at);
+    IF NOT access.is_within(wanted, whole) OR (lifetime <= interval '1 day' AND wanted.expires_at > now()) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'key refused';
     END IF;
     -- Those that are over go as others come.
@@ -169,8 +171,34 @@ BEGIN
     )
     VALUES (new_id, sha256, new_prefix, wanted.tenant_id, asking.id, of_context_id, asking.subject, wanted.scopes,
         wanted.user_id, asking.agent_id, wanted.app_ids, wanted.agent_bundle_id, wanted.graph_names, wanted.expires_at);
+    RETURN wanted.expires_at;
 END
 $$;
+
+-- Take away the keys of a context that is gone, in the tenant of the transaction, and say how many there were.
+CREATE FUNCTION access.end_context_keys(of_context_id uuid) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    WITH gone AS (
+        DELETE FROM access.context_key c
+        WHERE c.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid AND c.context_id = of_context_id
+        RETURNING c.id
+    )
+    SELECT count(*) FROM gone;
+END;
+
+-- The same of a user who is erased: those that were made for him, or by him.
+CREATE FUNCTION access.end_context_keys_of_user(of_user_id text) RETURNS bigint
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    WITH gone AS (
+        DELETE FROM access.context_key c
+        WHERE c.tenant_id = nullif(current_setting('app.tenant', true), '')::uuid
+            AND of_user_id <> '' AND of_user_id IN (c.user_id, c.subject)
+        RETURNING c.id
+    )
+    SELECT count(*) FROM gone;
+END;
 
 -- Revoke what begins so and is a part of a key with the scope `admin`, however long it lives; say whether there is such a key.
 CREATE FUNCTION access.revoke_key(asking_id uuid, of_prefix text) RETURNS boolean
@@ -196,6 +224,7 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION access.find_key, access.asking_key, access.reach_of, access.is_within, access.make_key, access.make_context_key,
-    access.revoke_key FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION access.find_key, access.make_key, access.make_context_key, access.revoke_key TO :"service_role";
+REVOKE ALL ON FUNCTION access.find_key, access.asking_key, access.reach_of, access.is_within, access.make_key,
+    access.make_context_key, access.end_context_keys, access.end_context_keys_of_user, access.revoke_key FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION access.find_key, access.make_key, access.make_context_key, access.end_context_keys,
+    access.end_context_keys_of_user, access.revoke_key TO :"service_role";

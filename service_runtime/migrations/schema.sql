@@ -111,6 +111,36 @@ END))),
 
 ALTER TABLE access.context_key OWNER TO contextkeep_owner;
 
+CREATE FUNCTION access.end_context_keys(of_context_id uuid) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH gone AS (
+          DELETE FROM access.context_key c
+           WHERE ((c.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (c.context_id = end_context_keys.of_context_id))
+           RETURNING c.id
+         )
+  SELECT count(*) AS count
+    FROM gone;
+END;
+
+ALTER FUNCTION access.end_context_keys(of_context_id uuid) OWNER TO contextkeep_owner;
+
+CREATE FUNCTION access.end_context_keys_of_user(of_user_id text) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH gone AS (
+          DELETE FROM access.context_key c
+           WHERE ((c.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (end_context_keys_of_user.of_user_id <> ''::text) AND ((end_context_keys_of_user.of_user_id = c.user_id) OR (end_context_keys_of_user.of_user_id = c.subject)))
+           RETURNING c.id
+         )
+  SELECT count(*) AS count
+    FROM gone;
+END;
+
+ALTER FUNCTION access.end_context_keys_of_user(of_user_id text) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION access.find_key(sha256 bytea) RETURNS TABLE(id uuid, is_of_context boolean, tenant_id uuid, subject text, scopes text[], user_id text, agent_id text, bounds jsonb, last_used_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -150,7 +180,7 @@ CREATE FUNCTION access.is_within(part access.reach, whole access.reach) RETURNS 
 
 ALTER FUNCTION access.is_within(part access.reach, whole access.reach) OWNER TO contextkeep_owner;
 
-CREATE FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) RETURNS void
+CREATE FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -173,13 +203,14 @@ BEGIN
             nullif(current_setting('app.tenant', true), '')::uuid, new_scopes, user_id,
             ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'app_ids', '[]'))),
             coalesce(bounds ->> 'agent_bundle_id', ''),
-            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]'))), NULL);
+            ARRAY(SELECT jsonb_array_elements_text(coalesce(bounds -> 'graph_names', '[]'))),
+            least(now() + interval '1 hour', said_end));
     END IF;
     wanted := whole;
     wanted.scopes := new_scopes;
     wanted.user_id := user_id;
-    wanted.expires_at := new_expires_at;
-    IF NOT access.is_within(wanted, whole) OR (new_expires_at > now()) IS NOT TRUE THEN
+    wanted.expires_at := least(now() + lifetime, whole.expires_at);
+    IF NOT access.is_within(wanted, whole) OR (lifetime <= interval '1 day' AND wanted.expires_at > now()) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'key refused';
     END IF;
     -- Those that are over go as others come.
@@ -193,10 +224,11 @@ BEGIN
     )
     VALUES (new_id, sha256, new_prefix, wanted.tenant_id, asking.id, of_context_id, asking.subject, wanted.scopes,
         wanted.user_id, asking.agent_id, wanted.app_ids, wanted.agent_bundle_id, wanted.graph_names, wanted.expires_at);
+    RETURN wanted.expires_at;
 END
 $$;
 
-ALTER FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) OWNER TO contextkeep_owner;
+ALTER FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -330,13 +362,19 @@ GRANT UPDATE(last_used_at) ON TABLE access.api_key TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.asking_key(asking_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION access.end_context_keys(of_context_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.end_context_keys(of_context_id uuid) TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION access.end_context_keys_of_user(of_user_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.end_context_keys_of_user(of_user_id text) TO contextkeep_service;
+
 REVOKE ALL ON FUNCTION access.find_key(sha256 bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.find_key(sha256 bytea) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.is_within(part access.reach, whole access.reach) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, new_expires_at timestamp with time zone) TO contextkeep_service;
+REVOKE ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION access.make_context_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, of_context_id uuid, said_subject text, new_scopes text[], said_agent_id text, lifetime interval, said_end timestamp with time zone) TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION access.make_key(asking_id uuid, new_id uuid, sha256 bytea, new_prefix text, new_subject text, new_scopes text[], new_user_id text, new_agent_id text, new_app_ids text[], new_agent_bundle_id text, new_graph_names text[], new_expires_at timestamp with time zone) TO contextkeep_service;

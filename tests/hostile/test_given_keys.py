@@ -6,7 +6,7 @@ a request is refused is not enough: no key may be there afterwards.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,12 +15,19 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from contextkeep.errors import InvalidArgument, PermissionDenied
+from contextkeep.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from service_runtime import access, keys
 from service_runtime.access import Access
 from service_runtime.auth import ANONYMOUS, Principal
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import GivenKeys, KeyAdministration, NewKey, StoredKeys
+from service_runtime.given_keys import (
+    GivenKeys,
+    IssuedKey,
+    end_context_keys,
+    end_context_keys_of_user,
+    make_context_key,
+)
+from service_runtime.keys import KeyAdministration, NewKey, StoredKeys
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, Urls, cloned
 from tests.hostile.tables import SCHEMAS
@@ -74,6 +81,26 @@ async def principal_of(database: Database, administration: KeyAdministration, ne
     principal = await whose(database, administration.create(new))
     assert principal is not None
     return principal
+
+
+async def of_context(
+    database: Database,
+    asking: Principal,
+    *,
+    scopes: Sequence[str] = ("read",),
+    lifetime: timedelta = HOUR,
+    context_id: UUID = CONTEXT,
+) -> str:
+    """Return a key of a context, made in a transaction of whom asks."""
+    return (await issued(database, asking, scopes=scopes, lifetime=lifetime, context_id=context_id)).key
+
+
+async def issued(
+    database: Database, asking: Principal, *, scopes: Sequence[str], lifetime: timedelta, context_id: UUID = CONTEXT
+) -> IssuedKey:
+    return await database.of(asking, context_id=context_id).transaction(
+        lambda one: make_context_key(one, asking, context_id, scopes=scopes, lifetime=lifetime)
+    )
 
 
 def executed(url: str, statement: str, *values: object) -> None:
@@ -151,16 +178,14 @@ async def those_who_may_not(database: Database, administration: KeyAdministratio
     administration.revoke(revoked)
     expired = await principal_of(database, administration, WIDE)
     executed(urls.admin, "UPDATE access.api_key SET expires_at = now() WHERE id = %s", expired.key_id)
-    of_context = await whose(
-        database, await GivenKeys(database).make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR)
-    )
-    assert of_context is not None
+    child = await whose(database, await of_context(database, asking))
+    assert child is not None
     return {
         "another tenant's": replace(asking, tenant_id=OTHER_PRINCIPAL.tenant_id),
         "revoked": of_revoked,
         "expired": expired,
         "none": replace(asking, key_id=uuid4()),
-        "of a context": replace(of_context, scopes=asking.scopes),
+        "of a context": replace(child, scopes=asking.scopes),
     }
 
 
@@ -175,7 +200,7 @@ async def test_a_key_that_is_not_good_makes_and_revokes_none(
     for name, asking in asking_ones.items():
         for asked in (
             given.make(asking, replace(WIDE, scopes=("read",))),
-            given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR),
+            of_context(database, asking),
             given.revoke(asking, victim),
         ):
             with pytest.raises(PermissionDenied):
@@ -211,7 +236,7 @@ async def test_a_key_of_a_context_has_the_bounds_of_its_parent_and_its_context(
 ):
     asking = await principal_of(database, administration, replace(NARROW, scopes=("read", "write", "admin")))
 
-    key = await GivenKeys(database).make_of_context(asking, CONTEXT, scopes=("read", "write"), lifetime=HOUR)
+    key = await of_context(database, asking, scopes=())
     made = await whose(database, key)
 
     assert made == replace(asking, scopes=frozenset({"read", "write"}), context_id=CONTEXT, key_id=made and made.key_id)
@@ -222,10 +247,9 @@ async def test_a_key_of_a_context_has_the_bounds_of_its_parent_and_its_context(
 async def test_a_key_of_a_context_is_for_the_user_for_whom_the_call_is(
     database: Database, administration: KeyAdministration, urls: Urls
 ):
-    given = GivenKeys(database)
     runtime = await principal_of(database, administration, replace(WIDE, scopes=("read", "delegate")))
-    lent = await given.make_of_context(runtime.acting_for("ada"), CONTEXT, scopes=("read",), lifetime=HOUR)
-    of_nobody = await given.make_of_context(runtime, CONTEXT, scopes=("read",), lifetime=HOUR)
+    lent = await of_context(database, runtime.acting_for("ada"))
+    of_nobody = await of_context(database, runtime)
 
     assert [one and one.user_id for one in (await whose(database, lent), await whose(database, of_nobody))] == [
         "ada",
@@ -236,32 +260,106 @@ async def test_a_key_of_a_context_is_for_the_user_for_whom_the_call_is(
     before = count_of_keys(urls)
     for asking in (replace(without, user_id="ada"), replace(another, user_id="ada"), replace(another, user_id="")):
         with pytest.raises(PermissionDenied):  # whatever the services believe
-            await given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR)
+            await of_context(database, asking)
     assert count_of_keys(urls) == before
 
 
 async def test_a_key_of_a_context_has_no_more_than_its_parent(
     database: Database, administration: KeyAdministration, urls: Urls
 ):
-    given = GivenKeys(database)
-    reading = await principal_of(database, administration, replace(WIDE, scopes=("read",), lifetime=HOUR))
+    reading = await principal_of(database, administration, replace(WIDE, scopes=("read",)))
     believed = replace(reading, scopes=frozenset(ALL))
     before = count_of_keys(urls)
-    for asking, scopes, lifetime in (
-        (reading, ("write",), HOUR / 2),
-        (believed, ("read", "write"), HOUR / 2),
-        (believed, ("read", "admin"), HOUR / 2),
-        (believed, (), HOUR / 2),
-        (reading, ("read",), 2 * HOUR),
-        (reading, ("read",), -HOUR),
-        (replace(ANONYMOUS, context_id=CONTEXT), ("read",), HOUR),  # of a key that is no row
+    for asking, scopes in (
+        (reading, ("write",)),
+        (believed, ("read", "write")),
+        (believed, ("read", "admin")),
+        (believed, ()),
+        (replace(reading, scopes=frozenset({"admin"})), ()),
+        (replace(ANONYMOUS, context_id=CONTEXT), ("read",)),  # of a key that is no row
     ):
         with pytest.raises(PermissionDenied):
-            await given.make_of_context(asking, CONTEXT, scopes=scopes, lifetime=lifetime)
-    for asking, lifetime in ((reading, DAY + HOUR), (ANONYMOUS, HOUR + HOUR)):
+            await of_context(database, asking, scopes=scopes)
+    for lifetime in (DAY + HOUR, -HOUR, timedelta(0)):
         with pytest.raises(InvalidArgument):
-            await given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=lifetime)
+            await of_context(database, reading, lifetime=lifetime)
     assert count_of_keys(urls) == before
+
+
+@pytest.mark.parametrize("lifetime", ["2 days", "-1 hour", "0", "1 month", None])
+async def test_no_key_of_a_context_lives_longer_than_a_day_whoever_asks(
+    database: Database, administration: KeyAdministration, urls: Urls, lifetime: str | None
+):
+    """The services' role may say what it likes: the function looks itself."""
+    reading = await principal_of(database, administration, replace(WIDE, scopes=("read",)))
+    before = count_of_keys(urls)
+    statement = (
+        "SELECT access.make_context_key(%s, gen_random_uuid(), 'x', 'x', gen_random_uuid(), '', '{read}', '', %s, NULL)"
+    )
+    for key_id in (reading.key_id, None):
+        with pytest.raises(PermissionDenied):
+            await database.of(reading).query(statement, (key_id, lifetime))
+    assert count_of_keys(urls) == before
+    await database.of(reading).query(statement, (reading.key_id, "1 hour"))
+    executed(urls.admin, "DELETE FROM access.context_key WHERE key_sha256 = 'x'")
+
+
+async def test_a_key_of_a_context_ends_with_what_it_is_made_of_or_earlier(
+    database: Database, administration: KeyAdministration
+):
+    now = datetime.now(UTC)
+    long_lived = await principal_of(database, administration, replace(WIDE, lifetime=90 * DAY))
+    short_lived = await principal_of(database, administration, replace(WIDE, lifetime=HOUR / 2))
+    token = replace(ANONYMOUS, user_id="ada", expires_at=now + HOUR / 2)
+    over = replace(token, expires_at=now - timedelta(seconds=10))  # taken still: clocks differ
+
+    for asking, lifetime, wanted in (
+        (long_lived, HOUR, HOUR),
+        (long_lived, DAY, DAY),
+        (short_lived, DAY, HOUR / 2),
+        (token, DAY, HOUR / 2),
+        (token, HOUR / 4, HOUR / 4),
+        (ANONYMOUS, DAY, HOUR),
+    ):
+        made = await issued(database, asking, scopes=("read",), lifetime=lifetime)
+        assert abs(made.expires_at - now - wanted) < timedelta(seconds=60)
+    with pytest.raises(PermissionDenied):
+        await of_context(database, over)
+
+
+async def test_the_keys_of_a_context_that_is_gone_are_gone_and_no_others(
+    database: Database, administration: KeyAdministration, urls: Urls
+):
+    administration.add_tenant("other")
+    ours, theirs = [
+        await principal_of(database, administration, replace(WIDE, tenant=name)) for name in ("default", "other")
+    ]
+    gone, beside = uuid4(), uuid4()
+    doomed = [await of_context(database, ours, context_id=gone) for _ in range(2)]
+    kept = [await of_context(database, ours, context_id=beside), await of_context(database, theirs, context_id=gone)]
+
+    assert await database.of(ours).transaction(lambda one: end_context_keys(one, gone)) == 2
+    assert await database.of(ours).transaction(lambda one: end_context_keys(one, gone)) == 0
+
+    assert [await whose(database, key) is None for key in (*doomed, *kept)] == [True, True, False, False]
+    with psycopg.connect(urls.admin) as connection:
+        left = connection.execute("SELECT tenant_id FROM access.context_key WHERE context_id = %s", (gone,)).fetchall()
+    assert left == [(theirs.tenant_id,)]
+
+
+async def test_the_keys_of_contexts_of_a_user_who_is_erased_are_gone_and_no_others(
+    database: Database, administration: KeyAdministration
+):
+    runtime = await principal_of(database, administration, WIDE)
+    theirs = await principal_of(database, administration, replace(WIDE, tenant="other"))
+    token = replace(ANONYMOUS, subject="grace", user_id="grace")
+    doomed = [await of_context(database, one) for one in (runtime.acting_for("grace"), token)]
+    kept = [await of_context(database, one) for one in (runtime, runtime.acting_for("ada"), theirs.acting_for("grace"))]
+
+    assert await database.of(runtime).transaction(lambda one: end_context_keys_of_user(one, "grace")) == 2
+    assert await database.of(runtime).transaction(lambda one: end_context_keys_of_user(one, "")) == 0
+
+    assert [await whose(database, key) is None for key in (*doomed, *kept)] == [True, True, False, False, False]
 
 
 @pytest.mark.parametrize("end", ["revoked_at = now()", "expires_at = now()"])
@@ -270,13 +368,13 @@ async def test_a_key_of_a_context_dies_with_its_parent(
 ):
     given = GivenKeys(database)
     asking = await principal_of(database, administration, WIDE)
-    of_context = await given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR)
+    short = await of_context(database, asking)
     ordinary = await given.make(asking, replace(WIDE, scopes=("read",)))
-    assert await whose(database, of_context) is not None
+    assert await whose(database, short) is not None
 
     executed(urls.admin, f"UPDATE access.api_key SET {end} WHERE id = %s", asking.key_id)  # type: ignore[arg-type]
 
-    assert await whose(database, of_context) is None
+    assert await whose(database, short) is None
     assert await whose(database, ordinary) is not None  # whoever made it may have left
 
 
@@ -285,9 +383,7 @@ async def test_a_key_of_a_context_ends_and_is_revoked_by_itself(
 ):
     given = GivenKeys(database)
     asking = await principal_of(database, administration, WIDE)
-    over, revoked, by_operator = [
-        await given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR) for _ in range(3)
-    ]
+    over, revoked, by_operator = [await of_context(database, asking) for _ in range(3)]
     executed(
         urls.admin,
         "UPDATE access.context_key SET created_at = now() - interval '3 hours', expires_at = now() - interval '2 hours'"
@@ -300,24 +396,18 @@ async def test_a_key_of_a_context_ends_and_is_revoked_by_itself(
     administration.revoke(by_operator)
 
     assert [await whose(database, key) for key in (over, revoked, by_operator)] == [None, None, None]
-    await given.make_of_context(asking, CONTEXT, scopes=("read",), lifetime=HOUR)
+    await of_context(database, asking)
     assert count_of_keys(urls) == before  # what was over is gone
 
 
-async def test_a_key_of_a_context_lives_no_longer_than_the_token_that_it_is_made_of(database: Database, urls: Urls):
-    ends_at = datetime.now(UTC) + timedelta(minutes=5)
-    token = replace(ANONYMOUS, subject="user-7", user_id="user-7", graph_names=frozenset({"sales"}), expires_at=ends_at)
+async def test_a_key_of_a_context_that_is_made_of_a_token_has_what_the_token_has(database: Database):
+    token = replace(ANONYMOUS, subject="user-7", user_id="user-7", graph_names=frozenset({"sales"}))
 
-    key = await GivenKeys(database).make_of_context(token, CONTEXT, scopes=("read",), lifetime=HOUR)
+    key = await of_context(database, token)
 
     made = await whose(database, key)
     assert made is not None
     assert (made.subject, made.user_id, made.graph_names) == ("user-7", "user-7", {"sales"})
-    with psycopg.connect(urls.admin) as connection:
-        (expires_at,) = connection.execute(
-            "SELECT expires_at FROM access.context_key WHERE prefix = %s", (key[:12],)
-        ).fetchone()
-    assert expires_at == ends_at
 
 
 async def test_keys_of_contexts_do_not_end_development_without_keys(postgres: EmbeddedPostgres):
@@ -325,11 +415,15 @@ async def test_keys_of_contexts_do_not_end_development_without_keys(postgres: Em
         async with Database.open(urls.service, connections_max=2, name="keys") as database:
             stored = StoredKeys(database)
             anybody = Access([stored], open_while_empty=stored)
-            key = await GivenKeys(database).make_of_context(ANONYMOUS, CONTEXT, scopes=("read",), lifetime=HOUR)
+            key = await of_context(database, ANONYMOUS)
 
             assert await anybody.authenticate([]) == ANONYMOUS
             made = await anybody.authenticate([("x-api-key", key)])
             assert (made.context_id, made.subject) == (CONTEXT, "anonymous")
+            executed(urls.admin, "DELETE FROM access.context_key")
+            with pytest.raises(Unauthenticated):  # and not anybody, who sees every context
+                await anybody.authenticate([("x-api-key", key)])
+            assert await anybody.authenticate([("x-api-key", "cgk_of-another-database")]) == ANONYMOUS
 
             KeyAdministration(urls.admin).create(WIDE)
             assert not await stored.is_empty()
@@ -378,7 +472,7 @@ def test_what_runs_as_the_owner_has_its_search_path_and_is_not_for_all(urls: Url
             " FROM pg_proc p WHERE p.prosecdef AND p.pronamespace::regnamespace::text = ANY (%s)",
             (SCHEMAS,),
         ).fetchall()
-    assert len(functions) >= 6
+    assert len(functions) >= 8
     for name, config, is_for_all, is_trigger in functions:
         assert "search_path=pg_catalog, pg_temp" in (config or []), name
         assert is_trigger or not is_for_all, name
