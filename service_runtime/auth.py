@@ -16,11 +16,14 @@ from uuid import UUID
 
 import orjson
 
-from contextkeep.errors import PermissionDenied, Unauthenticated
+from contextkeep.errors import PermissionDenied, SubjectRequired, Unauthenticated
+from service_runtime.documents import check_text
 
 # The row of it is in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 GRAPH_DEFAULT = "default"
+SCOPES = ("read", "write", "admin", "delegate")
+USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
 Metadata = Iterable[tuple[str, str | bytes]]
 
@@ -31,7 +34,7 @@ class Principal:
 
     tenant_id: UUID
     subject: str  # whom the key or token stands for; rows keep it as `created_by`
-    scopes: frozenset[str] = frozenset({"read", "write", "admin"})
+    scopes: frozenset[str] = frozenset(SCOPES)
     user_id: str = ""  # whose own it sees, of what belongs to users; empty: nobody's
     agent_id: str = ""
     app_ids: frozenset[str] = frozenset()  # empty: not bound to apps
@@ -67,22 +70,43 @@ class Principal:
         """The app of a request that names none: the only one that the principal is bound to, else none."""
         return next(iter(self.app_ids)) if len(self.app_ids) == 1 else ""
 
+    @property
+    def sees_all_users(self) -> bool:
+        """Whether it may see, beside what is its user's and nobody's, what is others': by statements `Across` users."""
+        return "admin" in self.scopes
+
     def acting_for(self, user_id: str) -> Principal:
-        """Return whom a call acts for that names a user.
+        """Return whom a call acts for, of which the request may name a user: all that it sees and writes is his.
+
+        Who names a user is held to him, `admin` or not: an application that answers him sees nobody else's.
 
         Args:
-            user_id: As the request has it. Empty: it names none.
+            user_id: `subject_user_id` of the request. Empty: it names none, and the credential's user is meant.
 
         Raises:
             PermissionDenied: the credential is another user's; or nobody's, without the scope `delegate`.
+            InvalidArgument, LimitExceeded: it can be nobody's id.
         """
-        if user_id in ("", self.user_id):
+        if not user_id:
             return self
-        if self.user_id:
-            raise PermissionDenied("the key is another user's")
-        if "delegate" not in self.scopes:
-            raise PermissionDenied("the key lacks the scope delegate", scope="delegate")
-        return replace(self, user_id=user_id)
+        check_text("subject_user_id", user_id, chars_max=USER_ID_CHARS_MAX)
+        if user_id != self.user_id:
+            if self.user_id:
+                raise PermissionDenied("the key is another user's")
+            if "delegate" not in self.scopes:
+                raise PermissionDenied("the key lacks the scope delegate", scope="delegate")
+        return replace(self, user_id=user_id, scopes=self.scopes - {"admin"})
+
+    def acting_for_somebody(self, user_id: str) -> Principal:
+        """Return `acting_for`, of a call about what is always a user's, such as memories.
+
+        Raises:
+            SubjectRequired: the request names no user, and the credential has none; and the errors of `acting_for`.
+        """
+        acting = self.acting_for(user_id)
+        if not acting.user_id:
+            raise SubjectRequired("name the user in subject_user_id: the key has none", field="subject_user_id")
+        return acting
 
     def check_bounds(self, *, graph_name: str, agent_bundle_id: str, app_id: str) -> None:
         """Refuse to write what would not be the principal's to see.

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from service_runtime.auth import SCOPES
 from service_runtime.commands import Subparsers
 from service_runtime.keys import KeyAdministration, NewKey
-from service_runtime.scopes import SCOPES
 
 _HOW_TO_CALL = """Keep it now: it is not shown again. Our clients take it from CONTEXT_SERVICE_API_KEY,
 all others send it as `authorization: Bearer <key>`."""
@@ -38,7 +38,12 @@ def add_keys(commands: Subparsers) -> Subparsers:
     create.add_argument(
         "--scope", action="append", choices=SCOPES, help="may be said several times (default: read and write)"
     )
-    create.add_argument("--user-id", metavar="USER", default="", help="rows keep it as owner_user_id")
+    create.add_argument(
+        "--user-id",
+        metavar="USER",
+        default="",
+        help="whose own it sees and writes, of what belongs to users; rows keep it as owner_user_id",
+    )
     create.add_argument("--agent-id", metavar="AGENT", default="", help="rows keep it as agent_id")
     create.add_argument(
         "--app-id",

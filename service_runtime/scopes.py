@@ -2,6 +2,7 @@
 
 An RPC that the proto marks `NO_SIDE_EFFECTS` needs `read`; what destroys more than it can bring back needs `admin`;
 any other needs `write`. What an RPC does may depend on its request: then it needs `read`, and asks for more itself.
+`delegate` is no RPC's: who has it may name the user for whom a call is (`Principal.acting_for`).
 
 A key that is bound to a context may call the RPCs that know this bound, and no others.
 """
@@ -13,8 +14,6 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
-
-SCOPES = ("read", "write", "admin")
 
 _ADMIN = frozenset({"DeleteNode"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`

@@ -15,10 +15,9 @@ from typing import Any
 from uuid import UUID
 
 from contextkeep.errors import FailedPrecondition, Unavailable
-from service_runtime.auth import Principal
+from service_runtime.auth import SCOPES, Principal
 from service_runtime.extras import install
 from service_runtime.postgres import Database
-from service_runtime.scopes import SCOPES
 from service_runtime.settings import ServiceSettings
 
 try:
@@ -109,7 +108,7 @@ class Tokens:
             app_ids=app_ids,
             agent_bundle_id=bundle or "",
             graph_names=graph_names,
-            expires_at=datetime.fromtimestamp(claims["exp"], UTC),
+            expires_at=_moment(claims["exp"]),
         )
 
     async def _tenant(self, name: str) -> UUID | None:
@@ -142,6 +141,14 @@ class Tokens:
     def _is_current(self, key_id: str) -> bool:
         age_s = time.monotonic() - self._asked_at
         return age_s < (JWKS_LIFETIME_S if key_id in self._keys else JWKS_RETRY_S)
+
+
+def _moment(exp: Any) -> datetime | None:
+    """Return when a token ends; None if that is further off than times go, as of an issuer that counts milliseconds."""
+    try:
+        return datetime.fromtimestamp(int(exp), UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def _names(claims: dict[str, Any], claim: str) -> frozenset[str] | None:

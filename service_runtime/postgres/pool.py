@@ -122,6 +122,7 @@ class Database:
 
         Args:
             principal: Its bounds hold; and of what belongs to users, it sees what is its user's and what is nobody's.
+                Where the request may name a user, it is that of `Principal.acting_for`.
             context_id: The context whose rows are meant. None: of rows that belong to contexts there are none.
         """
         return Tenant(
@@ -130,6 +131,7 @@ class Database:
             bounds=principal.bounds,
             subject=f"={principal.user_id}",
             context=str(context_id or ""),
+            sees_all_subjects=principal.sees_all_users,
         )
 
     def tenant(self, tenant_id: UUID) -> Tenant:
@@ -138,7 +140,7 @@ class Database:
         What belongs to contexts or users is behind it only for statements that are `Across` them. What it waits for at
         a lock for longer than `LOCK_TIMEOUT_S` fails with `Unavailable`.
         """
-        return Tenant(self.connection, tenant_id, gives_way=True)
+        return Tenant(self.connection, tenant_id, sees_all_subjects=True, gives_way=True)
 
     async def untenanted(
         self, sql: str, parameters: Parameters = (), *, timeout_s: float = ANSWER_TIMEOUT_MAX_S

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from psycopg import errors as pg
 
-from contextkeep.errors import Aborted
+from contextkeep.errors import Aborted, PermissionDenied
 from service_runtime import tracing
 from service_runtime.calls import answer_s, remaining_s
 from service_runtime.postgres.connection import Connection, Row
@@ -68,7 +68,7 @@ class Across:
     sql: str
     why: str  # it has to, and what holds it instead
     contexts: bool = False  # those of the tenant
-    subjects: bool = False  # all users'; without it, those of the principal
+    subjects: bool = False  # all users', for a principal with `admin`; without it, those of the principal
 
 
 class Tenant:
@@ -80,6 +80,7 @@ class Tenant:
         bounds: `Principal.bounds`: which of them. Empty: all.
         subject: "=" and the id of the user for whom it is, who may be nobody. Empty: of what belongs to users, nothing.
         context: The id of the context whose rows are meant. Empty: of what belongs to contexts, nothing.
+        sees_all_subjects: Runs statements that are `Across` users.
         gives_way: Waits at locks for no longer than `LOCK_TIMEOUT_S`.
     """
 
@@ -91,12 +92,14 @@ class Tenant:
         bounds: str = "",
         subject: str = "",
         context: str = "",
+        sees_all_subjects: bool = False,
         gives_way: bool = False,
     ) -> None:
         self._lend = lend
         self.tenant_id = tenant_id
         self.bounds = bounds
         self._said = {"bounds": bounds, "subject": subject, "context": context}
+        self._sees_all_subjects = sees_all_subjects
         self._gives_way = f", {GIVING_WAY}" if gives_way else ""
 
     async def query(
@@ -118,7 +121,7 @@ class Tenant:
             Unavailable: Postgres does not answer, or has no connection for us (`Overloaded`).
             DeadlineExceeded: the statement took longer than the call has.
             StorageFull: Postgres has no room left.
-            PermissionDenied: what it writes is outside of the bounds.
+            PermissionDenied: what it writes is outside of the bounds; or it is `Across` users, of whom one is seen.
             psycopg.IntegrityError: a constraint; only the store knows what it means.
         """
         statement, said = (sql, self._said) if isinstance(sql, str) else (sql.sql, self._said_across(sql))
@@ -166,6 +169,8 @@ class Tenant:
         return settings + self._gives_way, [value for value in said.values() if value]
 
     def _said_across(self, statement: Across) -> dict[str, str]:
+        if statement.subjects and not self._sees_all_subjects:
+            raise PermissionDenied("the key lacks the scope admin", scope="admin")
         wider = {"context": _ALL} if statement.contexts else {}
         return self._said | wider | ({"subject": _ALL} if statement.subjects else {})
 

@@ -21,8 +21,9 @@ import pytest
 from psycopg import sql
 
 from contextkeep.context.v1 import tools_pb2
+from service_runtime.auth import SCOPES
 from service_runtime.postgres import Database, Tenant
-from service_runtime.scopes import OF_CONTEXTS, SCOPES, scope_of
+from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
 from tests.hostile.tables import relations, rows_of, switched_off

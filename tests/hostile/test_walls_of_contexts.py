@@ -197,16 +197,12 @@ async def everything(database: Database) -> list[object]:
     return [await door.query(statement) for door in doors for statement in (EVERYBODYS_HEADERS, FIRST_MESSAGES)]
 
 
-def test_a_call_acts_for_the_user_of_its_credential_or_for_one_that_it_may_name():
-    delegate = replace(NOBODY, scopes=frozenset({"write", "delegate"}))
-
-    assert ADA.acting_for("") is ADA
-    assert ADA.acting_for("ada") is ADA
-    assert NOBODY.acting_for("").user_id == ""
-    assert delegate.acting_for("ada") == replace(delegate, user_id="ada")
-    for principal in (NOBODY, replace(ADA, scopes=delegate.scopes)):
-        with pytest.raises(PermissionDenied):
-            principal.acting_for("bob")
+async def test_all_users_are_seen_with_admin_and_by_nobody_who_names_one(database: Database):
+    for principal in (replace(ADA, scopes=frozenset({"read", "write", "delegate"})), NOBODY.acting_for("ada")):
+        with pytest.raises(PermissionDenied) as caught:
+            await seen(database, EVERYBODYS_HEADERS, principal)
+        assert caught.value.metadata == {"scope": "admin"}
+        assert await seen(database, ALL_HEADERS, principal) == [ROOT, FORK]
 
 
 def test_the_wall_costs_no_index(walled: Urls):

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from contextkeep.errors import Unauthenticated
+from contextkeep.errors import (
+    ContextKeepError,
+    InvalidArgument,
+    LimitExceeded,
+    PermissionDenied,
+    SubjectRequired,
+    Unauthenticated,
+)
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.server import CannotListen, check_exposure
 
@@ -44,6 +53,63 @@ async def test_anything_else_is_refused_and_the_key_is_not_repeated(metadata: li
         await KEYS.authenticate(metadata)
 
     assert "wrong" not in str(caught.value)
+
+
+USERS = Principal(tenant_id=DEFAULT_TENANT_ID, subject="of ada", user_id="ada")
+RUNTIME = Principal(tenant_id=DEFAULT_TENANT_ID, subject="runtime", scopes=frozenset({"read", "write", "delegate"}))
+PLAIN = replace(RUNTIME, scopes=frozenset({"read", "write", "admin"}))
+
+
+@pytest.mark.parametrize(
+    ("principal", "named", "acts_for"),
+    [
+        (USERS, "", "ada"),
+        (USERS, "ada", "ada"),
+        (USERS, "bob", PermissionDenied),
+        (RUNTIME, "", ""),
+        (RUNTIME, "ada", "ada"),
+        (RUNTIME, "*", "*"),
+        (PLAIN, "", ""),
+        (PLAIN, "ada", PermissionDenied),
+        (RUNTIME, "a\0", InvalidArgument),
+        (RUNTIME, "a" * 513, LimitExceeded),
+    ],
+)
+def test_a_call_acts_for_the_user_of_its_credential_or_for_one_that_it_may_name(
+    principal: Principal, named: str, acts_for: str | type[ContextKeepError]
+):
+    if isinstance(acts_for, str):
+        assert principal.acting_for(named).user_id == acts_for
+        assert replace(principal.acting_for(named), user_id="", scopes=frozenset()) == replace(
+            principal, user_id="", scopes=frozenset()
+        )
+    else:
+        with pytest.raises(acts_for):
+            principal.acting_for(named)
+
+
+def test_what_is_missing_to_name_a_user_is_said():
+    with pytest.raises(PermissionDenied) as caught:
+        PLAIN.acting_for("ada")
+    assert caught.value.metadata == {"scope": "delegate"}
+
+
+def test_who_names_a_user_is_held_to_him_whatever_else_he_may():
+    operator = replace(USERS, user_id="")
+    assert operator.sees_all_users
+    assert operator.acting_for("").sees_all_users
+    for principal in (operator, USERS):
+        assert not principal.acting_for("ada").sees_all_users
+        assert principal.acting_for("ada").scopes == {"read", "write", "delegate"}
+
+
+def test_what_is_always_a_users_takes_a_user():
+    assert USERS.acting_for_somebody("").user_id == "ada"
+    assert RUNTIME.acting_for_somebody("ada").user_id == "ada"
+    for principal in (RUNTIME, PLAIN, replace(USERS, user_id="")):
+        with pytest.raises(SubjectRequired) as caught:
+            principal.acting_for_somebody("")
+        assert [one.field for one in caught.value.violations] == ["subject_user_id"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com"])

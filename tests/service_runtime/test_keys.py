@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -26,10 +27,13 @@ from service_runtime import access, keys
 from service_runtime.access import Access
 from service_runtime.administration import CannotAdminister
 from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.given_keys import GivenKeys, make_context_key
 from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
-from service_runtime.scopes import scope_of
+from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.conftest import Addresses, Urls
+from tests.hostile.calling import Client
+from tests.rpcs import all_rpcs
 
 NOT_ONE = "cgk_" + "x" * 43
 READS = (
@@ -127,6 +131,30 @@ async def test_a_key_may_be_bound(run, administration: KeyAdministration, databa
     assert "crm,erp" in run("keys", "list").stdout
     for option in ("--app-id", "--agent-bundle", "--graph"):
         assert run("keys", "create", "--subject", "x", option, "").returncode == 2
+
+
+async def test_a_key_may_be_of_a_user_or_name_users(run, administration: KeyAdministration, database: Database):
+    of_ada = run("keys", "create", "--subject", "x", "--user-id", "ada").stdout.strip()
+    of_runtime = run("keys", "create", "--subject", "x", "--scope", "write", "--scope", "delegate").stdout.strip()
+    ada, runtime = [await checking(database).authenticate(bearer(key)) for key in (of_ada, of_runtime)]
+
+    assert ada.acting_for("").user_id == runtime.acting_for("ada").user_id == "ada"
+    asked = "SELECT current_setting('app.subject', true) AS subject"
+    for principal, subject in ((ada, "=ada"), (runtime, "="), (runtime.acting_for("ada"), "=ada")):
+        assert (await database.of(principal).query(asked))[0].subject == subject
+
+
+async def test_a_list_says_which_key_a_key_was_made_by(administration: KeyAdministration, database: Database):
+    """Who finds that a key has leaked finds those that it made: they live on."""
+    parent = administration.create(new_key(scopes=["read", "admin"]))
+    asking = await checking(database).authenticate(bearer(parent))
+    child = await GivenKeys(database).make(asking, new_key(scopes=["read"]))
+    administration.revoke(parent)
+
+    first, second = administration.keys("default")
+
+    assert (first.prefix, first.made_by) == (parent[:12], "")
+    assert (second.prefix, second.made_by, second.revoked_at) == (child[:12], parent[:12], None)
 
 
 async def test_a_list_shows_keys_without_their_secret_and_when_they_were_used(
@@ -271,6 +299,32 @@ async def test_both_services_check_the_callers_own_key_and_its_scopes(
             await graph.with_credential(elsewhere).get_node(session.id)
         with pytest.raises(NodeNotFound):
             await context.with_credential(elsewhere).chat_history(session.id)
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
+    stack: Addresses, administration: KeyAdministration, database: Database
+):
+    """Over gRPC, of every RPC of both services, before it looks at the request: whatever is named is alike."""
+    parent = administration.create(new_key(scopes=["read", "write", "admin", "delegate"]))
+    asking = await checking(database).authenticate(bearer(parent))
+    made = await database.of(asking).transaction(
+        lambda one: make_context_key(one, asking, uuid.uuid4(), scopes=(), lifetime=timedelta(hours=1))
+    )
+    ordinary = [rpc for rpc in all_rpcs() if rpc.path not in OF_CONTEXTS]
+
+    with Client.open(stack) as client:
+        for key, refused in ((made.key, {rpc.path for rpc in ordinary}), (parent, set())):
+            outcomes = [await asyncio.to_thread(client.call, rpc, rpc.request(), key=key) for rpc in ordinary]
+            assert {
+                rpc.path
+                for rpc, outcome in zip(ordinary, outcomes, strict=True)
+                if (outcome.code.name, outcome.answers) == ("PERMISSION_DENIED", [])
+            } == refused
+
+
+def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
+    assert [path for path in OF_CONTEXTS if "/contextkeep.context.v1." not in path or "Key" in path] == []
 
 
 @pytest.fixture

@@ -140,6 +140,15 @@ async def test_claims_bind_a_token(found: Tokens):
     assert principal.graph_names == {"sales"}
 
 
+@pytest.mark.parametrize("exp", [time.time() + 300, int(time.time()) + 300, str(int(time.time()) + 300), 1e13, 10**30])
+async def test_a_tokens_principal_ends_with_it(found: Tokens, exp: Any):
+    """Keys that are made of it must not outlive it. An issuer may count milliseconds: such a token ends in no year."""
+    principal = await found.find(token(exp=exp))
+
+    assert principal is not None
+    assert (principal.expires_at and principal.expires_at.timestamp()) == (int(exp) if float(exp) < 1e12 else None)
+
+
 @pytest.mark.parametrize("claim", ["app_ids", "graph_names", "agent_bundle_id"])
 @pytest.mark.parametrize("value", [[], "", 7, [7], ["a", ""], {}, ["a\0"], True])
 async def test_a_claim_that_cannot_be_read_binds_to_nothing_and_so_is_nobody(found: Tokens, claim: str, value: Any):

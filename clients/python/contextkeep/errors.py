@@ -1,7 +1,7 @@
 """Every error of the services: one class per reason, under one class per gRPC status.
 
     ContextKeepError
-    ├── InvalidArgument      INVALID_ARGUMENT     InvalidPageToken, SizeMismatch, ChecksumMismatch
+    ├── InvalidArgument      INVALID_ARGUMENT     InvalidPageToken, SizeMismatch, SubjectRequired, ...
     ├── NotFound             NOT_FOUND            NodeNotFound, EdgeNotFound, RecordNotFound, BlobNotFound, ...
     ├── AlreadyExists        ALREADY_EXISTS       NodeExists, EdgeExists, ExternalIdTaken, RequestIdReused, ...
     ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired
@@ -98,6 +98,12 @@ class ChecksumMismatch(InvalidArgument):
     """The bytes of an upload do not have the sha256 that its header declared. Nothing was stored."""
 
     reason = "CHECKSUM_MISMATCH"
+
+
+class SubjectRequired(InvalidArgument):
+    """What the call is about belongs to users: `subject_user_id` must name one, unless the key has a user."""
+
+    reason = "SUBJECT_REQUIRED"
 
 
 class NotFound(ContextKeepError):
@@ -378,7 +384,7 @@ class Unauthenticated(ContextKeepError):
 
 
 class PermissionDenied(ContextKeepError):
-    """The key lacks the scope."""
+    """The key lacks the scope (`scope` in the metadata), is bound to something else, or is another user's."""
 
     code = grpc.StatusCode.PERMISSION_DENIED
     reason = "PERMISSION_DENIED"

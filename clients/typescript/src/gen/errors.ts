@@ -23,6 +23,11 @@ export class ChecksumMismatch extends InvalidArgument {
   static override readonly reason: string = "CHECKSUM_MISMATCH";
 }
 
+/** What the call is about belongs to users: `subject_user_id` must name one, unless the key has a user. */
+export class SubjectRequired extends InvalidArgument {
+  static override readonly reason: string = "SUBJECT_REQUIRED";
+}
+
 /** There is no such thing, or it is not the caller's: the two are not told apart. */
 export class NotFound extends ContextKeepError {
   static override readonly code: StatusCode = "NOT_FOUND";
@@ -250,7 +255,7 @@ export class Unauthenticated extends ContextKeepError {
   static override readonly reason: string = "UNAUTHENTICATED";
 }
 
-/** The key lacks the scope. */
+/** The key lacks the scope (`scope` in the metadata), is bound to something else, or is another user's. */
 export class PermissionDenied extends ContextKeepError {
   static override readonly code: StatusCode = "PERMISSION_DENIED";
   static override readonly reason: string = "PERMISSION_DENIED";
