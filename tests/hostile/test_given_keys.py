@@ -353,13 +353,14 @@ async def test_the_keys_of_contexts_of_a_user_who_is_erased_are_gone_and_no_othe
     runtime = await principal_of(database, administration, WIDE)
     theirs = await principal_of(database, administration, replace(WIDE, tenant="other"))
     token = replace(ANONYMOUS, subject="grace", user_id="grace")
-    doomed = [await of_context(database, one) for one in (runtime.acting_for("grace"), token)]
+    for_nobody = replace(ANONYMOUS, subject="grace")
+    doomed = [await of_context(database, one) for one in (runtime.acting_for("grace"), token, for_nobody)]
     kept = [await of_context(database, one) for one in (runtime, runtime.acting_for("ada"), theirs.acting_for("grace"))]
 
-    assert await database.of(runtime).transaction(lambda one: end_context_keys_of_user(one, "grace")) == 2
+    assert await database.of(runtime).transaction(lambda one: end_context_keys_of_user(one, "grace")) == 3
     assert await database.of(runtime).transaction(lambda one: end_context_keys_of_user(one, "")) == 0
 
-    assert [await whose(database, key) is None for key in (*doomed, *kept)] == [True, True, False, False, False]
+    assert [await whose(database, key) is None for key in (*doomed, *kept)] == [True] * 3 + [False] * 3
 
 
 @pytest.mark.parametrize("end", ["revoked_at = now()", "expires_at = now()"])
