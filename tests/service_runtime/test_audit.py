@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeIn
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.errors import NodeNotFound, Unauthenticated
 from service_runtime import audit
+from tests import cpu
 from tests.conftest import KEY, PRINCIPAL, Addresses
 
 NO_NODE = "0190b5f4-0000-7000-8000-000000000000"
@@ -103,7 +103,5 @@ async def test_a_line_stays_short_however_much_is_written(services: Addresses, l
 def test_rows_that_say_nothing_are_not_all_looked_at():
     """A refused request of two million of them kept the loop for seconds, after its caller had the answer."""
     request = pb.WriteGraphRequest(nodes=[pb.NodeInput()] * 1_000_000, request_id="r")
-    began_s = time.thread_time()
-    found = list(audit._ids_of(request, "request"))
-    assert time.thread_time() - began_s < 0.3
-    assert found == [("request.request_id", "r")]
+    assert cpu.units(lambda: list(audit._ids_of(request, "request"))) < 100  # 2; of all of them, thousands
+    assert list(audit._ids_of(request, "request")) == [("request.request_id", "r")]
