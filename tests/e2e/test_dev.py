@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -29,6 +30,7 @@ class Run:
     """A `make run` in a folder of its own, with a space in its name."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700)
         self.folder = folder
         self.environment = {
             **os.environ,
@@ -39,6 +41,10 @@ class Run:
         }
         self.running: list[subprocess.Popen[str]] = []
         self.printed: list[str] = []  # until it was ready
+
+    @property
+    def entity_address(self) -> str:
+        return f"127.0.0.1:{self.environment['ENTITY_SERVICE_PORT']}"
 
     def start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -74,17 +80,30 @@ class Run:
         )
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    folder = tmp_path / "a path with a space"
-    folder.mkdir(mode=0o700)
-    stack = Run(folder)
+@contextmanager
+def ended(stack: Run) -> Iterator[Run]:
+    """End what was started in the block."""
     yield stack
     for process in stack.running:
         if process.poll() is None:
             process.kill()
         process.stdout.close()
         process.wait()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    with ended(Run(tmp_path / "a path with a space")) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """One that runs, with metrics, for what changes nothing of it."""
+    with ended(Run(tmp_path_factory.mktemp("shared") / "a path with a space")) as stack:
+        stack.environment["METRICS_PORT"] = str(two_free_ports())
+        stack.start_until_ready()
+        yield stack
 
 
 def two_free_ports() -> int:
@@ -108,51 +127,75 @@ def gone(processes: list[psutil.Process], *, timeout_s: float) -> bool:
     return not alive
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_stop_all_of_it(run: Run, number: signal.Signals):
+def test_ctrl_c_stops_all_of_it_and_the_data_survives(run: Run):
     process = run.start_until_ready()
     children = descendants(process)
     assert len(children) > 3
+    node_id = kept(run)
 
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
 
     assert process.wait(60) == 0
     assert "the data stays" in process.stdout.read()
     assert gone(children, timeout_s=30)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_data_survives_the_next_run(run: Run, number: signal.Signals):
-    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
-    first = run.start_until_ready()
-    children = descendants(first)
-    with EntityClient(address) as graph:
-        node_id = graph.create_node("Session", name="kept").id
-    first.send_signal(number)
-    assert gone(children, timeout_s=60)
-
     run.start_until_ready()
-
-    with EntityClient(address) as graph:
-        assert graph.get_node(node_id).name == "kept"
+    assert name_of(run, node_id) == "kept"
 
 
-def test_a_kill_of_the_supervisor_leaves_no_process_behind(run: Run):
+def test_a_kill_of_the_supervisor_leaves_no_process_behind_and_the_data_survives(run: Run):
     process = run.start_until_ready()
     children = descendants(process)
+    node_id = kept(run)
 
     process.kill()
 
     assert gone(children, timeout_s=60)
+    run.start_until_ready()
+    assert name_of(run, node_id) == "kept"
 
 
-def test_a_second_run_beside_it_says_what_is_wrong(run: Run):
-    first = run.start_until_ready()
+def kept(run: Run) -> str:
+    with EntityClient(run.entity_address) as graph:
+        return graph.create_node("Session", name="kept").id
 
-    second = run.start()
+
+def name_of(run: Run, node_id: str) -> str:
+    with EntityClient(run.entity_address) as graph:
+        return graph.get_node(node_id).name
+
+
+def test_a_second_run_beside_it_says_what_is_wrong(shared: Run):
+    second = shared.start()
 
     assert second.wait(60) == 1
-    assert f"process {first.pid} already runs Postgres" in second.stdout.read()
+    assert f"process {shared.running[0].pid} already runs Postgres" in second.stdout.read()
+
+
+def test_the_services_of_another_checkout_are_not_taken_for_its_own(shared: Run, run: Run):
+    run.environment = shared.environment
+    process = run.start()
+
+    assert process.wait(60) == 1
+    assert "ready" not in process.stdout.read()
+
+
+def test_one_port_of_metrics_is_one_for_each_service(shared: Run):
+    port = int(shared.environment["METRICS_PORT"])
+    (line,) = [line for line in shared.printed if line.startswith("Metrics")]
+    for number in (port, port + 1):
+        assert str(number) in line
+        with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics") as answer:
+            assert b"contextkeep_healthy" in answer.read()
+
+
+def test_mcp_listens_where_it_says(shared: Run):
+    (address,) = [line.split()[-1] for line in shared.printed if line.startswith("MCP")]
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(address)
+
+    with refused.value as answer:
+        assert answer.headers["content-type"].startswith("application/json")
 
 
 @pytest.mark.parametrize("variable", ["CONTEXT_SERVICE_PORT", "ENTITY_SERVICE_PORT", "MCP_PORT", "HTTP_PORT"])
@@ -167,18 +210,6 @@ def test_a_taken_port_is_named(run: Run, variable: str):
     assert f"another process listens on 127.0.0.1:{run.environment[variable]}" in printed
     assert f"set {variable}" in printed
     assert "ready" not in printed
-
-
-def test_the_services_of_another_checkout_are_not_taken_for_its_own(run: Run, tmp_path: Path):
-    run.start_until_ready()
-    (tmp_path / "other").mkdir()
-    other = Run(tmp_path / "other")
-    other.environment = run.environment
-    process = other.start()
-
-    assert process.wait(60) == 1
-    assert "ready" not in process.stdout.read()
-    process.stdout.close()
 
 
 @pytest.mark.parametrize("port", ["fifty", "0", "70000"])
@@ -214,16 +245,19 @@ def test_the_commands_to_try_reach_the_stack_before_and_after_the_first_key(run:
 
 
 def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(run: Run):
-    """Nobody knows the port and the passwords of its Postgres."""
+    """Nobody knows the port and the passwords of its Postgres. And what the first key says is so."""
     process = run.start_until_ready()
-    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
-    with EntityClient(address) as graph:
-        graph.create_node("Session")
+    node_id = kept(run)
 
     first = run.shell(f"{OPERATOR} keys create --subject me")
     second = run.shell(f"{OPERATOR} keys create --subject me")
     checked = run.shell(f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
     elsewhere = run.shell(f"{OPERATOR} keys list", DATABASE_ADMIN_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    time.sleep(2.5)  # both services follow within two seconds
+    with EntityClient(run.entity_address) as graph, pytest.raises(Unauthenticated):
+        graph.create_node("Session")
+    with EntityClient(run.entity_address, api_key=first.stdout.strip()) as graph:
+        assert graph.get_node(node_id).name == "kept"
     process.kill()
     gone(descendants(process), timeout_s=60)
     process.wait()
@@ -238,41 +272,6 @@ def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(run: Ru
     assert after_the_kill.stderr.startswith("DATABASE_ADMIN_URL is not set")
 
 
-def test_what_the_first_key_says_is_so(run: Run):
-    run.start_until_ready()
-    address = f"127.0.0.1:{run.environment['ENTITY_SERVICE_PORT']}"
-
-    key = run.shell(f"{OPERATOR} keys create --subject me").stdout.strip()
-    time.sleep(2.5)  # both services follow within two seconds
-
-    with EntityClient(address) as graph, pytest.raises(Unauthenticated):
-        graph.create_node("Session")
-    with EntityClient(address, api_key=key) as graph:
-        graph.create_node("Session")
-
-
-def test_one_port_of_metrics_is_one_for_each_service(run: Run):
-    run.environment["METRICS_PORT"] = port = str(free_port())
-    run.start_until_ready()
-
-    (line,) = [line for line in run.printed if line.startswith("Metrics")]
-    for number in (int(port), int(port) + 1):
-        assert str(number) in line
-        with urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics") as answer:
-            assert b"contextkeep_healthy" in answer.read()
-
-
-def test_mcp_listens_where_it_says(run: Run):
-    run.start_until_ready()
-    (address,) = [line.split()[-1] for line in run.printed if line.startswith("MCP")]
-
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(address)
-
-    with refused.value as answer:
-        assert answer.headers["content-type"].startswith("application/json")
-
-
 @pytest.mark.parametrize(
     ("variable", "value"), [("TLS_KEY_PATH", "key.pem"), ("METRICS_PORT", "65535"), ("METRICS_PORT", "many")]
 )
@@ -284,17 +283,20 @@ def test_a_setting_that_cannot_be_of_both_is_told_at_once(run: Run, variable: st
     assert variable in process.stdout.read()
 
 
-def test_its_data_is_named_and_can_be_removed(run: Run):
+def test_its_data_is_named_and_can_be_removed_after_sigterm_stopped_it(run: Run):
     """As root it lies outside of the checkout, where nobody would look."""
     clean = f"make -s -f {shlex.quote(str(ROOT / 'Makefile'))} clean DATA=1"
     process = run.start_until_ready()
     (line,) = [line for line in run.printed if line.startswith("Data")]
     folders = [Path(name) for name in line.removeprefix("Data").strip().split(", ")]
     assert all(folder.exists() for folder in folders)
+    children = descendants(process)
 
     too_early = run.shell(clean)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
+    assert "the data stays" in process.stdout.read()
+    assert gone(children, timeout_s=30)
     afterwards = run.shell(clean)
 
     assert too_early.returncode != 0
