@@ -119,6 +119,19 @@ $$;
 
 ALTER FUNCTION context.pairs_of(said text) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.passage_in_bounds(context_id uuid, ancestors uuid[], graph_name text, agent_bundle_id text, app_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF context_id IS NULL THEN
+        RETURN context.in_bounds(graph_name, agent_bundle_id, app_id);
+    END IF;
+    RETURN access.context_in_bounds(ancestors, agent_bundle_id, app_id);
+END
+$$;
+
+ALTER FUNCTION context.passage_in_bounds(context_id uuid, ancestors uuid[], graph_name text, agent_bundle_id text, app_id text) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.search_asked(language text, terms text[], are_not boolean[], behind_or boolean[]) RETURNS tsquery
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -392,6 +405,124 @@ CREATE TABLE context.outbox (
 
 ALTER TABLE context.outbox OWNER TO contextkeep_owner;
 
+CREATE TABLE context.passage (
+    tenant_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    context_id uuid,
+    task_id uuid,
+    source_id uuid,
+    seq bigint NOT NULL,
+    session bigint NOT NULL,
+    said_at timestamp with time zone NOT NULL,
+    ordinal integer NOT NULL,
+    part integer NOT NULL,
+    place integer,
+    length_before integer NOT NULL,
+    marks smallint NOT NULL,
+    scope_kind text NOT NULL,
+    kind text NOT NULL,
+    role text NOT NULL,
+    author text NOT NULL,
+    owner_user_id text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    ancestors uuid[] NOT NULL,
+    terms integer[] NOT NULL,
+    text text NOT NULL,
+    CONSTRAINT passage_context_check CHECK ((
+CASE
+    WHEN (context_id IS NULL) THEN ((scope_kind <> 'context'::text) AND (ancestors = '{}'::uuid[]))
+    ELSE (context_id = ANY (ancestors))
+END AND ((scope_kind <> 'context'::text) OR (context_id = scope_id))))
+);
+
+ALTER TABLE context.passage OWNER TO contextkeep_owner;
+
+CREATE VIEW context.passage_of_tenant AS
+ SELECT tenant_id,
+    scope_id,
+    context_id,
+    task_id,
+    source_id,
+    seq,
+    session,
+    said_at,
+    ordinal,
+    part,
+    place,
+    length_before,
+    marks,
+    scope_kind,
+    kind,
+    role,
+    author,
+    owner_user_id,
+    graph_name,
+    agent_bundle_id,
+    app_id,
+    ancestors,
+    terms,
+    text
+   FROM context.passage
+  WHERE ((NULLIF((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")), false) IS NOT NULL) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL) AND (NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL) AND (NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+ALTER VIEW context.passage_of_tenant OWNER TO contextkeep_owner;
+
+CREATE TABLE context.passage_scope (
+    tenant_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    context_id uuid,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    passages bigint NOT NULL,
+    sessions bigint NOT NULL,
+    length bigint NOT NULL,
+    length_before bigint NOT NULL,
+    length_after bigint NOT NULL,
+    scope_kind text NOT NULL,
+    owner_user_id text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    ancestors uuid[] NOT NULL,
+    authors text[] NOT NULL,
+    CONSTRAINT passage_scope_context_check CHECK ((
+CASE
+    WHEN (context_id IS NULL) THEN ((scope_kind <> 'context'::text) AND (ancestors = '{}'::uuid[]))
+    ELSE (context_id = ANY (ancestors))
+END AND ((scope_kind <> 'context'::text) OR (context_id = scope_id))))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.passage_scope OWNER TO contextkeep_owner;
+
+CREATE TABLE context.passage_session (
+    tenant_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    context_id uuid,
+    session bigint NOT NULL,
+    passages bigint NOT NULL,
+    length bigint NOT NULL,
+    places integer NOT NULL,
+    last_length integer NOT NULL,
+    length_before_last integer NOT NULL,
+    scope_kind text NOT NULL,
+    owner_user_id text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    ancestors uuid[] NOT NULL,
+    CONSTRAINT passage_session_context_check CHECK ((
+CASE
+    WHEN (context_id IS NULL) THEN ((scope_kind <> 'context'::text) AND (ancestors = '{}'::uuid[]))
+    ELSE (context_id = ANY (ancestors))
+END AND ((scope_kind <> 'context'::text) OR (context_id = scope_id))))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.passage_session OWNER TO contextkeep_owner;
+
 CREATE TABLE context.request (
     tenant_id uuid NOT NULL,
     request_id uuid NOT NULL,
@@ -607,6 +738,15 @@ ALTER TABLE ONLY context.migration
 ALTER TABLE ONLY context.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY context.passage
+    ADD CONSTRAINT passage_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, seq, ordinal);
+
+ALTER TABLE ONLY context.passage_scope
+    ADD CONSTRAINT passage_scope_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id);
+
+ALTER TABLE ONLY context.passage_session
+    ADD CONSTRAINT passage_session_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, session);
+
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
@@ -649,6 +789,8 @@ CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, topic, subject_id);
+
+CREATE INDEX passage_terms ON context.passage USING gin (terms) WITH (gin_pending_list_limit='512');
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
@@ -705,6 +847,12 @@ CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF
 
 CREATE POLICY bounds ON context.outbox AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.tenant_limit AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
@@ -723,13 +871,31 @@ CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH
 
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
+CREATE POLICY context ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.passage ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.passage_scope ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.passage_session ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY subject ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -740,6 +906,12 @@ CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(c
 CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.passage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.passage_scope USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.passage_session USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -780,6 +952,14 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.outbox TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage TO contextkeep_service;
+
+GRANT SELECT ON TABLE context.passage_of_tenant TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_scope TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_session TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
 

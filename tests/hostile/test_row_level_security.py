@@ -48,11 +48,29 @@ HAVE_NO_APP = {
     "entity.node_of_tenant",
 }
 
+_OF_PASSAGES = "scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors"
+_THEIRS = "gen_random_uuid(), 'record', '', 'default', '', '', '{}'"
+
 # Rows of tables that no RPC fills yet: columns and values beside `tenant_id`.
 ROWS = {
     "context.tenant_limit": ("blob_bytes_max", "1000000"),
     "context.outbox": ("id, topic, subject_id", "gen_random_uuid(), 'index', gen_random_uuid()"),
+    "context.passage": (
+        f"{_OF_PASSAGES}, seq, session, said_at, ordinal, part, length_before, marks, kind, role, author, terms, text",
+        f"{_THEIRS}, 1, 1, now(), 0, 0, 0, 0, 'text', '', '', ARRAY[7], 'dog'",
+    ),
+    "context.passage_session": (
+        f"{_OF_PASSAGES}, session, passages, length, places, last_length, length_before_last",
+        f"{_THEIRS}, 1, 1, 1, 1, 1, 0",
+    ),
+    "context.passage_scope": (
+        f"{_OF_PASSAGES}, first_seq, last_seq, passages, sessions, length, length_before, length_after, authors",
+        f"{_THEIRS}, 1, 1, 1, 1, 1, 0, 0, '{{}}'",
+    ),
 }
+
+# What belongs to contexts and users is seen with both said; `test_walls_of_contexts.py` says what else they do.
+SAYING_ALL = "SELECT set_config('app.context', '*', false), set_config('app.subject', '*', false)"
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +108,7 @@ def test_no_tenant_sees_or_changes_a_row_of_another(filled: Urls):
 def test_a_bound_key_sees_no_row_that_is_outside_of_its_bounds(filled: Urls):
     """A new table is asked the day it is added: a policy `bounds`, or a line in UNBOUND."""
     with psycopg.connect(filled.service) as connection:
+        connection.execute(SAYING_ALL)
         connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
         without = {table: count(connection, table) for table in tenanted(filled)}
         for bounds in ('{"graph_names": ["x"]}', '{"agent_bundle_id": "x"}', '{"app_ids": ["x"]}'):
@@ -118,6 +137,7 @@ def test_a_bound_key_sees_no_row_that_is_outside_of_its_bounds(filled: Urls):
 def test_a_bound_that_is_not_known_hides_every_row(filled: Urls, bounds: str):
     """Whoever makes a kind of key makes the policies that let it see something: until then it sees nothing."""
     with psycopg.connect(filled.service) as connection:
+        connection.execute(SAYING_ALL)
         connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
         assert all(count(connection, table) for table in tenanted(filled))
         connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
@@ -127,6 +147,7 @@ def test_a_bound_that_is_not_known_hides_every_row(filled: Urls, bounds: str):
 @pytest.mark.parametrize("bounds", ['{"graph_names": null}', '{"agent_bundle_id": null}', '{"app_ids": null}'])
 def test_a_bound_that_cannot_be_read_hides_what_it_is_about(filled: Urls, bounds: str):
     with psycopg.connect(filled.service) as connection:
+        connection.execute(SAYING_ALL)
         connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
         connection.execute("SELECT set_config('app.bounds', %s, false)", (bounds,))
         bound = [table for table in tenanted(filled) if table not in {*UNBOUND, "context.mapping"}]
@@ -137,6 +158,7 @@ def test_a_bound_that_cannot_be_read_hides_what_it_is_about(filled: Urls, bounds
 
 def test_without_a_tenant_there_are_no_rows(filled: Urls):
     with psycopg.connect(filled.service) as connection:
+        connection.execute(SAYING_ALL)
         for table in tenanted(filled):
             assert count(connection, table) == 0, table
 
@@ -187,8 +209,9 @@ def test_every_table_has_the_policy_of_tenants_and_others_only_take_away(filled:
     # Others only take away, and from nobody who is not bound.
     for table, name, permissive, _, qual, with_check in policies:
         if name != "tenant":
-            assert name.startswith("bounds"), (table, name)
+            assert name.startswith(("bounds", "context", "subject")), (table, name)
             assert permissive == "RESTRICTIVE"
+        if name.startswith("bounds"):
             for expression in filter(None, (qual, with_check)):
                 assert expression.startswith(
                     "(NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''"
@@ -202,6 +225,7 @@ POLICY = "tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::u
 def check(urls: Urls, table: str) -> None:
     """Assert that a tenant has all of its own rows of a table, and sees and changes nothing of another's."""
     with psycopg.connect(urls.superuser) as connection:
+        connection.execute(SAYING_ALL)
         in_all = {}
         for tenant_id in (OURS, OTHERS):
             # A view filters whoever reads it.
@@ -211,6 +235,7 @@ def check(urls: Urls, table: str) -> None:
     assert in_all[OTHERS] and in_all[OURS], f"no row of a tenant in {table}: let `seeded` or ROWS make one"
     name = sql.Identifier(*table.split("."))
     with psycopg.connect(urls.service) as connection:
+        connection.execute(SAYING_ALL)
         connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
         assert count(connection, table, OURS) == in_all[OURS], f"a tenant misses rows of its own in {table}"
         assert count(connection, table) == in_all[OURS], f"a tenant sees rows of another in {table}"

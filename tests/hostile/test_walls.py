@@ -432,6 +432,9 @@ def test_exempt_operators_raise_on_no_value_of_their_types(poisoned: Urls):
             connection.execute(
                 "SELECT %s::text[] && %s::text[], %s::text[] <> '{}'", (left_list, right_list, left_list)
             )
+        numbers_of: list[list[int]] = [[], [0], [2**31 - 1, -(2**31)], [7] * 1000]
+        for left_numbers, right_numbers in itertools.product(numbers_of, numbers_of):
+            connection.execute("SELECT %s::integer[] && %s::integer[]", (left_numbers, right_numbers))
         words = [
             "",
             "zebra",

@@ -1,0 +1,576 @@
+"""The index of words: passages, and the rows that a question is ranked by.
+
+A passage is a piece of text that is found, and a scope is what is searched together. Passages are written in the
+transaction of their source, so that what was acknowledged is found, and what was undone is not. Each keeps its terms in
+their order, as numbers (`terms.mask`); a search reads the rows that have one of those asked for, with where in the row
+each is, and never a text: those are read of what is shown.
+
+All that is counted for BM25 comes from these rows and from counters, which are written with the passages:
+
+======== ============================ ========================= ==========================================
+document passages of the scope        mean length               in how many a term is
+======== ============================ ========================= ==========================================
+turn     one each                     counted                   exact: the rows that have it
+previous one each, with the one said  counted                   exact: a row, and the one said after it, of
+         before it in its session                               which `session_places` tells that it exists
+window   one each, with those said    counted                   exact: a row, and those said beside it
+         before and after it
+session  `Totals.sessions`            counted                   exact: the sessions of the rows
+======== ============================ ========================= ==========================================
+
+Exact, but for what stood beside a passage that was removed, and for terms that were left out of the search: of those
+there is an estimate. The length of a document is exact for turns, sessions, and previous; of a window it is where the
+passage after it is a row, too, and otherwise has to be taken as the mean.
+
+Terms are left out in scopes of more than `READ_WHOLE` passages: what every third passage has costs more to read than it
+tells. How common a term is, is known from a sample of the scope.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from context_service.retrieval.terms import masks
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Database, Transaction
+
+CONTEXT = "context"  # the kind of scope whose passages are a context's
+
+READ_WHOLE = 600  # passages of a scope in which every term finds; in larger ones those of the rarest terms
+CANDIDATES_MAX = 2_000  # rows that are read; of more, the newest
+COMMON_SHARE = 0.3  # of a scope's passages: what has a term that is more common is not found by it
+ASKED_TERMS_MAX = 64  # different ones of a question; the statement says which by a number below it
+AUTHORS_MAX = 100  # of a scope that are known by name
+
+SAMPLE = 600  # passages
+SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
+RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
+SAMPLES_MAX = 256  # that are kept, of as many scopes
+SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
+
+DROP_STEP = 2_000  # passages of a transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is searched together."""
+
+    kind: str
+    id: UUID
+    context_id: UUID | None = None  # whose it is, if it belongs to a context
+
+    @classmethod
+    def of_context(cls, context_id: UUID) -> Scope:
+        """Return the scope of what was said in a context."""
+        return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who may see passages: what the policies read."""
+
+    owner_user_id: str = ""
+    ancestors: tuple[UUID, ...] = ()  # of a context, itself included
+    graph_name: str = ""
+    agent_bundle_id: str = ""
+    app_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of text as it is written."""
+
+    seq: int  # its source's place in the scope's order
+    ordinal: int  # within its source
+    session: int  # by a number that the scope's writer gives, such as the seq that begins it
+    text: str
+    terms: Sequence[str]  # in the order of the text
+    kind: str  # "text", "data", "tool_result", "artifact", …
+    said_at: datetime
+    is_said: bool = True  # has neighbours: what was said before it, and after it
+    marks: int = 0  # bits of what ranking looks for in a text
+    role: str = ""
+    author: str = ""
+    part: int = 0  # of its source
+    task_id: UUID | None = None
+    source_id: UUID | None = None  # an artifact, a record, a document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What the passages of a scope are together, of those that the caller may see."""
+
+    passages: int = 0
+    sessions: int = 0
+    length: int = 0  # terms of all passages
+    length_before: int = 0  # of those said before each, together
+    length_after: int = 0  # of those said after each, together
+    first_seq: int = 0
+    last_seq: int = 0
+    authors: frozenset[str] = frozenset()
+
+
+class Row(NamedTuple):
+    """A passage that has one of the terms asked for, as ranking reads it: one of thousands."""
+
+    seq: int
+    ordinal: int
+    session: int
+    place: int | None  # among what was said in its session, from 0; None: nobody said it
+    length: int  # terms
+    length_before: int  # of what was said before it
+    session_length: int
+    session_places: int  # said in its session so far
+    marks: int
+    kind: str
+    role: str
+    author: str
+    task_id: UUID | None
+    said_at: datetime
+    found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """The rows that a question is ranked by, the newest first."""
+
+    totals: Totals
+    rows: Sequence[Row]
+    is_cut: bool  # there are more, older ones
+    estimated: Mapping[int, float]  # of terms that did not find, by their number: in how many passages they are
+
+
+_PUT = """
+WITH given AS MATERIALIZED (
+    SELECT g.seq, g.session, g.said_at, g.ordinal, g.part, g.place, g.length_before, g.marks, g.kind, g.role, g.author,
+        g.task_id, g.source_id, g.terms, g.text
+    FROM json_to_recordset(%(passages)s::json) g (
+        seq bigint, session bigint, said_at timestamptz, ordinal integer, part integer, place integer,
+        length_before integer, marks smallint, kind text, role text, author text, task_id uuid, source_id uuid,
+        terms integer[], text text
+    )
+), sessions AS (
+    -- Locked in their order, before the scope.
+    INSERT INTO context.passage_session AS s (
+        tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length,
+        length_before_last, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, g.session, g.passages, g.length, g.places,
+        g.last_length, 0, %(owner_user_id)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(ancestors)s::uuid[]
+    FROM json_to_recordset(%(sessions)s::json) g (
+        session bigint, passages bigint, length bigint, places integer, last_length integer
+    )
+    ORDER BY g.session
+    ON CONFLICT (tenant_id, scope_id, scope_kind, session) DO UPDATE
+        SET passages = s.passages + excluded.passages, length = s.length + excluded.length,
+            places = s.places + excluded.places,
+            last_length = CASE WHEN excluded.places > 0 THEN excluded.last_length ELSE s.last_length END,
+            length_before_last = s.last_length
+    RETURNING s.session, s.passages, s.places, s.length_before_last
+), written AS (
+    -- Places go on where the session was, and what comes first there has that before it which was said last.
+    INSERT INTO context.passage AS p (
+        tenant_id, scope_id, scope_kind, context_id, seq, session, said_at, ordinal, part, place, length_before, marks,
+        kind, role, author, task_id, source_id, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, terms,
+        text
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, g.seq, g.session, g.said_at, g.ordinal, g.part,
+        s.places - n.places + g.place, coalesce(g.length_before, s.length_before_last), g.marks, g.kind, g.role,
+        g.author, g.task_id, g.source_id, %(owner_user_id)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s,
+        %(ancestors)s::uuid[], g.terms, g.text
+    FROM given g
+        JOIN sessions s ON s.session = g.session
+        JOIN json_to_recordset(%(sessions)s::json) n (session bigint, places integer) ON n.session = g.session
+    RETURNING p.seq, p.place, p.length_before, cardinality(p.terms) AS length
+)
+INSERT INTO context.passage_scope AS t (
+    tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
+    length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
+)
+SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, min(w.seq), max(w.seq), count(*),
+    (SELECT count(*) FROM sessions s JOIN json_to_recordset(%(sessions)s::json) n (session bigint, passages bigint)
+        ON n.session = s.session AND n.passages = s.passages),
+    sum(w.length), sum(w.length_before), coalesce(sum(w.length) FILTER (WHERE w.place > 0), 0), %(owner_user_id)s,
+    %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(ancestors)s::uuid[], %(authors)s::text[]
+FROM written w
+ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
+    SET first_seq = least(t.first_seq, excluded.first_seq), last_seq = greatest(t.last_seq, excluded.last_seq),
+        passages = t.passages + excluded.passages, sessions = t.sessions + excluded.sessions,
+        length = t.length + excluded.length, length_before = t.length_before + excluded.length_before,
+        length_after = t.length_after + excluded.length_after,
+        authors = CASE
+            WHEN excluded.authors <@ t.authors THEN t.authors
+            ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
+                [1 : %(authors_max)s::integer]
+        END
+"""
+
+_REMOVE = """
+WITH gone AS (
+    DELETE FROM context.passage
+    WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+        AND seq = ANY (%(seqs)s::bigint[])
+    RETURNING session, place, length_before, cardinality(terms) AS length, owner_user_id, graph_name, agent_bundle_id,
+        app_id
+), sessions AS (
+    UPDATE context.passage_session s SET passages = s.passages - g.passages, length = s.length - g.length
+    FROM (SELECT session, count(*) AS passages, sum(length) AS length FROM gone GROUP BY session) g
+    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+        AND s.session = g.session
+    RETURNING s.passages, s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id
+)
+UPDATE context.passage_scope t
+SET passages = t.passages - g.passages, length = t.length - g.length, length_before = t.length_before - g.length_before,
+    length_after = t.length_after - g.length_after,
+    sessions = t.sessions - (
+        SELECT count(*) FROM sessions s
+        WHERE s.passages = 0 AND (s.owner_user_id, s.graph_name, s.agent_bundle_id, s.app_id)
+            = (g.owner_user_id, g.graph_name, g.agent_bundle_id, g.app_id))
+FROM (
+    SELECT owner_user_id, graph_name, agent_bundle_id, app_id, count(*) AS passages, sum(length) AS length,
+        sum(length_before) AS length_before, coalesce(sum(length) FILTER (WHERE place > 0), 0) AS length_after
+    FROM gone
+    GROUP BY owner_user_id, graph_name, agent_bundle_id, app_id
+) g
+WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind = %(scope_kind)s
+    AND t.owner_user_id = g.owner_user_id AND t.graph_name = g.graph_name AND t.agent_bundle_id = g.agent_bundle_id
+    AND t.app_id = g.app_id
+RETURNING g.passages
+"""
+
+_TOTALS = """
+SELECT passages, sessions, length, length_before, length_after, first_seq, last_seq, authors
+FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+"""
+
+# The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
+# rows that the terms find. Which of the terms stand where is told by one number each, so that there are few to read.
+_MATCHING = """
+WITH matched AS MATERIALIZED (
+    SELECT p.seq, p.ordinal, p.session, p.place, p.length_before, p.marks, p.kind, p.role, p.author, p.task_id,
+        p.said_at, p.terms
+    FROM context.passage_of_tenant p
+    WHERE p.terms && %(finding)s::integer[]
+        AND nullif(p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s, false)
+            IS NOT NULL
+    ORDER BY p.seq DESC, p.ordinal DESC
+    LIMIT %(candidates_max)s
+)
+SELECT m.seq, m.ordinal, m.session, m.place, cardinality(m.terms) AS length, m.length_before,
+    s.length AS session_length, s.places AS session_places, m.marks, m.kind, m.role, m.author, m.task_id, m.said_at,
+    ARRAY(
+        SELECT (t.number - 1) * %(asked_max)s + array_position(%(asked)s::integer[], t.term) - 1
+        FROM unnest(m.terms) WITH ORDINALITY t (term, number)
+        WHERE t.term = ANY (%(asked)s::integer[])
+    )::integer[] AS found
+FROM matched m
+    JOIN context.passage_session s ON s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
+        AND s.scope_kind = %(scope_kind)s AND s.session = m.session
+ORDER BY m.seq DESC, m.ordinal DESC
+"""
+
+# At random: evenly, in a conversation of two, one might be asked each time.
+_SAMPLE = """
+SELECT t.term, count(*) AS passages
+FROM (
+    SELECT %(first_seq)s::bigint + floor(random() * (%(last_seq)s::bigint - %(first_seq)s::bigint + 1))::bigint AS seq
+    FROM generate_series(1, %(sample)s)
+) one
+    CROSS JOIN LATERAL (
+        SELECT p.terms
+        FROM context.passage p
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
+            AND p.seq >= one.seq
+        ORDER BY p.seq, p.ordinal
+        LIMIT 1
+    ) p
+    CROSS JOIN LATERAL (SELECT DISTINCT unnest(p.terms)) t (term)
+GROUP BY t.term
+HAVING count(*) >= %(sampled_min)s
+"""
+
+_TEXTS = """
+SELECT p.seq, p.ordinal, p.text
+FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
+    JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s
+        AND p.scope_kind = %(scope_kind)s AND p.seq = asked.seq AND p.ordinal = asked.ordinal
+"""
+
+_WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
+_DROP_TOTALS = Across(
+    sql="""
+        DELETE FROM context.passage_scope
+        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    """,
+    why=_WHY_DROPPED,
+    contexts=True,
+    subjects=True,
+)
+_DROP_PASSAGES = Across(
+    sql="""
+        DELETE FROM context.passage p
+        USING (
+            SELECT seq, ordinal FROM context.passage
+            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+            LIMIT %(step)s
+        ) one
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
+            AND p.seq = one.seq AND p.ordinal = one.ordinal
+        RETURNING true AS is_gone
+    """,
+    why=_WHY_DROPPED,
+    contexts=True,
+    subjects=True,
+)
+_DROP_SESSIONS = Across(
+    sql="""
+        DELETE FROM context.passage_session s
+        USING (
+            SELECT session FROM context.passage_session
+            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+            LIMIT %(step)s
+        ) one
+        WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+            AND s.session = one.session
+        RETURNING true AS is_gone
+    """,
+    why=_WHY_DROPPED,
+    contexts=True,
+    subjects=True,
+)
+
+
+class Passages:
+    """The passages of all scopes.
+
+    Args:
+        database: Where they are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._samples: OrderedDict[tuple[UUID, str, str, Scope], _Sample] = OrderedDict()
+
+    async def put(
+        self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
+    ) -> None:
+        """Write passages in the transaction of their source.
+
+        Writers of one scope wait for each other, from here to the end of their transactions; those of different ones
+        do not. Whoever writes to several scopes in one transaction does it in the order of their ids.
+
+        Args:
+            transaction: Of a door that sees the scope: of its context, and of its owner.
+            scope: Where.
+            audience: Who may see them. Those of a session have the same.
+            passages: In the order in which they were said; those of a source once, unless they were removed.
+        """
+        if not passages:
+            return
+        written, sessions = _numbered(scope, passages)
+        authors = list(dict.fromkeys(one.author for one in passages if one.author))[:AUTHORS_MAX]
+        parameters = {
+            **_named(transaction.tenant_id, scope),
+            "context_id": scope.context_id,
+            "owner_user_id": audience.owner_user_id,
+            "ancestors": list(audience.ancestors),
+            "graph_name": audience.graph_name,
+            "agent_bundle_id": audience.agent_bundle_id,
+            "app_id": audience.app_id,
+            "passages": orjson.dumps(written).decode(),
+            "sessions": orjson.dumps(sessions).decode(),
+            "authors": authors,
+            "authors_max": AUTHORS_MAX,
+        }
+        await transaction.query(_PUT, parameters)
+
+    async def remove(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> int:
+        """Remove the passages of sources, and return how many there were.
+
+        What was said beside them keeps its place: nothing is said to have been next to what it was not.
+        """
+        rows = await transaction.query(_REMOVE, {**_named(transaction.tenant_id, scope), "seqs": list(seqs)})
+        return sum(int(row.passages) for row in rows)
+
+    async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
+        """Return the rows that have one of the terms; none of a scope that the caller may not see.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            terms: What is asked for, the first `ASKED_TERMS_MAX` of them. A row tells by their numbers which it has.
+        """
+        totals = await self.totals(principal, scope)
+        asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
+        if not asked or not totals.passages:
+            return Matching(totals=totals, rows=(), is_cut=False, estimated={})
+        shares = await self._shares(principal, scope, totals)
+        finding, left_out = _finding(asked, shares, totals.passages) if shares is not None else (asked, [])
+        rows = await self._rows(principal, scope, asked, finding)
+        if not rows and left_out:  # the rare ones are not there at all
+            finding.append(left_out.pop(0))
+            rows = await self._rows(principal, scope, asked, finding)
+        return Matching(
+            totals=totals,
+            rows=rows[:CANDIDATES_MAX],
+            is_cut=len(rows) > CANDIDATES_MAX,
+            estimated={
+                number: shares.get(term, RARE_SHARE) * totals.passages
+                for number, term in enumerate(asked)
+                if shares is not None and term in left_out
+            },
+        )
+
+    async def totals(self, principal: Principal, scope: Scope) -> Totals:
+        """Return what the passages of a scope are together that the caller may see; zeros if there are none."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        rows = [row for row in await tenant.query(_TOTALS, _named(principal.tenant_id, scope)) if row.passages]
+        if not rows:
+            return Totals()
+        return Totals(
+            passages=sum(row.passages for row in rows),
+            sessions=sum(row.sessions for row in rows),
+            length=sum(row.length for row in rows),
+            length_before=sum(row.length_before for row in rows),
+            length_after=sum(row.length_after for row in rows),
+            first_seq=min(row.first_seq for row in rows),
+            last_seq=max(row.last_seq for row in rows),
+            authors=frozenset(author for row in rows for author in row.authors),
+        )
+
+    async def texts(
+        self, principal: Principal, scope: Scope, rows: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], str]:
+        """Return the texts of passages by `seq` and `ordinal`, without those that are gone."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {
+            **_named(principal.tenant_id, scope),
+            "seqs": [seq for seq, _ in rows],
+            "ordinals": [ordinal for _, ordinal in rows],
+        }
+        return {(row.seq, row.ordinal): row.text for row in await tenant.query(_TEXTS, parameters)}
+
+    async def drop_scope(self, tenant_id: UUID, scope: Scope) -> int:
+        """Remove all passages of a scope that nobody writes to any more, and return how many there were.
+
+        Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
+        it is called again.
+        """
+        tenant = self._database.tenant(tenant_id)
+        named = _named(tenant_id, scope)
+        await tenant.query(_DROP_TOTALS, named)
+        dropped = 0
+        for statement in (_DROP_PASSAGES, _DROP_SESSIONS):
+            while gone := await tenant.query(statement, {**named, "step": DROP_STEP}):
+                dropped += len(gone) if statement is _DROP_PASSAGES else 0
+                await asyncio.sleep(0)
+        return dropped
+
+    async def _rows(
+        self, principal: Principal, scope: Scope, asked: Sequence[int], finding: Sequence[int]
+    ) -> list[Row]:
+        """Return the rows that have one of the terms that find, one more than are ranked."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {
+            **_named(principal.tenant_id, scope),
+            "asked": asked,
+            "finding": finding,
+            "asked_max": ASKED_TERMS_MAX,
+            "candidates_max": CANDIDATES_MAX + 1,
+        }
+        rows = await tenant.query(_MATCHING, parameters, named=False, ad_hoc=True)
+        return [Row(*(*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])) for row in rows]
+
+    async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float] | None:
+        """Return the share of a large scope's passages that the commoner terms have; None of one that is read whole."""
+        if totals.passages <= READ_WHOLE:
+            return None
+        key = (principal.tenant_id, principal.bounds, principal.user_id, scope)
+        sample = self._samples.get(key)
+        if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
+            tenant = self._database.of(principal, context_id=scope.context_id)
+            parameters = {
+                **_named(principal.tenant_id, scope),
+                "first_seq": totals.first_seq,
+                "last_seq": totals.last_seq,
+                "sample": SAMPLE,
+                "sampled_min": SAMPLED_MIN,
+            }
+            rows = await tenant.query(_SAMPLE, parameters, ad_hoc=True)
+            sample = _Sample(totals.passages, {row.term: row.passages / SAMPLE for row in rows})
+            self._samples[key] = sample
+        self._samples.move_to_end(key)
+        while len(self._samples) > SAMPLES_MAX:
+            self._samples.popitem(last=False)
+        return sample.shares
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    passages: int  # of the scope, when it was taken
+    shares: Mapping[int, float]
+
+
+def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
+    """Return the rarest of the terms, one at least, and the rest, the rarer first.
+
+    Those that find are together in no more passages than are read, and none of them is a common one beside others.
+    """
+    by_share = sorted(dict.fromkeys(asked), key=lambda one: shares.get(one, 0.0))
+    together = 0.0
+    for count, term in enumerate(by_share):
+        share = shares.get(term, RARE_SHARE)
+        together += share * passages
+        if count and (share > COMMON_SHARE or together > CANDIDATES_MAX):
+            return by_share[:count], by_share[count:]
+    return by_share, []
+
+
+def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
+    return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
+
+
+def _numbered(scope: Scope, passages: Sequence[Passage]) -> tuple[list[dict[str, object]], list[dict[str, int]]]:
+    """Return passages as they are written, with places that begin at 0, and what they are together, by session."""
+    sessions: dict[int, dict[str, int]] = {}
+    written = []
+    for one in passages:
+        length = len(one.terms)
+        session = sessions.setdefault(
+            one.session, {"session": one.session, "passages": 0, "length": 0, "places": 0, "last_length": 0}
+        )
+        is_first = session["places"] == 0
+        written.append(
+            {
+                "seq": one.seq,
+                "ordinal": one.ordinal,
+                "session": one.session,
+                "said_at": one.said_at,
+                "part": one.part,
+                "place": session["places"] if one.is_said else None,
+                "length_before": 0 if not one.is_said else None if is_first else session["last_length"],
+                "marks": one.marks,
+                "kind": one.kind,
+                "role": one.role,
+                "author": one.author,
+                "task_id": one.task_id,
+                "source_id": one.source_id,
+                "terms": masks(scope.id, one.terms),
+                "text": one.text,
+            }
+        )
+        session["passages"] += 1
+        session["length"] += length
+        if one.is_said:
+            session["places"] += 1
+            session["last_length"] = length
+    return written, list(sessions.values())
