@@ -1,0 +1,200 @@
+"""Counting tokens: exactly where the tokenizer is installed, about elsewhere, and never for long."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import sys
+import time
+from pathlib import Path
+
+import bpe_openai
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.tokens import FAMILIES, Calibration, TokenCounter, counting
+from context_service.tokens.estimates import estimate
+from tests.cpu import units
+
+KIB, MIB = 1024, 1024 * 1024
+ROOT = Path(__file__).parents[2]
+RANDOM = random.Random(7)
+PROSE = {
+    "german": "Gestern war ich im Krankenhaus, und der Arzt sagte, mein Blutdruck sei etwas zu hoch. Nächsten Monat"
+    " gehe ich wieder zur Untersuchung. Die Kinder lernen in der Schule Mathematik, Geschichte und Musik.",
+    "french": "Hier je suis allé à l'hôpital, et le médecin a dit que ma tension était un peu élevée. Le mois"
+    " prochain, j'irai de nouveau faire un contrôle. Les enfants étudient les mathématiques et l'histoire.",
+    "russian": "Вчера я был в больнице, и врач сказал, что у меня немного повышенное давление. В следующем месяце я"
+    " снова пойду на обследование. Дети изучают в школе математику, историю и музыку.",
+    "greek": "Χθες πήγα στο νοσοκομείο και ο γιατρός είπε ότι η πίεσή μου είναι λίγο υψηλή. Θα πάω ξανά σε ένα μήνα.",
+    "arabic": "ذهبت أمس إلى المستشفى وقال الطبيب إن ضغط الدم مرتفع قليلا. في الشهر القادم سأذهب مرة أخرى للفحص.",
+    "hebrew": "אתמול הייתי בבית החולים והרופא אמר שלחץ הדם שלי קצת גבוה. בחודש הבא אלך שוב לבדיקה.",
+    "hindi": "कल मैं अस्पताल गया था और डॉक्टर ने कहा कि मेरा रक्तचाप थोड़ा अधिक है। मैं फिर से जाँच के लिए जाऊँगा।",
+    "thai": "เมื่อวานฉันไปโรงพยาบาล หมอบอกว่าความดันโลหิตสูงเล็กน้อยและต้องกินยาทุกวัน เดือนหน้าฉันจะไปตรวจอีกครั้ง",
+    "chinese": "我昨天去了北京的一家医院，医生说我的血压有点高，需要每天吃药。"
+    "孩子们在学校学习数学、历史和音乐，老师说他们进步很大。",
+    "japanese": "昨日、東京の病院に行きました。医者は血圧が少し高いと言って、"
+    "毎日薬を飲むように勧めました。来月もう一度検査を受けます。",
+    "korean": "어제 서울에 있는 병원에 갔습니다. 의사는 혈압이 조금 높다고 했습니다."
+    " 다음 달에 다시 검사를 받을 예정입니다.",
+}
+DATA = {
+    "english": (ROOT / "docs" / "operations.md").read_text("utf-8")[: 32 * KIB],
+    "python": (ROOT / "context_service" / "working_memory" / "memory.py").read_text("utf-8"),
+    "sql": (ROOT / "context_service" / "migrations" / "schema.sql").read_text("utf-8")[: 32 * KIB],
+    "base64": base64.b64encode(RANDOM.randbytes(20_000)).decode(),
+    "hex": RANDOM.randbytes(10_000).hex(),
+    "json": json.dumps([{"id": number, "name": f"user {number}", "score": RANDOM.random()} for number in range(300)]),
+    "json on lines": json.dumps([{"id": number, "tags": ["a", "b"]} for number in range(300)], indent=2),
+    "numbers": "\n".join(",".join(f"{RANDOM.random() * 100:.2f}" for _ in range(8)) for _ in range(300)),
+    "log": "\n".join(
+        f"2026-11-{RANDOM.randrange(10, 29)}T07:{RANDOM.randrange(10, 60)}:07.113Z ERROR [worker-{number}]"
+        f" /srv/app/handlers/payment.py:{RANDOM.randrange(500)} ConnectionError: timed out after {number} ms"
+        for number in range(200)
+    ),
+}
+HOSTILE = {
+    "letters": "a" * MIB,
+    "random letters": "".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz", k=MIB)),
+    "spaces": " " * MIB,
+    "spaces and lines": " \n" * (MIB // 2),
+    "signs": "-" * MIB,
+    "nothing": "\x00" * MIB,
+    "almost a key": ("a" * 41) * (MIB // 41),
+    "chinese": "我有一只小猫" * (MIB // 18),
+    "pictures": "😂" * (MIB // 4),
+    "marks": "a" + "\u0300\u0327" * (MIB // 4),
+}
+
+
+@pytest.fixture
+def without_tokenizer(monkeypatch):
+    monkeypatch.setitem(sys.modules, "bpe_openai", None)
+    counting._tokenizer.cache_clear()
+    yield
+    counting._tokenizer.cache_clear()
+
+
+@pytest.mark.parametrize("kind", [*PROSE, *DATA])
+@pytest.mark.parametrize(("encoding", "older"), [("o200k_base", False), ("cl100k_base", True)])
+def test_an_estimate_is_near_to_what_the_tokenizer_counts(kind, encoding, older):
+    """Characters divided by four is wrong by a half and more on a third of these."""
+    text = (PROSE | DATA)[kind]
+    exact = len(bpe_openai.get_encoding(encoding).encode_ordinary(text))
+
+    assert estimate(text, older=older) == pytest.approx(exact, rel=0.3 if older else 0.2)
+
+
+@given(st.text(), st.booleans())
+def test_any_text_has_an_estimate_and_only_the_empty_one_has_none(text, older):
+    assert (estimate(text, older=older) >= 1) == bool(text)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_mebibyte_takes_long_to_count_or_to_estimate(kind):
+    text = HOSTILE[kind]
+    counter = TokenCounter()
+
+    assert units(lambda: counter.count(text), rounds=1) < 2500
+    assert units(lambda: estimate(text), rounds=1) < 2500
+
+
+async def test_others_have_their_turn_while_much_is_counted():
+    """The tokenizer holds the interpreter, so it gets a large text in pieces, beside the loop."""
+    counter = TokenCounter()
+    longest_s, done = 0.0, False
+
+    async def watch() -> None:
+        nonlocal longest_s
+        while not done:
+            before = time.perf_counter()
+            await asyncio.sleep(0)
+            longest_s = max(longest_s, time.perf_counter() - before)
+
+    watching = asyncio.create_task(watch())
+    began = time.perf_counter()
+    await counter.counts([HOSTILE["random letters"]] * 3)
+    took_s, done = time.perf_counter() - began, True
+    await watching
+    assert longest_s < max(took_s / 3, 0.1)
+
+
+async def test_texts_are_counted_each():
+    counter = TokenCounter()
+    assert await counter.counts(["one two", "", "x" * MIB]) == [2, 0, counter.count("x" * MIB)]
+
+
+def test_a_text_in_pieces_has_the_tokens_of_the_whole():
+    text = ("The bees came back, 40 of them.\n" * 200 + DATA["log"] + PROSE["russian"] * 20) * 4
+    assert len(text) > 2 * counting._PIECE_CHARS
+
+    backend = bpe_openai.get_encoding("o200k_base")
+    assert TokenCounter().count(text) == len(backend.encode_ordinary(text))
+
+
+def test_where_a_text_cannot_be_parted_well_it_has_a_few_tokens_more():
+    text = DATA["base64"] * 20
+    encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
+    exact = sum(len(encode(text[start:][:200_000])) for start in range(0, len(text), 200_000))
+
+    assert exact - 10 <= TokenCounter().count(text) <= exact + 100
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("<|endoftext|>", 7), ("\ud800", 1), ("\x00", 1)])
+def test_whatever_a_caller_sends_is_counted_as_text(text, tokens):
+    """A mark of the tokenizer's own is text, too: callers may write it."""
+    assert TokenCounter().count(text) == tokens
+
+
+def test_claude_and_gemini_are_counted_by_a_factor():
+    exact = TokenCounter("o200k").count(DATA["english"])
+
+    assert TokenCounter("claude").count(DATA["english"]) == pytest.approx(exact * 1.15, abs=1)
+    assert TokenCounter("gemini").count(DATA["english"]) == pytest.approx(exact * 1.05, abs=1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_the_tokenizer_every_family_is_estimated(family, without_tokenizer):
+    counter = TokenCounter(family)
+
+    assert not counter.is_exact
+    assert counter.count(DATA["english"]) == pytest.approx(
+        estimate(DATA["english"], older=family == "cl100k") * FAMILIES[family].factor, abs=1
+    )
+
+
+def test_with_it_none_is():
+    assert all(TokenCounter(family).is_exact for family in FAMILIES)
+
+
+def test_bills_are_learned_from():
+    calibration = Calibration()
+    for _ in range(100):
+        calibration = calibration.after(counted=10_000, billed=12_000)
+
+    assert calibration.factor == pytest.approx(1.2, abs=0.01)
+    assert TokenCounter("claude", calibration=calibration).count(DATA["english"]) == pytest.approx(
+        TokenCounter("claude").count(DATA["english"]) * 1.2, rel=0.01
+    )
+
+
+def test_a_short_message_moves_hardly_anything():
+    assert Calibration().after(counted=10, billed=20).factor < 1.01
+
+
+def test_newer_bills_count_more():
+    calibration = Calibration()
+    for billed in [1_500_000, 500_000, 500_000, 500_000, 500_000]:
+        calibration = calibration.after(counted=1_000_000, billed=billed)
+    assert calibration.factor < 0.6
+
+
+@given(st.lists(st.tuples(st.integers(-(10**12), 10**12), st.integers(-(10**12), 10**12)), max_size=30))
+def test_no_bill_makes_counts_useless(bills):
+    calibration = Calibration()
+    for counted, billed in bills:
+        calibration = calibration.after(counted=counted, billed=billed)
+        assert 0.5 <= calibration.factor <= 2
