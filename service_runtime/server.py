@@ -71,18 +71,20 @@ def check_exposure(host: str, *, authenticated: bool, allow_insecure: bool) -> N
     Raises:
         CannotListen: with what to set instead.
     """
-    if authenticated or allow_insecure or host == "localhost":
-        return
-    try:
-        loopback = ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        loopback = False
-    if not loopback:
+    if not (authenticated or allow_insecure or is_loopback(host)):
         raise CannotListen(
             f"listening on {host} without authentication would give everybody the data: set API_KEY, or "
             "ALLOW_INSECURE=true if something in front of the service authenticates",
             host=host,
         )
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host, by its name or its address, is this machine to itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 @asynccontextmanager

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 from google.protobuf.message import Message
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
@@ -117,14 +115,7 @@ class _Mcp:
 
     def refusal(self, error: ContextKeepError) -> asgi.Answer:
         status = next((number for kind, number in _STATUS.items() if isinstance(error, kind)), 500)
-        headers = {"content-type": "application/json"}
-        if status == 401:
-            headers["www-authenticate"] = "Bearer"
-        if status == 405:
-            headers["allow"] = "POST"
-        if error.retry_after_s is not None:
-            headers["retry-after"] = str(math.ceil(error.retry_after_s))
-        return asgi.Answer(status=status, body=orjson.dumps({"error": shown(error)}), headers=headers)
+        return door.refused(error, status, {"error": shown(error)}, {"allow": "POST"} if status == 405 else {})
 
 
 @asynccontextmanager

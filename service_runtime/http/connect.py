@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import logging
-import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import grpc
-import orjson
 from google.protobuf import descriptor_pool, json_format
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
@@ -130,13 +128,7 @@ class Connect:
             status: Of HTTP; 0: its code's.
             headers: More of them.
         """
-        status = status or _STATUS.get(error.code, 500)
-        shown = {"content-type": JSON, **(headers or {})}
-        if status == 401:
-            shown["www-authenticate"] = "Bearer"
-        if error.retry_after_s is not None:
-            shown["retry-after"] = str(math.ceil(error.retry_after_s))
-        return Answer(status=status, body=orjson.dumps(_error(error)), headers=shown)
+        return door.refused(error, status or _STATUS.get(error.code, 500), _error(error), headers or {})
 
     async def close(self) -> None:
         """End what the calls have begun."""
@@ -147,13 +139,10 @@ class Connect:
         caller = Caller(metadata=request.metadata, peer=request.peer, timeout_s=_timeout_s(request))
         method = self._methods.get(request.path)
         if method is None:
-            path = request.path[:200]
-            status, unknown = 404, Unimplemented(f"there is no RPC {path}")
+            status, unknown = 404, Unimplemented(f"there is no RPC {request.path[:200]}")
         elif method.streams:
-            status, unknown = (
-                501,
-                Unimplemented("this RPC is a stream, and streams are gRPC's: call it on the gRPC port"),
-            )
+            status = 501
+            unknown = Unimplemented("this RPC is a stream, and streams are gRPC's: call it on the gRPC port")
         else:
             exchange = _Exchange(request, content_type, method, self._json, caller)
             return content_type, await self._border.exchange(request.path, method.handler.unary_unary, exchange)

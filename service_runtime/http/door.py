@@ -7,27 +7,24 @@ becomes of a request whose caller has gone, or that a drain ends.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from contextkeep.errors import (
-    Cancelled,
-    ContextKeepError,
-    InvalidArgument,
-    PermissionDenied,
-    Unavailable,
-)
+import orjson
+
+from contextkeep.errors import Cancelled, ContextKeepError, InvalidArgument, PermissionDenied, Unavailable
 from service_runtime.auth import Principal
 from service_runtime.http.asgi import Answer, Message, Receive, Scope, Send
 from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
 from service_runtime.interceptors import CALL_ID_KEY
 from service_runtime.places import CallLimits, Place, Places
+from service_runtime.server import is_loopback
 from service_runtime.tls import TlsFiles
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(:[0-9]*)?")  # RFC 9110: no user, no path
@@ -128,6 +125,23 @@ class Endpoint(Protocol):
         ...
 
 
+def refused(error: ContextKeepError, status: int, said: object, headers: Mapping[str, str]) -> Answer:
+    """Return an answer that refuses a request.
+
+    Args:
+        error: Why. When to try again, and that a key is asked for, stand in the headers as HTTP has them.
+        status: Of HTTP.
+        said: What the body says of it, as JSON.
+        headers: More of them.
+    """
+    shown = {"content-type": "application/json", **headers}
+    if status == 401:
+        shown["www-authenticate"] = "Bearer"
+    if error.retry_after_s is not None:
+        shown["retry-after"] = str(math.ceil(error.retry_after_s))
+    return Answer(status=status, body=orjson.dumps(said), headers=shown)
+
+
 def serving(endpoint: Endpoint, options: HttpOptions) -> AbstractAsyncContextManager[int]:
     """Return what serves for a block, yielding the port; see `listening`."""
     return listening(
@@ -146,7 +160,7 @@ class _Door:
     def __init__(self, endpoint: Endpoint, options: HttpOptions) -> None:
         self._endpoint = endpoint
         self._origins = options.origins
-        self._on_loopback = _is_loopback(options.host)
+        self._on_loopback = is_loopback(options.host)
         self._places = Places(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -185,13 +199,13 @@ class _Door:
             if not self._may_call(origin):
                 raise PermissionDenied(f"pages of this origin may not call; {self._origins.setting} has those that may")
             answering.allow(origin)
-        if self._on_loopback and not _is_loopback(_named(_HOST, request.headers.get("host", ""))):
+        if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
             raise InvalidArgument("this is not the host that was asked for", field="host")
 
     def _may_call(self, origin: str) -> bool:
         if origin in self._origins.allowed:
             return True
-        return self._origins.loopback and self._on_loopback and _is_loopback(_named(_ORIGIN, origin))
+        return self._origins.loopback and self._on_loopback and is_loopback(_named(_ORIGIN, origin))
 
     def _permission(self) -> Answer:
         return Answer(
@@ -239,13 +253,6 @@ def _named(form: re.Pattern[str], text: str) -> str:
     """Return the name in a header of this form; empty if it has another."""
     found = form.fullmatch(text)
     return found["name"].lower() if found else ""
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _peer(scope: Scope) -> str:
