@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from pgvector.psycopg import register_vector_async
+
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
@@ -35,7 +37,6 @@ from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
-from context_service.working_memory import records
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.lifecycle import LifeCycle
@@ -345,7 +346,7 @@ def probes(settings: Settings) -> dict[str, Probe]:
             tls.server_credentials(files)
 
     async def database() -> None:
-        await postgres.ask(settings.database, records.configure)
+        await postgres.ask(settings.database, register_vector_async)
         async with open_database(settings) as opened:
             await SchemaCheck(opened, migrations()).ready()
 
@@ -440,5 +441,5 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
         connections_max=settings.database_pool_max,
         prepared_statements=settings.database_prepared_statements,
         name="context-service",
-        configure=records.configure,
+        configure=register_vector_async,
     )

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from pgvector.psycopg import register_vector_async
+
 from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
-from entity_service import embeddings
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
@@ -71,7 +72,7 @@ def probes(settings: Settings) -> dict[str, Probe]:
             tls.server_credentials(files)
 
     async def database() -> None:
-        await postgres.ask(settings.database, embeddings.configure)
+        await postgres.ask(settings.database, register_vector_async)
         async with Database.open(settings.database, connections_max=1, name="check-config") as opened:
             await SchemaCheck(opened, migrations()).ready()
 
@@ -109,7 +110,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 connections_max=settings.database_pool_max,
                 prepared_statements=settings.database_prepared_statements,
                 name="entity-service",
-                configure=embeddings.configure,
+                configure=register_vector_async,
             )
         )
         options = ServerOptions(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextkeep.errors import NodeNotFound, StatusConflict, VersionConflict
+from contextkeep.errors import StatusConflict, VersionConflict
 from entity_service.merge_patch import merge_patch
 from entity_service.model import STATUS_DEFAULT, Node
 from entity_service.node_io import clear_output
 from entity_service.progress import append_status, clear_timeline
-from entity_service.store import NODE, NODE_COLUMNS
+from entity_service.store import NODE, NODE_COLUMNS, node_not_found
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop, check_containers, check_size
 from service_runtime.postgres import Database, Transaction
@@ -205,7 +205,7 @@ async def lock_node_for_removal(transaction: Transaction, node_id: str) -> Node:
 async def _locked(transaction: Transaction, node_id: str, statement: str = _LOCK) -> Node:
     rows = await transaction.query(statement, {"tenant_id": transaction.tenant_id, "id": node_id}, named=False)
     if not rows:
-        raise NodeNotFound("no node has this id", node_id=node_id)
+        raise node_not_found(node_id)
     return Node._make(rows[0])
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector_async
 
 from contextkeep.errors import (
     AnswerTooLarge,
@@ -15,13 +14,12 @@ from contextkeep.errors import (
     InvalidArgument,
     InvalidPageToken,
     LimitExceeded,
-    NodeNotFound,
 )
 from entity_service.model import Node
-from entity_service.store import ANSWER_BYTES_MAX, NODE_COLUMNS, NODE_IS_WANTED
+from entity_service.store import ANSWER_BYTES_MAX, NODE_COLUMNS, NODE_IS_WANTED, node_not_found
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
-from service_runtime.postgres import Connection, Database, Row, Tenant
+from service_runtime.postgres import Database, Row, Tenant
 
 FLOAT_BYTES = 4  # of a value in a message
 
@@ -224,11 +222,6 @@ class SimilarNode(NamedTuple):
     node: Node
 
 
-async def configure(connection: Connection) -> None:
-    """Teach a new connection the types of pgvector."""
-    await register_vector_async(connection)
-
-
 class EmbeddingStore:
     """The embeddings of all tenants' nodes; every method sees the principal's."""
 
@@ -258,7 +251,7 @@ class EmbeddingStore:
             named=False,
         )
         if not rows:
-            raise _node_not_found(new.node_id)
+            raise node_not_found(new.node_id)
         wanted, graph_name, *embedding = rows[0]
         if embedding[0] is None:
             raise _wrong_dimension(len(new.vector), wanted, name=new.name, graph_name=graph_name)
@@ -273,7 +266,7 @@ class EmbeddingStore:
         tenant = self._database.of(principal)
         (row,) = await tenant.query(_DELETE, {"tenant_id": tenant.tenant_id, "node_id": node_id, "name": name})
         if not row.there:
-            raise _node_not_found(node_id)
+            raise node_not_found(node_id)
         if not row.gone:
             raise _embedding_not_found(node_id, name)
 
@@ -300,7 +293,7 @@ class EmbeddingStore:
             named=False,
         )
         if not rows:
-            raise _node_not_found(query.node_id)
+            raise node_not_found(query.node_id)
         found = rows[0][0] or 0
         embeddings: list[tuple[Embedding, Sequence[float]]] = []
         size_bytes = 0
@@ -371,7 +364,7 @@ class EmbeddingStore:
     async def _vector(self, tenant: Tenant, node_id: str, name: str) -> Row:
         rows = await tenant.query(_VECTOR, {"tenant_id": tenant.tenant_id, "node_id": node_id, "name": name})
         if not rows:
-            raise _node_not_found(node_id)
+            raise node_not_found(node_id)
         if rows[0].vector is None:
             raise _embedding_not_found(node_id, name)
         return rows[0]
@@ -391,10 +384,6 @@ class EmbeddingStore:
 def too_large() -> AnswerTooLarge:
     """Return the error of similar nodes that do not fit one message."""
     return AnswerTooLarge("the nodes do not fit one answer; ask for fewer", use="SearchSimilar with a smaller limit")
-
-
-def _node_not_found(node_id: str) -> NodeNotFound:
-    return NodeNotFound("no node has this id", node_id=node_id)
 
 
 def _embedding_not_found(node_id: str, name: str) -> EmbeddingNotFound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contextkeep.errors import NodeNotFound
+from entity_service.store import node_not_found
 from service_runtime.auth import Principal
 from service_runtime.postgres import Database, Transaction
 
@@ -81,7 +81,7 @@ class NodeIOStore:
             named=False,
         )
         if not rows:
-            raise NodeNotFound("no node has this id", node_id=change.node_id)
+            raise node_not_found(change.node_id)
         modified_at: int = rows[0][0]
         return modified_at
 
@@ -94,7 +94,7 @@ class NodeIOStore:
         tenant = self._database.of(principal)
         rows = await tenant.query(_GET, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
         if not rows:
-            raise NodeNotFound("no node has this id", node_id=node_id)
+            raise node_not_found(node_id)
         return NodeIO._make(rows[0])
 
 

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.types.json import Jsonb
 
-from contextkeep.errors import Aborted, InvalidPageToken, NodeBudgetExceeded, NodeNotFound
+from contextkeep.errors import Aborted, InvalidPageToken, NodeBudgetExceeded
 from entity_service.model import Node
+from entity_service.store import node_not_found
 from service_runtime.auth import Principal
+from service_runtime.documents import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
@@ -225,7 +227,7 @@ class Timelines:
             # The node may be gone since a twin of this call wrote to it.
             if request and (answer := await self._requests.answered(tenant, request)):
                 return Appended._make(answer)
-            raise _not_found(envelope.node_id)
+            raise node_not_found(envelope.node_id)
         raise Aborted("other calls keep changing the rows that this one needs; try again")
 
     async def page(self, principal: Principal, query: TimelineQuery) -> TimelinePage:
@@ -254,7 +256,7 @@ class Timelines:
         )
         reached, found = rows[0][:2]
         if not reached:
-            raise _not_found(query.node_id)
+            raise node_not_found(query.node_id)
         if reached > query.node_budget:
             raise NodeBudgetExceeded(
                 f"the node calls more than {query.node_budget} nodes; own_only lists its own envelopes",
@@ -268,7 +270,7 @@ class Timelines:
         for row in rows[: query.page_size] if found else []:
             envelope = Envelope._make(row[2:])
             size_bytes += sum(
-                len(text.encode()) for text in (envelope.message, envelope.value_json, envelope.error_json) if text
+                utf8_bytes(text) for text in (envelope.message, envelope.value_json, envelope.error_json) if text
             )
             if envelopes and size_bytes > PAGE_BYTES_MAX:
                 break
@@ -286,7 +288,7 @@ class Timelines:
         tenant = self._database.of(principal)
         (row,) = await tenant.query(_CLEAR, {"tenant_id": tenant.tenant_id, "node_id": node_id})
         if not row.there:
-            raise _not_found(node_id)
+            raise node_not_found(node_id)
         count: int = row.count
         return count
 
@@ -322,10 +324,6 @@ async def clear_timeline(transaction: Transaction, node_id: str) -> int:
     (row,) = await transaction.query(_CLEAR, {"tenant_id": transaction.tenant_id, "node_id": node_id})
     count: int = row.count
     return count
-
-
-def _not_found(node_id: str) -> NodeNotFound:
-    return NodeNotFound("no node has this id", node_id=node_id)
 
 
 def _binding(tenant: Tenant, query: TimelineQuery) -> tuple[object, ...]:

@@ -22,6 +22,7 @@ from entity_service.store import NODE_COLUMNS, id_array
 from entity_service.traversal import Traversal, Walk
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, Field, Fields, FieldType, Path, condition_sql
+from service_runtime.documents import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
 from service_runtime.walls import behind
@@ -186,7 +187,7 @@ class Search:
         size_bytes = 0
         for row in rows[: search.page_size]:
             node = Node._make(row[4:])
-            size_bytes += len(node.data_json.encode())
+            size_bytes += utf8_bytes(node.data_json)
             if nodes and size_bytes > PAGE_BYTES_MAX:
                 break
             nodes.append(node)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, NodeNotFound
 from entity_service.model import Direction, Edge, Node, iso
 from service_runtime.auth import Principal
+from service_runtime.documents import utf8_bytes
 from service_runtime.ids import parse_id
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token
 from service_runtime.postgres import Database, Tenant
@@ -164,7 +165,7 @@ class GraphStore:
         tenant = self._database.of(principal)
         rows = await tenant.query(NODE, {"tenant_id": tenant.tenant_id, "id": node_id}, named=False)
         if not rows:
-            raise NodeNotFound("no node has this id", node_id=node_id)
+            raise node_not_found(node_id)
         return Node._make(rows[0])
 
     async def nodes(self, principal: Principal, node_ids: Sequence[str]) -> dict[str, Node]:
@@ -240,13 +241,18 @@ class GraphStore:
         size_bytes = 0
         for row in rows[: query.page_size]:
             edge = Edge._make(row[:-1])
-            size_bytes += len(edge.data_json.encode())
+            size_bytes += utf8_bytes(edge.data_json)
             if edges and size_bytes > PAGE_BYTES_MAX:
                 break
             edges.append(edge)
         if len(edges) == rows[0][-1]:
             return EdgePage(edges, "")
         return EdgePage(edges, encode_token(_edge_binding(tenant, query), (edges[-1].created_at, edges[-1].id)))
+
+
+def node_not_found(node_id: str) -> NodeNotFound:
+    """Return the error that says that there is no such node."""
+    return NodeNotFound("no node has this id", node_id=node_id)
 
 
 def too_large(rpc: str) -> AnswerTooLarge:

@@ -19,9 +19,8 @@ from entity_service.wire import (
     ids_of,
     micros_of,
     type_names,
-    utf8_bytes,
 )
-from service_runtime.documents import check_text
+from service_runtime.documents import check_text, utf8_bytes
 
 _COLUMNS = {
     number: Column[name.removeprefix("TRAVERSE_COLUMN_")] for name, number in pb.TraverseColumn.items() if number

@@ -276,11 +276,6 @@ def direction(value: int, *, field: str = "direction") -> Direction:
     raise InvalidArgument(f"{field} {value} is unknown", field=field)
 
 
-def utf8_bytes(text: str) -> int:
-    """Return the size of a text on the wire; most are ASCII, which Python knows without a look."""
-    return len(text) if text.isascii() else len(text.encode())
-
-
 def node(row: Node) -> pb.Node:
     """Return the message of a node."""
     message = pb.Node()

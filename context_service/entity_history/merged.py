@@ -17,6 +17,7 @@ from context_service.entity_history.graph_events import GraphEvents
 from context_service.working_memory.actions import ActionLog, ActionPlace, EntityAction
 from contextkeep.errors import InvalidPageToken, NodeNotFound
 from service_runtime.auth import Principal
+from service_runtime.documents import utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 _EVENT_BYTES = 200
@@ -64,7 +65,7 @@ class EntityHistory:
                     raise NodeNotFound("no node has this id", node_id=question.node_id)
                 return EventPage(events, "")
             event, source = (max if question.descending else min)(heads, key=lambda head: _time(head[0]))
-            size_bytes += _EVENT_BYTES + len(event.document_json.encode())
+            size_bytes += _EVENT_BYTES + utf8_bytes(event.document_json)
             if events and size_bytes > PAGE_BYTES_MAX:
                 break
             source.take()

@@ -22,7 +22,7 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.rules import path_steps
 from contextkeep.errors import AnswerTooLarge, InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
-from service_runtime.documents import check_text
+from service_runtime.documents import check_text, utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 PATHS_MAX = 32
@@ -201,8 +201,8 @@ class _Page:
                 return False
             given = given[: self.left]
         row = AssembledNode(node, Outcome(given, outcome.skips), await self._values(node))
-        row_bytes = _NODE_BYTES + len(row.values_json.encode()) + sum(size_bytes(one.message) for one in given)
-        row_bytes += sum(len(skip.error.encode()) + len(skip.rule) for skip in outcome.skips)
+        row_bytes = _NODE_BYTES + utf8_bytes(row.values_json) + sum(size_bytes(one.message) for one in given)
+        row_bytes += sum(utf8_bytes(skip.error) + len(skip.rule) for skip in outcome.skips)
         if self.rows and self._bytes + row_bytes > PAGE_BYTES_MAX:
             return False
         self.rows.append(row)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from context_service.cel import CallBudget, EvaluationError, JsonWriter
 from context_service.parts import Part, ToolCall, ToolResult
+from service_runtime.documents import utf8_bytes
 
 ROLE_NAMES = ("user", "assistant", "system", "tool")
 ROLES = frozenset(ROLE_NAMES)
@@ -46,9 +47,9 @@ class ChatMessage(NamedTuple):  # histories have ten thousands of them: it is ma
 
 def size_bytes(message: ChatMessage) -> int:
     """Return about what a message takes in an answer, and not less."""
-    size = _MESSAGE_BYTES + _utf8_bytes(message.content)
+    size = _MESSAGE_BYTES + utf8_bytes(message.content)
     if message.name or message.metadata_json:
-        size += _utf8_bytes(message.name) + _utf8_bytes(message.metadata_json)
+        size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json)
     for part in message.parts:
         texts = [part.text, part.data_json, part.working_memory_id, part.url]
         texts += [part.media_type, part.file_name, part.metadata_json]
@@ -56,7 +57,7 @@ def size_bytes(message: ChatMessage) -> int:
             texts += [part.tool_call.id, part.tool_call.name, part.tool_call.arguments_json]
         if part.tool_result:
             texts += [part.tool_result.tool_call_id, part.tool_result.content_json]
-        size += _MESSAGE_BYTES + sum(_utf8_bytes(text) for text in texts if text)
+        size += _MESSAGE_BYTES + sum(utf8_bytes(text) for text in texts if text)
     return size
 
 
@@ -158,10 +159,6 @@ def _text(what: str, value: object, writer: JsonWriter) -> str:
         raise EvaluationError(f"{what} is {_type_name(value)}, not a text")
     writer.charge_bytes(len(value))
     return value
-
-
-def _utf8_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
 
 
 def _type_name(value: object) -> str:

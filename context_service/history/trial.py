@@ -26,7 +26,7 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.rules import Rules
 from contextkeep.errors import InvalidArgument, InvalidPageToken, LimitExceeded
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_text, parse_json, parse_object
+from service_runtime.documents import beside_the_loop, check_text, parse_json, parse_object, utf8_bytes
 from service_runtime.pages import PAGE_BYTES_MAX, decode_token, encode_token, is_place, page_size
 
 SAMPLES_MAX = 1000
@@ -281,7 +281,7 @@ class _WatchedMapper(NodeMapper):
                 left_out = True
         index = element if isinstance(element, int) else None
         self._evaluations.append(Evaluation(rule.place, index, text, left_out, error, duration_ns // 1000))
-        self._bytes += _EVALUATION_BYTES + len(rule.place) + len(text.encode()) + len(error.encode())
+        self._bytes += _EVALUATION_BYTES + len(rule.place) + utf8_bytes(text) + utf8_bytes(error)
 
     @property
     def evaluations_bytes(self) -> int:

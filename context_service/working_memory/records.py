@@ -13,7 +13,6 @@ from uuid import UUID
 
 import psycopg
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
 from context_service.blobs.storage import StoredBlob
@@ -23,7 +22,7 @@ from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTE
 from context_service.working_memory.record_fields import FILTERED, filter_parameters
 from service_runtime.auth import Principal
 from service_runtime.ids import new_id
-from service_runtime.postgres import Connection, Database, Tenant, Transaction
+from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
@@ -209,11 +208,6 @@ _HAS_VECTOR_OF_CALLER = """
 SELECT owner_id FROM context.embedding
 WHERE tenant_id = %s AND owner_kind = 'record' AND owner_id = %s AND name = '' AND text_sha256 IS NULL
 """
-
-
-async def configure(connection: Connection) -> None:
-    """Teach a new connection the types of pgvector."""
-    await register_vector_async(connection)
 
 
 class Records:

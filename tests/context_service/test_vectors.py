@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from aiohttp import web
 from pgvector import HalfVector
+from pgvector.psycopg import register_vector_async
 
 from context_service.llm.embedder import Embedder, open_embedder
 from context_service.retrieval.vectors import BATCH, MadeVector, VectorMaking
 from context_service.settings import Settings
-from context_service.working_memory import records
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 from tests.conftest import PRINCIPAL, Urls
@@ -54,7 +54,9 @@ class Books:
 
 @pytest.fixture
 async def database(urls: Urls) -> AsyncIterator[Database]:
-    async with Database.open(urls.service, connections_max=2, name="vectors", configure=records.configure) as opened:
+    async with Database.open(
+        urls.service, connections_max=2, name="vectors", configure=register_vector_async
+    ) as opened:
         yield opened
 
 

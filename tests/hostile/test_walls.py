@@ -18,10 +18,10 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
-from context_service.working_memory import records
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.record_fields import RECORD_FIELDS
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of
@@ -225,7 +225,7 @@ async def database(
         return await query(self, with_probes(sql), parameters, **options)
 
     monkeypatch.setattr(Tenant, "query", probing)
-    opening = Database.open(poisoned.service, connections_max=2, name="walls", configure=records.configure)
+    opening = Database.open(poisoned.service, connections_max=2, name="walls", configure=register_vector_async)
     async with opening as opened:
         yield opened
 
