@@ -200,6 +200,35 @@ async def services(
 
 
 @pytest.fixture(scope="session")
+async def shared_services(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Addresses]:
+    """Both services in this loop, shared by tests that are tenants of their own."""
+    from tests.clients.stack import running
+    from tests.contract.running import AnyPrincipal
+
+    with cloned(postgres) as urls:
+        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyPrincipal()) as addresses:
+            yield addresses
+
+
+@pytest.fixture
+def key() -> str:
+    """Of a tenant that only this test has, for `shared_services`."""
+    from tests.contract.running import key_of
+
+    return key_of(tenant_id=str(uuid.uuid4()))
+
+
+@pytest.fixture
+def other_key() -> str:
+    """Of another tenant."""
+    from tests.contract.running import key_of
+
+    return key_of(tenant_id=str(uuid.uuid4()))
+
+
+@pytest.fixture(scope="session")
 def exporter() -> InMemorySpanExporter:
     """Of the provider, which a process has for good."""
     from opentelemetry import trace

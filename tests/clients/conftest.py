@@ -7,7 +7,6 @@ today's generated code.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -15,37 +14,14 @@ import pytest
 
 from contextkeep.entity.v1.entity_graph_pb2_grpc import EntityGraphStub
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running, running_in_a_thread
+from tests.clients.stack import running_in_a_thread
 from tests.clients.worlds import ASYNC, SYNC, World
 from tests.conftest import Addresses, cloned
-from tests.contract.running import AnyPrincipal, key_of
 
 
 @pytest.fixture(params=[ASYNC, SYNC], ids=["async", "sync"])
 def world(request: pytest.FixtureRequest) -> World:
     return request.param
-
-
-@pytest.fixture(scope="package")
-async def shared_services(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Addresses]:
-    """Both services in this loop, shared by tests that are tenants of their own."""
-    with cloned(postgres) as urls:
-        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyPrincipal()) as addresses:
-            yield addresses
-
-
-@pytest.fixture
-def other_key() -> str:
-    """Of another tenant than that of the clients."""
-    return key_of(tenant_id=str(uuid.uuid4()))
-
-
-@pytest.fixture
-def key() -> str:
-    """Of a tenant that only this test has."""
-    return key_of(tenant_id=str(uuid.uuid4()))
 
 
 @pytest.fixture

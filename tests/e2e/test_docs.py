@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import KEY, Addresses
+from tests.conftest import Addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -33,13 +33,15 @@ def examples() -> list[object]:
 
 
 @pytest.mark.parametrize(("code", "output"), examples())
-async def test_an_example_runs_as_printed(code: str, output: str | None, services: Addresses, tmp_path: Path):
+async def test_an_example_runs_as_printed(
+    code: str, output: str | None, shared_services: Addresses, key: str, tmp_path: Path
+):
     (tmp_path / "README.md").write_text("a file to upload\n")
     environment = {
         **os.environ,
-        "CONTEXT_SERVICE_ADDRESS": services.context,
-        "ENTITY_SERVICE_ADDRESS": services.entity,
-        "CONTEXT_SERVICE_API_KEY": KEY,
+        "CONTEXT_SERVICE_ADDRESS": shared_services.context,
+        "ENTITY_SERVICE_ADDRESS": shared_services.entity,
+        "CONTEXT_SERVICE_API_KEY": key,
     }
 
     process = await asyncio.create_subprocess_exec(
