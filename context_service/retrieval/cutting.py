@@ -55,7 +55,8 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
         return []
     if len(text) * 4 <= tokens_max or len(text.encode(errors="replace")) <= tokens_max:
         return [Cut(0, len(text))]  # no token is shorter than a byte
-    ends, units, tokens = [0], [], 0
+    ends, tokens = [0], 0
+    units: list[_Unit] = []
     for unit in _units(text, count, tokens_max):
         if units and tokens + unit.tokens > tokens_max:
             taken = _best(units, tokens_max)
