@@ -30,8 +30,8 @@ from service_runtime.auth import ApiKeys
 from tests.clients.memory import MIB
 from tests.clients.test_transfers import Unseekable
 from tests.conftest import KEY, OTHER_KEY, Addresses
-from tests.context_service.working_memory import noise
 from tests.faults import proxy
+from tests.noise import noise
 from tests.ports import free_port
 
 CONTENT = noise(3 * MIB + 77)

@@ -16,6 +16,7 @@ import pytest
 
 from context_service.blobs.storage import BLOCK_BYTES, BlobBackend, BlobExists
 from contextkeep.errors import BlobNotFound
+from tests.noise import noise
 
 SIZES = [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES, 5 * BLOCK_BYTES + 17]
 HOSTILE_KEYS = [
@@ -273,7 +274,3 @@ async def read(backend: BlobBackend, key: str, start_bytes: int, end_bytes: int)
 
 async def keys(backend: BlobBackend, prefix: str) -> list[str]:
     return sorted([stat.key async for page in backend.list_pages(prefix) for stat in page])
-
-
-def noise(size_bytes: int) -> bytes:
-    return hashlib.shake_128(b"noise").digest(size_bytes)

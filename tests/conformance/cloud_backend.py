@@ -18,9 +18,10 @@ from context_service.blobs.last_requests import SETTLE_S
 from context_service.blobs.retries import RETRIES_MAX
 from context_service.blobs.storage import BlobBackend, Declared, StoredBlob
 from contextkeep.errors import ProviderNotConfigured, Unavailable
-from tests.conformance.blob_backend import blocks_of, noise, read
+from tests.conformance.blob_backend import blocks_of, read
 from tests.conformance.large_blobs import MIB, LargeBlobConformance, storage_of, stored
 from tests.emulators.proxy import Answer, Cut, Fault, Proxy, Request, Stall
+from tests.noise import noise
 
 CONTENT = noise(9 * MIB + 17)  # several parts of any cloud
 BUSY = Answer(status=503, headers={"x-ms-error-code": "ServerBusy"})

@@ -8,7 +8,8 @@ from contextlib import aclosing
 import pytest
 
 from context_service.blobs.storage import BLOCK_BYTES, BlobBackend, BlobStorage, Declared, Digest, StoredBlob
-from tests.conformance.blob_backend import BlobBackendConformance, noise
+from tests.conformance.blob_backend import BlobBackendConformance
+from tests.noise import noise
 
 MIB = 1024 * 1024
 GIB = 1024 * MIB

@@ -27,7 +27,8 @@ from contextkeep.errors import (
 )
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
-from tests.context_service.working_memory import MIB, Caller, an_id, files, noise
+from tests.context_service.working_memory import MIB, Caller, an_id, files
+from tests.noise import noise
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB + 5])

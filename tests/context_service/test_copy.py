@@ -26,9 +26,10 @@ from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailab
 from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
-from tests.context_service.working_memory import MIB, Caller, an_id, chunk, files, header, noise, until
+from tests.context_service.working_memory import MIB, Caller, an_id, chunk, files, header, until
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
 from tests.emulators.proxy import Answer, proxied
+from tests.noise import noise
 
 CONTENTS = [b"", b"one", noise(MIB), noise(5 * MIB + 17)]
 

@@ -34,10 +34,11 @@ from tests.conformance.blob_backend import blocks_of
 from tests.context_service.test_azure_backend import azure_settings
 from tests.context_service.test_gcs_backend import gcs_settings
 from tests.context_service.test_s3_backend import s3_settings
-from tests.context_service.working_memory import Caller, an_id, noise
+from tests.context_service.working_memory import Caller, an_id
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
+from tests.noise import noise
 
 CONTENT = noise(100_000)
 

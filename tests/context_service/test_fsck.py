@@ -24,7 +24,8 @@ from service_runtime.ids import new_id
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
 from tests.context_service.test_copy import both, copied, environment_of, serving
-from tests.context_service.working_memory import MIB, Caller, blobs, files, noise
+from tests.context_service.working_memory import MIB, Caller, blobs, files
+from tests.noise import noise
 
 __all__ = ["both"]
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service import maintenance
 from context_service.settings import Settings
@@ -19,7 +18,8 @@ from contextkeep.errors import InvalidArgument, InvalidPageToken, RecordArchived
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL
-from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, noise, records
+from tests.context_service.working_memory import Caller, Start, an_id, at, blobs, files, records
+from tests.noise import noise
 
 DAY_S = 24 * 3600.0
 
@@ -49,12 +49,6 @@ async def age(database: Database, days: float, *working_memory_ids: str) -> None
         "UPDATE context.wm_record SET archived_at = archived_at - %s, expires_at = expires_at - %s WHERE id = ANY (%s)",
         (timedelta(days=days), timedelta(days=days), list(working_memory_ids)),
     )
-
-
-def at(time: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(time)
-    return stamp
 
 
 async def test_an_archived_record_is_hidden_until_it_is_restored(caller: Caller):

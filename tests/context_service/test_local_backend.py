@@ -14,9 +14,10 @@ import pytest
 from context_service.blobs.local import LocalBackend
 from context_service.blobs.storage import BLOCK_BYTES
 from contextkeep.errors import BlobNotFound, StorageFull, Unavailable
-from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, noise, read
+from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, read
 from tests.conformance.large_blobs import GIB, there_and_back
 from tests.fakes.blob_backend import FailingBackend
+from tests.noise import noise
 
 
 @pytest.fixture

@@ -34,9 +34,10 @@ from contextkeep.errors import (
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import KEY, Urls, cloned
-from tests.context_service.working_memory import MIB, noise
+from tests.context_service.working_memory import MIB
 from tests.emulators.azurite import ACCOUNT, Azurite
 from tests.emulators.azurite import KEY as AZURE_KEY
+from tests.noise import noise
 
 # Some are equal, so that records share bytes; the borders of a block and of a part are among the sizes.
 CONTENTS = [noise(size) for size in (0, 1, 1000, MIB, MIB + 1, 4 * MIB + 1)]

@@ -32,7 +32,7 @@ from contextkeep.errors import (
 from service_runtime.pages import encode_token
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
-from tests.context_service.working_memory import MIB, Caller, an_id, record_input
+from tests.context_service.working_memory import MIB, Caller, an_id, at, record_input
 
 EVERYTHING: dict[str, Any] = {
     "memory_type": "data/json",
@@ -49,12 +49,6 @@ EVERYTHING: dict[str, Any] = {
     "agent_bundle_id": "bundle",
     "app_id": "app",
 }
-
-
-def at(time: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(time)
-    return stamp
 
 
 async def actions(database: Database) -> list[tuple[str, Any]]:

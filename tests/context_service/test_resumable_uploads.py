@@ -14,7 +14,6 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service import maintenance
 from context_service.settings import Settings
@@ -41,8 +40,9 @@ from contextkeep.errors import (
 from service_runtime.postgres import Database
 from tests.conftest import PRINCIPAL, Urls
 from tests.context_service.test_sweep import service_process
-from tests.context_service.working_memory import MIB, Caller, Start, an_id, blobs, files, noise, records, until
+from tests.context_service.working_memory import MIB, Caller, Start, an_id, at, blobs, files, records, until
 from tests.fakes.blob_backend import FailingBackend
+from tests.noise import noise
 
 CONTENT = noise(2 * MIB + 300)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -70,8 +70,7 @@ async def let_expire(database: Database) -> None:
 
 
 async def test_parts_make_the_same_record_as_one_upload(caller: Caller, context_settings: Settings, database: Database):
-    end = Timestamp()
-    end.FromDatetime(datetime.now(UTC).replace(microsecond=0) + timedelta(days=1))
+    end = at(datetime.now(UTC).replace(microsecond=0) + timedelta(days=1))
     fields: dict[str, Any] = {
         "name": "größe.txt",
         "memory_type": "code/python",

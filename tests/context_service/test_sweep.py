@@ -30,8 +30,9 @@ from contextkeep.errors import Unavailable
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import KEPT
 from tests.conftest import KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
-from tests.context_service.working_memory import MIB, Caller, an_id, blobs, chunk, files, header, noise, records, until
+from tests.context_service.working_memory import MIB, Caller, an_id, blobs, chunk, files, header, records, until
 from tests.fakes.blob_backend import FailingBackend
+from tests.noise import noise
 
 
 async def make_due(database: Database, tenant_id: Any = PRINCIPAL.tenant_id) -> None:

@@ -24,8 +24,9 @@ from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
-from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, noise, records, until
+from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, records, until
 from tests.locks import until_waiting
+from tests.noise import noise
 
 
 async def usage(database: Database, tenant_id: Any = PRINCIPAL.tenant_id) -> tuple[int, int]:

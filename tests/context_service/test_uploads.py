@@ -39,12 +39,12 @@ from tests.context_service.working_memory import (
     chunk,
     files,
     header,
-    noise,
     record_input,
     records,
     until,
 )
 from tests.fakes.blob_backend import FailingBackend
+from tests.noise import noise
 
 
 async def swept(database: Database, settings: Settings) -> None:

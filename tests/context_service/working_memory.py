@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.settings import Settings
 from contextkeep.context.v1 import working_memory_pb2 as pb
@@ -129,9 +130,10 @@ def cut(content: bytes) -> list[bytes]:
     return [content[start : start + MIB] for start in range(0, len(content), MIB)]
 
 
-def noise(size_bytes: int) -> bytes:
-    """Return bytes that no two blocks of share, the same ones each time."""
-    return hashlib.shake_128(b"noise").digest(size_bytes)
+def at(time: datetime) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromDatetime(time)
+    return stamp
 
 
 def an_id() -> str:

@@ -25,11 +25,12 @@ from contextkeep import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import Aborted, DeadlineExceeded, RequestIdReused, Unavailable
 from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
-from tests.context_service.working_memory import MIB, noise
+from tests.context_service.working_memory import MIB
 from tests.faults import load
 from tests.faults import postgres as breakable
 from tests.faults.clocks import Clock, Clocks
 from tests.faults.processes import Service
+from tests.noise import noise
 from tests.ports import free_port
 
 HOUR_S = 3600.0

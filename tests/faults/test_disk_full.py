@@ -28,12 +28,13 @@ from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID
 from service_runtime.postgres import Database
 from tests.conftest import Urls
-from tests.context_service.working_memory import MIB, blobs, files, noise, records
+from tests.context_service.working_memory import MIB, blobs, files, records
 from tests.faults import disks
 from tests.faults.conftest import World
 from tests.faults.disks import Disk
 from tests.faults.postgres import FAST, IMMEDIATE
 from tests.faults.processes import Service
+from tests.noise import noise
 from tests.ports import free_port
 
 

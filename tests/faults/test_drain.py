@@ -16,9 +16,10 @@ from contextkeep.ids import new_id
 from contextkeep.inputs import EdgeInput, NodeInput
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import cloned
-from tests.context_service.working_memory import MIB, noise
+from tests.context_service.working_memory import MIB
 from tests.faults import load, proxy
 from tests.faults.processes import Service
+from tests.noise import noise
 from tests.ports import free_port
 
 DRAIN_S = 30  # for what finishes: a machine may be slow

@@ -26,10 +26,11 @@ from entity_service.settings import Settings
 from service_runtime import server
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import Urls, cloned
-from tests.context_service.working_memory import MIB, noise
+from tests.context_service.working_memory import MIB
 from tests.faults import proxy
 from tests.faults.processes import Service
 from tests.locks import until_waiting
+from tests.noise import noise
 from tests.ports import free_port
 
 WAIT_MAX_S = 20.0  # for what takes a moment where nothing else runs; shorter than any deadline here

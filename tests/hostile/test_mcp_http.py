@@ -15,6 +15,7 @@ import pytest
 from context_service.settings import Settings
 from service_runtime.http import listening
 from tests.conftest import KEY, Addresses
+from tests.logged import errors, port_of
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
 HEADERS = {
@@ -34,9 +35,7 @@ def context_settings(context_settings: Settings, caplog: pytest.LogCaptureFixtur
 
 @pytest.fixture
 def port(services: Addresses, caplog: pytest.LogCaptureFixture) -> int:
-    said = [vars(record) for record in caplog.get_records("setup") if record.name == "mcp"]
-    port: int = next(values["port"] for values in said if values["msg"] == "serving")
-    return port
+    return port_of(caplog, "mcp")
 
 
 def request_of(headers: Mapping[str, str], body: bytes = PING) -> bytes:
@@ -55,10 +54,6 @@ async def sent(port: int, data: bytes) -> tuple[int, bytes]:
             return int(head.split()[1]), await reader.read(4096)
     finally:
         writer.close()
-
-
-def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_a_host_that_is_none_is_refused_without_a_fault(port: int, caplog: pytest.LogCaptureFixture):

@@ -15,6 +15,7 @@ from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
 from contextkeep.errors import ContextKeepError, Internal, NodeNotFound
 from service_runtime.logs import JsonFormatter
 from tests.conftest import KEY, Addresses
+from tests.logged import port_of
 
 WRONG = "cgk_a-key-that-nobody-has-0123456789"
 TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ0aGUgc3ViamVjdCJ9.c2lnbmF0dXJl"
@@ -60,7 +61,7 @@ async def test_no_log_no_trace_and_no_error_shows_what_a_caller_showed(
         told.append(str(raised.value))
     for headers in ({"authorization": f"Bearer {secret}"}, {"x-api-key": secret}, {"authorization": f"Basic {secret}"}):
         async with httpx2.AsyncClient(headers={**headers, "accept": "application/json"}) as client:
-            url = f"http://127.0.0.1:{mcp_port(caplog)}/mcp"
+            url = f"http://127.0.0.1:{port_of(caplog, 'mcp')}/mcp"
             answer = await client.post(url, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
         told.append(answer.text)
 
@@ -79,7 +80,7 @@ async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytes
         with pytest.raises(ContextKeepError):
             await graph.get_node(new_id())
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {WRONG}"}) as client:
-        assert (await client.post(f"http://127.0.0.1:{mcp_port(caplog)}/mcp", json={})).status_code == 401
+        assert (await client.post(f"http://127.0.0.1:{port_of(caplog, 'mcp')}/mcp", json={})).status_code == 401
     async with AsyncEntityClient(services.entity, api_key=KEY, retries=0) as graph:
         with pytest.raises(NodeNotFound):
             await graph.get_node(new_id())
@@ -89,9 +90,3 @@ async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytes
     assert len(refused) == 2
     assert all(peer.startswith("ipv4:127.0.0.1:") for peer in refused)
     assert all("peer" not in line for line in lines if line.get("reason") == "NODE_NOT_FOUND")
-
-
-def mcp_port(caplog: pytest.LogCaptureFixture) -> int:
-    said = [vars(record) for record in caplog.get_records("setup") if record.name == "mcp"]
-    port: int = next(values["port"] for values in said if values["msg"] == "serving")
-    return port

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,6 +18,7 @@ from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.errors import DeadlineExceeded, StreamIdle, TooManyCalls
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from tests.conftest import OTHER_PRINCIPAL, Addresses, Urls
+from tests.logged import errors
 from tests.ports import free_port
 
 CALLS_MAX = 8
@@ -169,7 +169,7 @@ async def test_a_reader_that_stands_still_and_leaves_is_no_fault(as_key: Open, c
                 break
             except TooManyCalls:
                 await asyncio.sleep(0.01)
-    assert not [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert not errors(caplog)
 
 
 async def test_a_slow_reader_is_not_idle(as_key: Open):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
 import socket
@@ -15,7 +14,6 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from google.rpc.error_details_pb2 import ErrorInfo
 
 import entity_service.app
 from contextkeep import AsyncEntityClient, NodeInput, new_id
@@ -25,7 +23,9 @@ from entity_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.http import json_messages, listening
 from tests.conftest import KEY, OTHER_KEY, Urls
+from tests.connect import error_in
 from tests.locks import until_waiting
+from tests.logged import errors, port_of
 
 GRAPH = "/contextkeep.entity.v1.EntityGraph"
 PAGE = "https://chat.example.com"
@@ -44,10 +44,9 @@ async def address(entity_settings: Settings, callers: ApiKeys, caplog: pytest.Lo
 
 @pytest.fixture
 async def http(address: str, caplog: pytest.LogCaptureFixture) -> AsyncIterator[httpx2.AsyncClient]:
-    said = [vars(record) for record in caplog.get_records("setup") if record.name == "http"]
-    port = next(values["port"] for values in said if values["msg"] == "serving")
     headers = {"authorization": f"Bearer {KEY}"}
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client:
+    base_url = f"http://127.0.0.1:{port_of(caplog, 'http')}"
+    async with httpx2.AsyncClient(base_url=base_url, headers=headers, timeout=60) as client:
         yield client
 
 
@@ -65,14 +64,9 @@ async def post(http: httpx2.AsyncClient, rpc: str, body: Any, **headers: str) ->
 
 def reason(answer: httpx2.Response) -> str:
     (info,) = [one for one in answer.json()["details"] if one["type"] == "google.rpc.ErrorInfo"]
-    padded = info["value"] + "=" * (-len(info["value"]) % 4)
-    assert ErrorInfo.FromString(base64.b64decode(padded)).reason == info["debug"]["reason"]
+    assert info["debug"]["reason"] == error_in(answer.json()).reason
     told: str = info["debug"]["reason"]
     return told
-
-
-def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_what_one_writes_as_json_the_other_reads_over_grpc(http, graph: AsyncEntityClient):
