@@ -20,11 +20,11 @@ class BadCase(Exception):
     """A case is not of its form."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML that can say what is long: `!repeat [3, "[", 1, x, 3, "]"]` is `[[[x]]]`, `!repeat [2, [y]]` is a list."""
 
 
-def _repeated(loader: yaml.SafeLoader, node: Any) -> Any:
+def _repeated(loader: yaml.CSafeLoader, node: Any) -> Any:
     said = loader.construct_sequence(node, deep=True)
     whole = said[0] * said[1]
     for times, one in zip(said[2::2], said[3::2], strict=True):

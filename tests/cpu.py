@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from statistics import median
 
 
 def units(run: Callable[[], object], *, rounds: int = 3) -> float:
-    """Return what a run costs this thread at best, in units timed in turns with it."""
-    took_s, unit_s = [], []
+    """Return what a run costs this thread at best, in units of the moment in which it ran."""
+    found = []
     for _ in range(rounds):
-        unit_s.append(_thread_s(_unit))
-        took_s.append(_thread_s(run))
-    return min(took_s) / min(unit_s)
+        beside_s = [_thread_s(_unit) for _ in range(5)]
+        took_s = _thread_s(run)
+        beside_s += [_thread_s(_unit) for _ in range(5)]
+        found.append(took_s / median(beside_s))
+    return min(found)
 
 
 def in_units(cpu_s: float) -> float:
     """Return CPU time that was measured just now, in units of the same moment."""
-    return cpu_s / sorted(_thread_s(_unit) for _ in range(9))[4]
+    return cpu_s / median(_thread_s(_unit) for _ in range(9))
 
 
 def _unit() -> int:

@@ -31,7 +31,7 @@ FOLDER = Path(__file__).parents[2] / "cases" / "cel"
 KEYS = {"name", "expr", "variables", "declared", "want", "error", "refused"}
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML with the types that JSON lacks."""
 
 

@@ -151,7 +151,7 @@ def test_threads_get_the_same_terms():
 def test_no_mebibyte_takes_longer_than_others(text):
     """Normalising sorts a row of marks in the square of its length, and a sentence may be one sign."""
     terms_of("é")
-    assert units(lambda: terms_of(text), rounds=1) < 2500
+    assert units(lambda: terms_of(text), rounds=1) < 10_000  # 3000 at most; by the square, millions
 
 
 def test_no_mark_lies_behind_those_that_are_looked_for():
