@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
+from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
 
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
+from context_service.contexts.checks import MessageChecks
+from context_service.contexts.log import Log
+from context_service.contexts.messaging import Messaging
+from context_service.contexts.texts import tokens_of
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.graph import EntityGraph
@@ -33,6 +38,7 @@ from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
@@ -43,7 +49,7 @@ from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.query import RecordQueries
-from context_service.working_memory.record_reader import RecordReader
+from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import EmbedText, Searches
@@ -54,11 +60,12 @@ from context_service.working_memory.writing import BlobWriter
 from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
 from contextkeep.errors import FailedPrecondition
 from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
-from service_runtime.auth import Authenticator
+from service_runtime.auth import Authenticator, Principal
 from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.connections import Connection
 from service_runtime.extras import install
@@ -132,8 +139,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ground = await _ground(settings, stack)
         memory = await _working_memory(ground, stack)
         history = await _chat_history(ground, stack)
+        contexts = _contexts(ground)
         tools = _tools(ground, memory, history)
-        services = [room.service for room in (memory, history, tools)]
+        services = [room.service for room in (memory, history, contexts, tools)]
         ground.database.show(metrics)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         border = Border(
@@ -168,6 +176,7 @@ class _Ground:
     graph: EntityGraph
     names: NodeNames
     actions: ActionLog
+    records: Records
     schema_ready: Check
     entity_ready: Check
 
@@ -190,6 +199,7 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
         graph=graph,
         names=NodeNames(graph),
         actions=ActionLog(database),
+        records=Records(database, search_language=settings.search_language),
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
@@ -202,7 +212,6 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
     sweeper = sweeper_of(settings, database, storage)
     await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
-    stored = Records(database, search_language=settings.search_language)
     checks = FieldChecks(
         metadata_bytes_max=settings.metadata_bytes_max,
         content_bytes_max=settings.node_data_bytes_max,
@@ -224,7 +233,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     writer = BlobWriter(storage, lease_s=settings.upload_lease_s)
     memory = WorkingMemory(
         database,
-        records=stored,
+        records=ground.records,
         requests=_REQUESTS,
         checks=checks,
         writer=writer,
@@ -252,8 +261,8 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     )
     servicer = WorkingMemoryServicer(
         memory,
-        RecordReader(records=stored, storage=storage, checks=checks),
-        LifeCycle(database, records=stored, purges=_purges(settings), log=ground.actions),
+        RecordReader(records=ground.records, storage=storage, checks=checks),
+        LifeCycle(database, records=ground.records, purges=_purges(settings), log=ground.actions),
         uploads,
         finders,
     )
@@ -285,6 +294,39 @@ async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHis
         checks=[ground.schema_ready, ground.entity_ready],
     )
     return _Room(servicer, service)
+
+
+def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
+    settings = ground.settings
+
+    async def check_record(record_id: UUID, principal: Principal) -> None:
+        if not await ground.records.exists(principal, record_id):
+            raise RecordName(record_id=record_id).not_found()
+
+    messaging = Messaging(
+        Log(ground.database),
+        requests=_REQUESTS,
+        checks=MessageChecks(
+            message_bytes_max=settings.context_message_bytes_max,
+            parts_max=settings.context_message_parts_max,
+            metadata_bytes_max=settings.metadata_bytes_max,
+            nesting_max=settings.json_nesting_max,
+            name_chars_max=settings.name_chars_max,
+        ),
+        count_tokens=partial(tokens_of, count=_estimated),
+        check_record=check_record,
+    )
+    servicer = ContextsServicer(messaging)
+    service = Service(
+        full_name="contextkeep.context.v1.Contexts",
+        add=partial(add_ContextsServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return _Room(servicer, service)
+
+
+def _estimated(text: str) -> int:
+    return len(text.encode()) // 4
 
 
 def _tools(

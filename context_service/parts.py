@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +29,18 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning:
+    """A block that a model's provider made and wants back as it was: bytes or JSON; never shown as text."""
+
+    provider: str
+    data: bytes = b""
+    data_json: str = ""
+    text: str = ""  # what the provider shows of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One piece of a message: exactly one of the first six is set."""
+    """One piece of a message: exactly one of the first seven is set."""
 
     text: str | None = None
     data_json: str | None = None
@@ -33,6 +48,40 @@ class Part:
     url: str | None = None
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
+    reasoning: Reasoning | None = None
     media_type: str = ""
     file_name: str = ""
     metadata_json: str = ""
+
+
+_SAID_BESIDE = ("media_type", "file_name", "metadata_json")
+
+
+def to_json(parts: Iterable[Part]) -> str:
+    """Return parts as a JSON list of what is set of each; documents in them stay texts, byte for byte."""
+    return orjson.dumps([_stored(part) for part in parts]).decode()
+
+
+def of_json(text: str) -> tuple[Part, ...]:
+    """Return the parts that `to_json` wrote."""
+    return tuple(_part(stored) for stored in orjson.loads(text))
+
+
+def _stored(part: Part) -> dict[str, Any]:
+    stored = {name: value for name, value in asdict(part).items() if value is not None}
+    for name in _SAID_BESIDE:
+        if not stored[name]:
+            del stored[name]
+    if part.reasoning:
+        stored["reasoning"]["data"] = b64encode(part.reasoning.data).decode()
+    return stored
+
+
+def _part(stored: dict[str, Any]) -> Part:
+    if call := stored.get("tool_call"):
+        return Part(**{**stored, "tool_call": ToolCall(**call)})
+    if result := stored.get("tool_result"):
+        return Part(**{**stored, "tool_result": ToolResult(**result)})
+    if block := stored.get("reasoning"):
+        return Part(**{**stored, "reasoning": Reasoning(**{**block, "data": b64decode(block["data"])})})
+    return Part(**stored)

@@ -156,6 +156,10 @@ class Settings(ServiceSettings):
         "For what was written before a change see docs/search.md",
     )
     search_vectors_max: int = Field(50_000, ge=1, description="vectors that one SearchWMRecords may compare with")
+    context_message_bytes_max: int = Field(
+        2 * MIB, ge=1, le=3 * MIB, description="one message of a context, with all its parts"
+    )
+    context_message_parts_max: int = Field(100, ge=1, le=1000, description="parts of a message of a context")
     mappings_path: Path | None = Field(
         None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"
     )

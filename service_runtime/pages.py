@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -22,6 +23,14 @@ PAGE_BYTES_MAX = 2 * 1024 * 1024
 _BINDING_BYTES = 9  # with the key behind it still a multiple of three, so base64 needs no padding more often
 _TOKEN_CHARS_MAX = 4096
 _TIME_US_MIN, _TIME_US_MAX = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRequest:
+    """Which page of a list, as the caller asks for it: both are checked where it is read."""
+
+    size: int
+    token: str
 
 
 def page_size(requested: int) -> int:

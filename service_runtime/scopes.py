@@ -18,7 +18,13 @@ from service_runtime.auth import Principal
 _ADMIN = frozenset({"DeleteNode"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
 # The methods whose every statement knows what a key that is bound to a context may see. All others refuse it.
-OF_CONTEXTS: frozenset[str] = frozenset()
+OF_CONTEXTS = frozenset(
+    f"/contextkeep.context.v1.Contexts/{name}"
+    for name in (
+        *("SendMessage", "AppendMessages", "GetContext", "GetContextsByExternalId", "ListContexts", "UpdateContext"),
+        *("CloseContext", "ListMessages", "GetMessage", "RetractMessages"),
+    )
+)
 
 
 def scope_of(method: str) -> str:

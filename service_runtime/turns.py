@@ -36,6 +36,7 @@ EXPENSIVE = {
     "RegisterMapping": "compiles a mapping",
     "FetchWMManifest": "walks a graph",
     "SearchWMRecords": "compares texts and vectors of many records",
+    "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",
     "SearchNodes": "meets conditions that no index knows",
     "CountNodes": "as SearchNodes, without pages",

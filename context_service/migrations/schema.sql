@@ -315,6 +315,52 @@ CREATE TABLE context.blob (
 
 ALTER TABLE context.blob OWNER TO contextkeep_owner;
 
+CREATE TABLE context.context (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    entity_node_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    closed_at timestamp with time zone,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    last_said_at timestamp with time zone NOT NULL,
+    last_session bigint DEFAULT 0 NOT NULL,
+    message_count bigint DEFAULT 0 NOT NULL,
+    token_count bigint DEFAULT 0 NOT NULL,
+    last_session_name text DEFAULT ''::text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    recall_profile text DEFAULT ''::text NOT NULL,
+    only_system text,
+    only_id text,
+    agent_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    external_ids jsonb DEFAULT '[]'::jsonb NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
+    CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.context OWNER TO contextkeep_owner;
+
+CREATE TABLE context.context_external_id (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    system text NOT NULL,
+    id text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL
+);
+
+ALTER TABLE context.context_external_id OWNER TO contextkeep_owner;
+
 CREATE TABLE context.embedding (
     tenant_id uuid NOT NULL,
     owner_kind text NOT NULL,
@@ -381,6 +427,33 @@ CREATE TABLE context.mapping_revision (
 );
 
 ALTER TABLE context.mapping_revision OWNER TO contextkeep_owner;
+
+CREATE TABLE context.message (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    said_at timestamp with time zone NOT NULL,
+    retracted_at timestamp with time zone,
+    session bigint NOT NULL,
+    tokens integer NOT NULL,
+    size_bytes integer NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    message_id text NOT NULL,
+    role text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    agent_id text DEFAULT ''::text NOT NULL,
+    content text DEFAULT ''::text NOT NULL,
+    content_sha256 bytea NOT NULL,
+    parts json,
+    metadata json,
+    CONSTRAINT message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])))
+);
+
+ALTER TABLE context.message OWNER TO contextkeep_owner;
 
 CREATE TABLE context.migration (
     version integer NOT NULL,
@@ -723,6 +796,12 @@ ALTER TABLE ONLY context.action
 ALTER TABLE ONLY context.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY context.context_external_id
+    ADD CONSTRAINT context_external_id_pkey PRIMARY KEY (tenant_id, system, id, context_id);
+
+ALTER TABLE ONLY context.context
+    ADD CONSTRAINT context_pkey PRIMARY KEY (tenant_id, context_id);
+
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
@@ -731,6 +810,9 @@ ALTER TABLE ONLY context.mapping
 
 ALTER TABLE ONLY context.mapping_revision
     ADD CONSTRAINT mapping_revision_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY context.message
+    ADD CONSTRAINT message_pkey PRIMARY KEY (tenant_id, context_id, seq);
 
 ALTER TABLE ONLY context.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
@@ -776,6 +858,14 @@ CREATE INDEX blob_due ON context.blob USING btree (tenant_id, due_at) WHERE (sta
 
 CREATE UNIQUE INDEX blob_key ON context.blob USING btree (tenant_id, provider, key);
 
+CREATE INDEX context_expiry ON context.context USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX context_external_id_of ON context.context_external_id USING btree (tenant_id, context_id);
+
+CREATE INDEX context_newest ON context.context USING btree (tenant_id, created_at DESC, context_id DESC);
+
+CREATE UNIQUE INDEX context_only ON context.context USING btree (tenant_id, owner_user_id, app_id, agent_bundle_id, only_system, only_id) WHERE (only_system IS NOT NULL);
+
 CREATE INDEX embedding_agent_bundle ON context.embedding USING btree (tenant_id, agent_bundle_id);
 
 CREATE INDEX embedding_app ON context.embedding USING btree (tenant_id, app_id);
@@ -785,6 +875,8 @@ CREATE INDEX embedding_entity ON context.embedding USING btree (tenant_id, entit
 CREATE INDEX embedding_graph ON context.embedding USING btree (tenant_id, graph_name);
 
 CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, memory_type);
+
+CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
@@ -841,9 +933,15 @@ CREATE POLICY bounds ON context.action AS RESTRICTIVE FOR SELECT USING ((NULLIF(
 
 CREATE POLICY bounds ON context.blob AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.outbox AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
@@ -871,15 +969,27 @@ CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH
 
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
+ALTER TABLE context.context ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY context ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 CREATE POLICY context ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.message ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
 
@@ -891,6 +1001,12 @@ ALTER TABLE context.passage_session ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY subject ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -901,9 +1017,15 @@ CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.context USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.context_external_id USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.message USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -941,6 +1063,10 @@ GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
@@ -948,6 +1074,10 @@ GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextkeep_service;
 
 GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE context.message TO contextkeep_service;
+
+GRANT UPDATE(retracted_at) ON TABLE context.message TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from context_service.contexts.model import Message
 from context_service.history.formats import Format
-from context_service.history.messages import ChatMessage
-from context_service.parts import Part
+from context_service.history.messages import ROLE_NAMES, ROLES, ChatMessage
+from context_service.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.servicers import wire
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
 
@@ -22,7 +26,7 @@ def fill(target: message_pb2.ChatMessage, message: ChatMessage) -> None:
     if name:
         target.name = name
     for part in parts:
-        _fill_part(target.parts.add(), part)
+        fill_part(target.parts.add(), part)
     if metadata_json:
         target.metadata_json = metadata_json
 
@@ -45,7 +49,69 @@ def message_format(value: int) -> Format | None:
     raise InvalidArgument(f"format {value} is unknown", field="format")
 
 
-def _fill_part(target: message_pb2.Part, part: Part) -> None:
+def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
+    """Fill a message of a context in its place."""
+    target.role = message.role
+    target.content = message.content
+    target.name = message.name
+    for part in message.parts:
+        fill_part(target.parts.add(), part)
+    target.metadata_json = message.metadata_json
+    target.message_id = message.message_id
+    target.seq = message.seq
+    target.agent_id = message.agent_id
+    target.tokens = message.tokens
+    target.created_at.CopyFrom(wire.timestamp(message.created_at))
+    target.said_at.CopyFrom(wire.timestamp(message.said_at))
+
+
+def role_of(field: str, name: str) -> str:
+    """Return the role that a caller means.
+
+    Raises:
+        InvalidArgument: there is none of this name.
+    """
+    role = {"": "user", "agent": "assistant"}.get(name, name)  # A2A calls it an agent
+    if role not in ROLES:
+        raise InvalidArgument(f"{field} is none of {', '.join(ROLE_NAMES)}", field=field)
+    return role
+
+
+def part_of(message: message_pb2.Part) -> Part:
+    """Return a part that a caller sends; one without content has none."""
+    common: dict[str, Any] = {
+        "media_type": message.media_type,
+        "file_name": message.file_name,
+        "metadata_json": message.metadata_json,
+    }
+    match message.WhichOneof("content"):
+        case "text":
+            return Part(text=message.text, **common)
+        case "data_json":
+            return Part(data_json=message.data_json, **common)
+        case "working_memory_id":
+            return Part(working_memory_id=message.working_memory_id, **common)
+        case "url":
+            return Part(url=message.url, **common)
+        case "tool_call":
+            call = message.tool_call
+            return Part(tool_call=ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json), **common)
+        case "tool_result":
+            result = ToolResult(
+                tool_call_id=message.tool_result.tool_call_id,
+                content_json=message.tool_result.content_json,
+                is_error=message.tool_result.is_error,
+            )
+            return Part(tool_result=result, **common)
+        case "reasoning":
+            block = message.reasoning
+            reasoning = Reasoning(provider=block.provider, data=block.data, data_json=block.data_json, text=block.text)
+            return Part(reasoning=reasoning, **common)
+    return Part(**common)
+
+
+def fill_part(target: message_pb2.Part, part: Part) -> None:
+    """Fill a part in its place."""
     if part.text is not None:
         target.text = part.text
     elif part.data_json is not None:
@@ -64,6 +130,12 @@ def _fill_part(target: message_pb2.Part, part: Part) -> None:
         result.tool_call_id = part.tool_result.tool_call_id
         result.content_json = part.tool_result.content_json
         result.is_error = part.tool_result.is_error
+    elif part.reasoning:
+        block = target.reasoning
+        block.provider = part.reasoning.provider
+        block.data = part.reasoning.data
+        block.data_json = part.reasoning.data_json
+        block.text = part.reasoning.text
     target.media_type = part.media_type
     target.file_name = part.file_name
     target.metadata_json = part.metadata_json

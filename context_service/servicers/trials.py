@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from uuid import UUID
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
 from context_service.history.trial import Evaluation, Sample, Trial, TriedNode
-from context_service.servicers import assembled, mappings, messages
+from context_service.servicers import assembled, mappings, messages, wire
 from contextkeep.context.v1 import chat_history_pb2 as pb
-from contextkeep.errors import InvalidArgument
 
 
 def trial(request: pb.TestMappingRequest, node_id: UUID | None) -> Trial:
@@ -56,8 +52,8 @@ def _sample(field: str, node: pb.SampleNode) -> Sample:
         data_json=node.data_json,
         input_json=node.input_json,
         output_json=node.output_json,
-        created_at=_time(f"{field}.created_at", node.created_at) if node.HasField("created_at") else None,
-        modified_at=_time(f"{field}.modified_at", node.modified_at) if node.HasField("modified_at") else None,
+        created_at=wire.time_of(f"{field}.created_at", node.created_at) if node.HasField("created_at") else None,
+        modified_at=wire.time_of(f"{field}.modified_at", node.modified_at) if node.HasField("modified_at") else None,
         edge_type=node.edge_type,
         depth=node.depth,
         edge_data_json=node.edge_data_json,
@@ -73,10 +69,3 @@ def _evaluation(evaluation: Evaluation) -> pb.Evaluation:
         error=evaluation.error,
         duration_us=evaluation.duration_us,
     )
-
-
-def _time(field: str, timestamp: Timestamp) -> datetime:
-    try:
-        return timestamp.ToDatetime(UTC)
-    except (ValueError, OverflowError):
-        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None

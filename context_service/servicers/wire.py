@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from google.protobuf.timestamp_pb2 import Timestamp
+
+from contextkeep.errors import InvalidArgument
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -13,3 +15,17 @@ def timestamp(time: datetime) -> Timestamp:
     """Return an aware time as a message."""
     since = time - _EPOCH  # by parts: `Timestamp.FromDatetime` takes ten times as long
     return Timestamp(seconds=since.days * 86400 + since.seconds, nanos=since.microseconds * 1000)
+
+
+def time_of(field: str, timestamp: Timestamp) -> datetime:
+    """Return a message as an aware time.
+
+    Raises:
+        InvalidArgument: it is none between the years 1 and 9999; the violation names `field`.
+    """
+    try:
+        if not 0 <= timestamp.nanos < 1_000_000_000:
+            raise ValueError("nanos")
+        return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None

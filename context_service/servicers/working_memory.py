@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
-
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from context_service.blobs.storage import BLOCK_BYTES, Declared
 from context_service.llm.embeddings import Embedding
@@ -20,13 +18,14 @@ from context_service.working_memory.fields import RecordFilter, RecordInput
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.record import Record
-from context_service.working_memory.record_reader import PageRequest, RecordName, RecordReader
+from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.uploads import ResumableUploads, Upload
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
 from service_runtime.documents import check_text
 from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -274,7 +273,7 @@ def _input(path: str, message: pb.WMRecordInput) -> RecordInput:
         graph_name=message.graph_name,
         agent_bundle_id=message.agent_bundle_id,
         app_id=message.app_id,
-        expires_at=_time(f"{path}.expires_at", message.expires_at) if message.HasField("expires_at") else None,
+        expires_at=wire.time_of(f"{path}.expires_at", message.expires_at) if message.HasField("expires_at") else None,
         embedding=embedding,
     )
 
@@ -287,15 +286,6 @@ def _masked(message: pb.WMRecordInput, names: tuple[str, ...]) -> pb.WMRecordInp
         if field.name not in names:
             masked.ClearField(field.name)
     return masked
-
-
-def _time(field: str, message: Timestamp) -> datetime:
-    try:
-        if not 0 <= message.nanos < 1_000_000_000:
-            raise ValueError("nanos")
-        return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
-    except (OverflowError, ValueError):
-        raise InvalidArgument(f"{field} is not a time between the years 1 and 9999", field=field) from None
 
 
 def _name(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from context_service.working_memory.actions import Action, ActionLog
 from context_service.working_memory.record import Record
-from context_service.working_memory.record_reader import PageRequest, RecordName, record_has_no_blob
+from context_service.working_memory.record_reader import RecordName, record_has_no_blob
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges
 from contextkeep.errors import InvalidPageToken
@@ -72,7 +72,7 @@ class LifeCycle:
             raise RecordName(record_id=record_id).not_found()
 
     async def actions(
-        self, record_id: UUID, page: PageRequest, *, principal: Principal
+        self, record_id: UUID, page: pages.PageRequest, *, principal: Principal
     ) -> tuple[Sequence[Action], str]:
         """Return a page of a record's log, oldest first, and the token of the next one, empty at the end.
 

@@ -50,14 +50,6 @@ class RecordName:
         return RecordNotFound(f"there is no record {self.record_id}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRequest:
-    """Which page of a list."""
-
-    size: int
-    token: str
-
-
 class RecordReader:
     """Reads records and blobs of all tenants; each call acts for its principal.
 
@@ -88,7 +80,7 @@ class RecordReader:
         return record
 
     async def list_records(
-        self, rpc: str, which: RecordFilter, page: PageRequest, *, principal: Principal, with_content: bool
+        self, rpc: str, which: RecordFilter, page: pages.PageRequest, *, principal: Principal, with_content: bool
     ) -> tuple[list[Record], str]:
         """Return a page of an entity's records, newest first, and the token of the next one, empty at the end.
 

@@ -15,7 +15,7 @@ CREATE TABLE access.context_key (
     id uuid PRIMARY KEY,
     key_sha256 bytea NOT NULL UNIQUE,
     prefix text NOT NULL,
-    tenant_id uuid NOT NULL REFERENCES access.tenant (id),
+    tenant_id uuid NOT NULL,
     -- Null: no key in Postgres, but a token, the key of the environment, or nobody's in development.
     parent_id uuid REFERENCES access.api_key (id),
     context_id uuid NOT NULL,

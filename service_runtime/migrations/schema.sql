@@ -351,9 +351,6 @@ ALTER TABLE ONLY access.api_key
 ALTER TABLE ONLY access.context_key
     ADD CONSTRAINT context_key_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES access.api_key(id);
 
-ALTER TABLE ONLY access.context_key
-    ADD CONSTRAINT context_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenant(id);
-
 GRANT USAGE ON SCHEMA access TO contextkeep_service;
 
 GRANT SELECT ON TABLE access.api_key TO contextkeep_service;

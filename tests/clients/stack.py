@@ -22,7 +22,7 @@ TWO_TENANTS = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
 
 @asynccontextmanager
 async def running(
-    database_url: str, folder: Path, *, callers: Authenticator, http: bool = False, **settings: Any
+    database_url: str, folder: Path, *, callers: Authenticator | None, http: bool = False, **settings: Any
 ) -> AsyncIterator[Addresses]:
     """Run both services for the block; the arguments are those of `running_in_a_thread`."""
     common = {"database_url": database_url, "drain_s": 2, **settings}
@@ -49,7 +49,7 @@ def running_in_a_thread(
     database_url: str,
     folder: Path,
     *,
-    callers: Authenticator | None = None,
+    callers: Authenticator | None = TWO_TENANTS,
     watching: Callable[[asyncio.AbstractEventLoop], AbstractContextManager[None]] = nullcontext,
     http: bool = False,
     **settings: Any,
@@ -72,9 +72,7 @@ def running_in_a_thread(
 
         async def main() -> None:
             try:
-                async with running(
-                    database_url, folder, callers=callers or TWO_TENANTS, http=http, **settings
-                ) as addresses:
+                async with running(database_url, folder, callers=callers, http=http, **settings) as addresses:
                     started.append(addresses)
                     ready.set()
                     await stopping.wait()

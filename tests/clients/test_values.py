@@ -27,19 +27,21 @@ from contextkeep import (
     ChatHistory,
     ChatMapping,
     ChatMessage,
+    Context,
     Edge,
     EdgeInput,
     MemoryType,
     Node,
     NodeInput,
     Part,
+    Reasoning,
     Record,
     TraversedNode,
     WrittenRow,
     new_id,
 )
 from contextkeep.client import _messages as messages
-from contextkeep.context.v1 import chat_history_pb2, message_pb2, working_memory_pb2
+from contextkeep.context.v1 import chat_history_pb2, contexts_pb2, message_pb2, working_memory_pb2
 from contextkeep.entity.v1 import entity_graph_pb2
 from contextkeep.errors import InvalidArgument
 
@@ -65,7 +67,7 @@ def filled(message):
         elif field.name.endswith("_json"):
             setattr(message, field.name, json.dumps({"n": index}))
         else:
-            setattr(message, field.name, {9: f"{field.name}!", 8: True}.get(field.type, index))
+            setattr(message, field.name, {9: f"{field.name}!", 8: True, 12: b"\x00!"}.get(field.type, index))
     return message
 
 
@@ -80,6 +82,8 @@ def filled(message):
         (BlobEntry, working_memory_pb2.BlobEntry()),
         (ChatMessage, message_pb2.ChatMessage()),
         (Part, message_pb2.Part(text="x")),
+        (Reasoning, message_pb2.Reasoning()),
+        (Context, contexts_pb2.Context()),
     ],
 )
 def test_a_value_has_every_field_of_its_message(value_class, message):
@@ -124,12 +128,14 @@ def test_a_record_without_inline_content_has_none():
 def test_parts_say_what_they_are():
     call = message_pb2.Part(tool_call=message_pb2.ToolCall(id="1", name="search", arguments_json='{"q": 1}'))
     result = message_pb2.Part(tool_result=message_pb2.ToolResult(tool_call_id="1", content_json="[]"))
-    parts = [Part.from_proto(part) for part in (call, result, message_pb2.Part(text="hi"), message_pb2.Part())]
+    text, block = message_pb2.Part(text="hi"), message_pb2.Part(reasoning=message_pb2.Reasoning(data=b"\0"))
+    parts = [Part.from_proto(part) for part in (call, result, text, block, message_pb2.Part())]
 
-    assert [part.kind for part in parts] == ["tool_call", "tool_result", "text", ""]
+    assert [part.kind for part in parts] == ["tool_call", "tool_result", "text", "reasoning", ""]
     assert parts[0].tool_call.arguments == {"q": 1}
     assert parts[1].tool_result.content == []
     assert (parts[2].text, parts[2].tool_call, parts[2].data) == ("hi", None, None)
+    assert (parts[3].reasoning.data, parts[3].text) == (b"\0", "")  # never shown as text
 
 
 @pytest.mark.parametrize(

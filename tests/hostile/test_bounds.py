@@ -15,13 +15,14 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from contextkeep.context.v1 import tools_pb2
-from service_runtime.auth import SCOPES
+from service_runtime.auth import SCOPES, Principal
 from service_runtime.postgres import Database, Tenant
 from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.conftest import Urls
@@ -35,7 +36,11 @@ KINDS = ("graph", "agent bundle", "app", "context")
 
 # Mappings are of apps, not of graphs or agent bundles; nodes are of graphs and agent bundles, not of apps.
 MAPPINGS = {"RegisterMapping", "GetMapping", "ListMappings", "DeleteMapping"}
-OF_APPS = MAPPINGS | {rpc.name for rpc in RPCS.values() if rpc.service.endswith(".WorkingMemory")} | {"ListResources"}
+OF_APPS = {
+    *MAPPINGS,
+    *(rpc.name for rpc in RPCS.values() if rpc.service.endswith((".WorkingMemory", ".Contexts"))),
+    "ListResources",
+}
 OF_NODES = ("node_id", "child_id", "other_id", "edge_id", "external_id", "node_name", "embedding_name")
 
 # Ids are unique in a tenant, and external ids in a graph, whoever asks: that one is taken is all that can be learnt.
@@ -179,10 +184,16 @@ def bound(kind: str, tenant_id: uuid.UUID) -> Key:
 def blinded(kind: str) -> Iterator[None]:
     """Tell Postgres that every call is bound, whatever the services believe."""
     bounds = bound(kind, uuid.uuid4()).principal.bounds
+    unblinded = Database.of
+
+    def of(self: Database, principal: Principal, **said: Any) -> Tenant:
+        """Say what it is about as the service does, and of the bounds another thing."""
+        door = unblinded(self, principal, **said)
+        door.bounds = door._said["bounds"] = bounds
+        return door
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            Database, "of", lambda self, principal: Tenant(self.connection, principal.tenant_id, bounds=bounds)
-        )
+        patch.setattr(Database, "of", of)
         yield
 
 

@@ -34,6 +34,10 @@ PROMISED = {
         RegisterMapping GetMapping ListMappings DeleteMapping TestMapping
         FetchEntityHistory
     """,
+    "contextkeep.context.v1.Contexts": """
+        SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
+        ListMessages GetMessage RetractMessages IssueContextKey
+    """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

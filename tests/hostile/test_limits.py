@@ -24,6 +24,8 @@ import entity_service.settings
 from context_service.history.rules import rules_bytes
 from context_service.servicers import mappings
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.embedded_postgres import EmbeddedPostgres
@@ -82,6 +84,18 @@ def nested(levels: int) -> str:
 
 def node(**fields: Any) -> graph.CreateNodeRequest:
     return graph.CreateNodeRequest(node=graph.NodeInput(**{"general_type_name": "T", **fields}))
+
+
+def context_message(*texts: str) -> contexts.SendMessageRequest:
+    return contexts.SendMessageRequest(
+        message=contexts.MessageInput(parts=[message_pb2.Part(text=text) for text in texts])
+    )
+
+
+def context_message_of(size_bytes: int) -> contexts.SendMessageRequest:
+    """Return one of four texts; each part counts 64 bytes besides."""
+    quarter = size_bytes // 4
+    return context_message(*["x" * (quarter - 64)] * 3, "x" * (size_bytes - 3 * quarter - 64))
 
 
 def edge(c: Caller, **fields: Any) -> graph.CreateEdgeRequest:
@@ -290,6 +304,14 @@ LIMITS = [
     Limit(
         what="external id", setting="external_id_bytes_max", default=512, lowered=60,
         rpc="CreateNode", request=lambda c, n: node(external_id="é" * (n // 2) + "x" * (n % 2)),
+    ),
+    Limit(
+        what="bytes of a context's message", setting="context_message_bytes_max", default=2 * MIB, lowered=10_000,
+        rpc="SendMessage", request=lambda c, n: context_message_of(n),
+    ),
+    Limit(
+        what="parts of a context's message", setting="context_message_parts_max", default=100, lowered=8,
+        rpc="SendMessage", request=lambda c, n: context_message(*["x"] * n),
     ),
     Limit(
         what="message of a status", setting="message_bytes_max", default=64 * KIB, lowered=100,

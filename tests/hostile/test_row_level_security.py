@@ -48,6 +48,9 @@ HAVE_NO_APP = {
     "entity.node_of_tenant",
 }
 
+# What belongs to contexts: a statement that names none, or nobody, has no row of it.
+OF_CONTEXTS = ("context.context", "context.context_external_id", "context.message")
+
 _OF_PASSAGES = "scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors"
 _THEIRS = "gen_random_uuid(), 'record', '', 'default', '', '', '{}'"
 
@@ -156,6 +159,17 @@ def test_a_bound_that_cannot_be_read_hides_what_it_is_about(filled: Urls, bounds
         assert [table for table in bound if count(connection, table)] == []
 
 
+@pytest.mark.parametrize("wall", ["app.context", "app.subject"])
+def test_where_no_context_or_no_subject_is_said_there_is_no_row(filled: Urls, wall: str):
+    with psycopg.connect(filled.service) as connection:
+        connection.execute(SAYING_ALL)
+        connection.execute("SELECT set_config('app.tenant', %s, false)", (str(OURS),))
+        assert all(count(connection, table) for table in OF_CONTEXTS)
+        for somebody_else in ("", "ffffffff-ffff-7fff-8fff-ffffffffffff"):
+            connection.execute("SELECT set_config(%s, %s, false)", (wall, somebody_else))
+            assert [table for table in OF_CONTEXTS if count(connection, table)] == []
+
+
 def test_without_a_tenant_there_are_no_rows(filled: Urls):
     with psycopg.connect(filled.service) as connection:
         connection.execute(SAYING_ALL)
@@ -207,6 +221,8 @@ def test_every_table_has_the_policy_of_tenants_and_others_only_take_away(filled:
     assert with_check is None  # of what is written, `qual` must hold too
     assert sorted(policy[0] for policy in of_tenant) == [one for one in tenanted(filled) if not is_view(filled, one)]
     # Others only take away, and from nobody who is not bound.
+    walls = {(table, name): qual for table, name, _, _, qual, _ in policies if name in WALLS}
+    assert all(walls[table, name] == qual for table in OF_CONTEXTS for name, qual in WALLS.items())
     for table, name, permissive, _, qual, with_check in policies:
         if name != "tenant":
             assert name.startswith(("bounds", "context", "subject")), (table, name)
@@ -219,6 +235,16 @@ def test_every_table_has_the_policy_of_tenants_and_others_only_take_away(filled:
                 assert expression.endswith(", false) IS NOT NULL)")
 
 
+WALLS = {
+    "context": (
+        "(NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT"
+        " access.context_seen() AS context_seen))), false) IS NOT NULL)"
+    ),
+    "subject": (
+        "(NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT"
+        " access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL)"
+    ),
+}
 POLICY = "tenant_id = (SELECT nullif(current_setting('app.tenant', true), '')::uuid)"
 
 

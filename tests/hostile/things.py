@@ -16,6 +16,8 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -46,6 +48,9 @@ class Things:
     record_name: str
     app_id: str
     mapping_name: str
+    context_id: str
+    message_id: str
+    thread_id: str  # what another system calls the context
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -70,6 +75,9 @@ def invented() -> Things:
         record_name=f"record {label}",
         app_id=f"app {label}",
         mapping_name=f"mapping {label}",
+        context_id=str(new_id()),
+        message_id=f"message {label}",
+        thread_id=f"thread {label}",
         request_id=str(new_id()),
     )
 
@@ -167,8 +175,34 @@ def seeded(client: Client, key: object) -> Things:
     for app_id in (t.app_id, ""):
         registration = history.RegisterMappingRequest(app_id=app_id, mapping_name=t.mapping_name, rules=_RULES)
         done("RegisterMapping", registration)
-    made = {"blob_key": stored.blob_key, "upload_id": upload.upload.upload_id}
+    said = contexts.MessageInput(content=SECRET, name=SECRET, agent_id=SECRET, parts=_parts(SECRET))
+    header = contexts.ContextInput(
+        title=SECRET, external_ids=[_thread(t)], metadata_json=f'{{"note": "{SECRET}"}}', agent_bundle_id=SECRET
+    )
+    done("SendMessage", contexts.SendMessageRequest(message=said, context=header))  # so that lists have two pages
+    said.message_id = t.message_id
+    (sent,) = done("SendMessage", contexts.SendMessageRequest(message=said, context=header)).answers
+    done(
+        "SendMessage",
+        contexts.SendMessageRequest(context_id=sent.context_id, message=contexts.MessageInput(content=SECRET)),
+    )
+    made = {"blob_key": stored.blob_key, "upload_id": upload.upload.upload_id, "context_id": sent.context_id}
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
+
+
+def _thread(t: Things) -> contexts.ExternalId:
+    return contexts.ExternalId(system="threads", id=t.thread_id)
+
+
+def _parts(text: str) -> list[message_pb2.Part]:
+    return [
+        message_pb2.Part(text=text, metadata_json=json.dumps({"note": text}), media_type="text/plain", file_name="a"),
+        message_pb2.Part(data_json=json.dumps({"note": text})),
+        message_pb2.Part(url=text),
+        message_pb2.Part(tool_call=message_pb2.ToolCall(id="c", name="look", arguments_json=json.dumps([text]))),
+        message_pb2.Part(tool_result=message_pb2.ToolResult(tool_call_id="c", content_json=json.dumps(text))),
+        message_pb2.Part(reasoning=message_pb2.Reasoning(provider="p", data=text.encode(), text=text)),
+    ]
 
 
 _RULES = history.MappingRules(
@@ -222,6 +256,71 @@ def _tool(tool_name: str, *, entity: str = "", **arguments: object) -> tools.Exe
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
 # that names something has a place in one of them.
 CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
+    "SendMessage": lambda t: [
+        contexts.SendMessageRequest(
+            context_id=t.context_id, message=contexts.MessageInput(content="x", parts=_parts("x")), subject_user_id=""
+        ),
+        contexts.SendMessageRequest(
+            context_id=t.context_id,
+            message=contexts.MessageInput(message_id=t.message_id, content="another", role="assistant"),
+        ),
+        contexts.SendMessageRequest(
+            context_id=t.context_id,
+            message=contexts.MessageInput(parts=[message_pb2.Part(working_memory_id=t.record_id)]),
+            request_id=t.request_id,
+        ),
+        contexts.SendMessageRequest(
+            message=contexts.MessageInput(content="x", session="s", said_at=Timestamp(seconds=1)),
+            get_or_create=contexts.ExternalId(system="threads", id=t.thread_id),
+            context=contexts.ContextInput(entity_node_id=t.node_id, recall_profile="default"),
+        ),
+        contexts.SendMessageRequest(
+            message=contexts.MessageInput(parts=[message_pb2.Part(working_memory_id=t.record_id)]), standalone=True
+        ),
+    ],
+    "AppendMessages": lambda t: [
+        contexts.AppendMessagesRequest(
+            context_id=t.context_id, messages=[contexts.MessageInput(content="x", metadata_json="{}", name="n")] * 2
+        ),
+        contexts.AppendMessagesRequest(
+            context_id=t.context_id,
+            messages=[contexts.MessageInput(content="x"), contexts.MessageInput(content="y", message_id=t.message_id)],
+            request_id=t.request_id,
+        ),
+    ],
+    "GetContext": lambda t: [
+        contexts.GetContextRequest(context_id=t.context_id),
+        contexts.GetContextRequest(context_id=t.context_id, history_length=1),
+    ],
+    "GetContextsByExternalId": lambda t: [contexts.GetContextsByExternalIdRequest(external_id=_thread(t))],
+    "ListContexts": lambda t: [
+        contexts.ListContextsRequest(),
+        contexts.ListContextsRequest(external_id=_thread(t), metadata_contains_json="{}"),
+        contexts.ListContextsRequest(agent_id=SECRET, created_from=Timestamp(seconds=1)),
+    ],
+    "UpdateContext": lambda t: [
+        contexts.UpdateContextRequest(
+            context_id=t.context_id,
+            context=contexts.ContextInput(title="changed", expires_at=Timestamp(seconds=32503680000)),
+            update_mask=FieldMask(paths=["title", "expires_at"]),
+        ),
+        contexts.UpdateContextRequest(
+            context_id=t.context_id, update_mask=FieldMask(paths=["external_ids"]), request_id=t.request_id
+        ),
+    ],
+    "ListMessages": lambda t: [
+        contexts.ListMessagesRequest(context_id=t.context_id),
+        contexts.ListMessagesRequest(context_id=t.context_id, seq_from=1, seq_to=9, newest_first=True),
+    ],
+    "GetMessage": lambda t: [contexts.GetMessageRequest(context_id=t.context_id, message_id=t.message_id)],
+    "RetractMessages": lambda t: [
+        contexts.RetractMessagesRequest(context_id=t.context_id, message_ids=[t.message_id]),
+    ],
+    "IssueContextKey": lambda t: [
+        contexts.IssueContextKeyRequest(context_id=t.context_id),
+        contexts.IssueContextKeyRequest(context_id=t.context_id, scopes=["read"], ttl_s=60),
+    ],
+    "CloseContext": lambda t: [contexts.CloseContextRequest(context_id=t.context_id)],
     "CreateNode": lambda t: [
         graph.CreateNodeRequest(node=graph.NodeInput(name=t.node_name, general_type_name="Session")),
         graph.CreateNodeRequest(

@@ -38,11 +38,23 @@ from contextkeep.errors import (
     Unimplemented,
 )
 from contextkeep.ids import new_id
-from contextkeep.inputs import ConnectedTo, EdgeInput, NodeInput, SampleNode
+from contextkeep.inputs import (
+    ConnectedTo,
+    ContextInput,
+    EdgeInput,
+    ExternalId,
+    MessageInput,
+    NodeInput,
+    PartInput,
+    SampleNode,
+    ToolCallInput,
+    ToolResultInput,
+)
 from contextkeep.memory_types import MemoryType
 from contextkeep.version import __version__
 
 if TYPE_CHECKING:
+    from contextkeep.client._context_messages import ContextChanges
     from contextkeep.client._messages import RecordChanges, RecordFields
     from contextkeep.client.aio import AsyncBlobReader, AsyncContextClient, AsyncEntityClient
     from contextkeep.client.sync import BlobReader, ContextClient, EntityClient
@@ -54,6 +66,9 @@ if TYPE_CHECKING:
         ChatHistory,
         ChatMapping,
         ChatMessage,
+        Context,
+        ContextHistory,
+        ContextKey,
         DownloadUrl,
         Edge,
         EdgeBatch,
@@ -77,11 +92,13 @@ if TYPE_CHECKING:
         Part,
         QueryAnswer,
         ReachedBy,
+        Reasoning,
         Record,
         RecordAction,
         Resource,
         RowCount,
         SearchHit,
+        SentMessage,
         SimilarNode,
         SkippedRule,
         Tool,
@@ -95,6 +112,7 @@ if TYPE_CHECKING:
 
 # Of what is imported late; all else is in `contextkeep.values`.
 _MODULE_OF = {
+    "ContextChanges": "contextkeep.client._context_messages",
     "RecordChanges": "contextkeep.client._messages",
     "RecordFields": "contextkeep.client._messages",
     "AsyncBlobReader": "contextkeep.client.aio",
@@ -122,8 +140,13 @@ __all__ = [
     "ChatMapping",
     "ChatMessage",
     "ConnectedTo",
+    "Context",
+    "ContextChanges",
     "ContextClient",
+    "ContextHistory",
+    "ContextInput",
     "ContextKeepError",
+    "ContextKey",
     "DataLoss",
     "DeadlineExceeded",
     "DownloadUrl",
@@ -136,6 +159,7 @@ __all__ = [
     "Envelope",
     "Evaluation",
     "ExportedGraph",
+    "ExternalId",
     "FailedPrecondition",
     "FieldViolation",
     "FormattedHistory",
@@ -148,6 +172,7 @@ __all__ = [
     "ManifestEntity",
     "ManifestGroup",
     "MemoryType",
+    "MessageInput",
     "NamedNode",
     "Node",
     "NodeBatch",
@@ -157,9 +182,11 @@ __all__ = [
     "NotFound",
     "OutOfRange",
     "Part",
+    "PartInput",
     "PermissionDenied",
     "QueryAnswer",
     "ReachedBy",
+    "Reasoning",
     "Record",
     "RecordAction",
     "RecordChanges",
@@ -169,11 +196,14 @@ __all__ = [
     "RowCount",
     "SampleNode",
     "SearchHit",
+    "SentMessage",
     "SimilarNode",
     "SkippedRule",
     "Tool",
     "ToolCall",
+    "ToolCallInput",
     "ToolResult",
+    "ToolResultInput",
     "TraversedNode",
     "Unauthenticated",
     "Unavailable",

@@ -161,6 +161,18 @@ class ToolNotFound(NotFound):
     reason = "TOOL_NOT_FOUND"
 
 
+class ContextNotFound(NotFound):
+    """There is no context with this id that the caller may see."""
+
+    reason = "CONTEXT_NOT_FOUND"
+
+
+class MessageNotFound(NotFound):
+    """The context has no message with this id, or it is retracted."""
+
+    reason = "MESSAGE_NOT_FOUND"
+
+
 class AlreadyExists(ContextKeepError):
     """Something has this name or id already."""
 
@@ -208,6 +220,12 @@ class MappingExists(AlreadyExists):
     """The mapping name has other rules; `replace` or a higher `rules_version` changes them."""
 
     reason = "MAPPING_EXISTS"
+
+
+class MessageExists(AlreadyExists):
+    """The id is that of another message of the context."""
+
+    reason = "MESSAGE_EXISTS"
 
 
 class Aborted(ContextKeepError):
@@ -288,6 +306,12 @@ class MappingBuiltIn(FailedPrecondition):
     """The mapping is built in: it cannot be removed."""
 
     reason = "MAPPING_BUILT_IN"
+
+
+class ContextClosed(FailedPrecondition):
+    """The context takes no more messages."""
+
+    reason = "CONTEXT_CLOSED"
 
 
 class OutOfRange(ContextKeepError):

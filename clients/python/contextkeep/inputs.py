@@ -1,6 +1,6 @@
-"""What a caller says of new rows, for `write_graph`, and of where to look for nodes, for `search_nodes`.
+"""What a caller says: of new rows, for `write_graph`; of where to look for nodes; of a context and its messages.
 
-Ids are made here, so that an edge can name a node of the same call:
+Ids of rows are made here, so that an edge can name a node of the same call:
 
     session = NodeInput("Session")
     turn = NodeInput("Turn", data={"user_input": "Hello"})
@@ -12,9 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
 
 from contextkeep.ids import new_id
+
+if TYPE_CHECKING:
+    from contextkeep.values import Part, Reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +81,75 @@ class ConnectedTo:
     edge_types: Iterable[str] = ()  # empty: all
     direction: Literal["out", "in", "both"] = "out"
     depth_max: int = 0  # 1 to 100; 0: 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalId:
+    """What another system calls a context."""
+
+    system: str  # up to 100 characters
+    id: str  # up to 400 characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextInput:
+    """What is said of a new context."""
+
+    title: str = ""  # up to 400 characters
+    external_ids: Iterable[ExternalId] = ()  # up to 20; other contexts may carry the same
+    metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON
+    entity_node_id: str | UUID | None = None  # where it hangs in the graph; not checked against it
+    app_id: str | None = None  # None: the client's
+    agent_bundle_id: str = ""
+    expires_at: datetime | None = None  # aware; None: never
+    recall_profile: str = ""  # empty: the default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallInput:
+    """A model asks for a tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | str = ""  # a text is taken for JSON, as models write it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultInput:
+    """What a tool answered."""
+
+    tool_call_id: str  # the id of the call that it answers
+    content: Any = None  # any JSON value; None: none
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartInput:
+    """One piece of a new message: one of the first seven is given."""
+
+    text: str | None = None
+    data: Any = None  # any JSON value but null
+    working_memory_id: str | UUID | None = None  # of a record that the caller may read
+    url: str | None = None
+    tool_call: ToolCallInput | None = None
+    tool_result: ToolResultInput | None = None
+    reasoning: Reasoning | None = None
+    media_type: str = ""
+    file_name: str = ""
+    metadata: Mapping[str, Any] | None = None  # `index: False`: not to be found; `secret: True`: not to be kept
+
+
+@dataclass(frozen=True, slots=True)
+class MessageInput:
+    """A new message of a context: its text, its parts, or both."""
+
+    content: str = ""  # up to 1 MiB
+    _: KW_ONLY
+    role: Literal["", "user", "assistant", "agent", "system", "tool"] = ""  # empty: "user"; "agent" is "assistant"
+    parts: Iterable[PartInput | Part] = ()  # up to 100; a part that was read goes as it came
+    message_id: str = ""  # the sender's own, up to 200 characters; empty: the server makes one
+    name: str = ""  # who speaks, where several share a role
+    agent_id: str = ""
+    metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON
+    said_at: datetime | None = None  # aware; None: now
+    session: str = ""  # what the sender calls it; empty: four hours without a message begin a new one

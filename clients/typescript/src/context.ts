@@ -1,12 +1,13 @@
-/** Working memory and chat history. An RPC is one method, in the module of its noun. */
+/** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { ToolCalls } from "./context/tools.js";
+import { ContextCalls } from "./context/contexts.js";
 
 export type { ContextClientOptions } from "./context/app.js";
 export type { ReadOptions, UploadOptions } from "./context/blobs.js";
+export type { ContextFilter, ContextOptions, SendOptions } from "./context/contexts.js";
 export type { HistoryOptions } from "./context/history.js";
 export type { RecordFilter } from "./context/records.js";
 export type { NewUpload } from "./context/uploads.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends ToolCalls {}
+export class ContextClient extends ContextCalls {}

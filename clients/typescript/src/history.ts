@@ -15,27 +15,49 @@ export interface ChatMessage {
   /** "user", "assistant", "system" or "tool". */
   role: string;
   content: string;
-  /** The node it was read from. */
+  /** The node it was read from; empty in a context. */
   nodeId: string;
   createdAt: string;
   /** Who speaks, where several share a role. */
   name: string;
   parts: Part[];
   metadata: JsonObject;
+  /** Of a context's messages only, as the next four: the sender's own id of it. */
+  messageId: string;
+  /** Its place in the context, from 1. */
+  seq: number;
+  agentId: string;
+  /** As its sender says; `createdAt` is when it came. */
+  saidAt: string;
+  /** What it takes of a model's context, about. */
+  tokens: number;
 }
 
 /** One piece of a message; `kind` says which field it has. */
 export interface Part {
-  kind: "text" | "data" | "workingMemoryId" | "url" | "toolCall" | "toolResult" | "unknown";
+  kind: "text" | "data" | "workingMemoryId" | "url" | "toolCall" | "toolResult" | "reasoning" | "unknown";
   text?: string;
   data?: unknown;
   workingMemoryId?: string;
   url?: string;
   toolCall?: { id: string; name: string; arguments: unknown };
   toolResult?: { toolCallId: string; content: unknown; isError: boolean };
+  reasoning?: Reasoning;
   mediaType: string;
   fileName: string;
   metadata: JsonObject;
+}
+
+/** A block that a model's provider made, and wants back as it was beside the tool calls that followed from it. */
+export interface Reasoning {
+  /** Such as "anthropic". */
+  provider: string;
+  /** The block, byte for byte. */
+  data: Uint8Array;
+  /** The block where it is JSON, byte for byte. */
+  dataJson: string;
+  /** What the provider shows of it. */
+  text: string;
 }
 
 /** A conversation, oldest message first. */
@@ -250,7 +272,7 @@ export function mappingOf(message: pb.Mapping): Mapping {
 
 export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
   // Named one by one, which takes a fifth of what `fieldsOf` takes: histories have thousands of them.
-  const { role, content, nodeId, name, parts } = message;
+  const { role, content, nodeId, name, parts, messageId, agentId, tokens } = message;
   return {
     role,
     content,
@@ -259,6 +281,11 @@ export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
     createdAt: timeText(message.createdAt),
     parts: parts.map(partOf),
     metadata: parseObject(message.metadataJson),
+    messageId,
+    seq: Number(message.seq),
+    agentId,
+    saidAt: timeText(message.saidAt),
+    tokens,
   };
 }
 
@@ -280,6 +307,10 @@ function partOf(part: message_pb.Part): Part {
       const { toolCallId, contentJson, isError } = content.value;
       const value = contentJson ? parseJson(contentJson) : undefined;
       return { kind: "toolResult", toolResult: { toolCallId, content: value, isError }, ...about };
+    }
+    case "reasoning": {
+      const { provider, data, dataJson, text } = content.value;
+      return { kind: "reasoning", reasoning: { provider, data, dataJson, text }, ...about };
     }
     default:
       return { kind: "unknown", ...about };

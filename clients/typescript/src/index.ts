@@ -2,7 +2,28 @@
 
 export type { CallOptions, ClientOptions } from "./client.js";
 export { ContextClient } from "./context.js";
-export type { ContextClientOptions, HistoryOptions, NewUpload, ReadOptions, RecordFilter, UploadOptions } from "./context.js";
+export type {
+  ContextClientOptions,
+  ContextFilter,
+  ContextOptions,
+  HistoryOptions,
+  NewUpload,
+  ReadOptions,
+  RecordFilter,
+  SendOptions,
+  UploadOptions,
+} from "./context.js";
+export type {
+  Context,
+  ContextChanges,
+  ContextHistory,
+  ContextInput,
+  ContextKey,
+  ExternalId,
+  MessageInput,
+  PartInput,
+  SentMessage,
+} from "./contexts.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
 export { ContextKeepError } from "./error.js";
@@ -23,6 +44,7 @@ export type {
   MessageRule,
   NodeTrial,
   Part,
+  Reasoning,
   SampleNode,
   SkippedRule,
 } from "./history.js";

@@ -5,6 +5,7 @@ looks into costs nothing. Most values keep what they parsed: change a copy. Time
 """
 
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
+from contextkeep.values.contexts import Context, ContextHistory, ContextKey, ContextState, SentMessage
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
 from contextkeep.values.events import HistoryEvent
@@ -26,6 +27,7 @@ from contextkeep.values.messages import (
     FormattedHistory,
     Part,
     PartKind,
+    Reasoning,
     ToolCall,
     ToolResult,
 )
@@ -51,6 +53,10 @@ __all__ = [
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",
+    "Context",
+    "ContextHistory",
+    "ContextKey",
+    "ContextState",
     "DownloadUrl",
     "Edge",
     "EdgeBatch",
@@ -78,6 +84,7 @@ __all__ = [
     "PartKind",
     "QueryAnswer",
     "ReachedBy",
+    "Reasoning",
     "Record",
     "RecordAction",
     "RecordActionKind",
@@ -85,6 +92,7 @@ __all__ = [
     "Resource",
     "RowCount",
     "SearchHit",
+    "SentMessage",
     "SimilarNode",
     "SkippedRule",
     "Tool",

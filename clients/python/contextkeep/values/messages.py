@@ -9,9 +9,9 @@ from typing import Any, Literal, overload
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
-from contextkeep.values.base import Value, parsed, parsed_object, time_of_us
+from contextkeep.values.base import Value, parsed, parsed_object, time_of, time_of_us
 
-PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result"]
+PartKind = Literal["", "text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -53,8 +53,23 @@ class ToolResult(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Reasoning(Value):
+    """A block that a model's provider made, and wants back as it was beside the tool calls that followed from it."""
+
+    provider: str  # such as "anthropic"
+    data: bytes = b""  # the block, byte for byte
+    data_json: str = ""  # the block where it is JSON, byte for byte
+    text: str = ""  # what the provider shows of it
+
+    @classmethod
+    def from_proto(cls, block: message_pb.Reasoning) -> Reasoning:
+        """Return the value of a message."""
+        return cls(provider=block.provider, data=block.data, data_json=block.data_json, text=block.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Part(Value):
-    """One piece of a message. `kind` names the one field of the first six that holds it."""
+    """One piece of a message. `kind` names the one field of the first seven that holds it."""
 
     kind: PartKind
     text: str = ""
@@ -63,6 +78,7 @@ class Part(Value):
     url: str = ""
     tool_call: ToolCall | None = None
     tool_result: ToolResult | None = None
+    reasoning: Reasoning | None = None
     media_type: str = ""
     file_name: str = ""
     metadata_json: str = ""
@@ -89,37 +105,55 @@ class Part(Value):
             url=part.url,
             tool_call=ToolCall.from_proto(part.tool_call) if kind == "tool_call" else None,
             tool_result=ToolResult.from_proto(part.tool_result) if kind == "tool_result" else None,
+            reasoning=Reasoning.from_proto(part.reasoning) if kind == "reasoning" else None,
             media_type=part.media_type,
             file_name=part.file_name,
             metadata_json=part.metadata_json,
         )
 
 
-class _LateTime(Value):
-    """Makes `created_at` when it is first asked for: a history has thousands of them, and few are ever read."""
+# What a message has that is of no context.
+_OF_NO_CONTEXT: dict[str, Any] = {"message_id": "", "seq": 0, "agent_id": "", "said_at": None, "tokens": 0}
+
+
+class _Late(Value):
+    """Makes what is rarely read when it is first asked for: a history has thousands of messages.
+
+    That is `created_at`, and the fields that only a context's messages have, of others.
+    """
 
     __slots__ = ("_created_at_us",)  # microseconds since 1970; set where `created_at` is not
     _created_at_us: int
 
     def __getattr__(self, name: str) -> Any:
-        if name != "created_at":
+        if name == "created_at":
+            value: Any = time_of_us(self._created_at_us)
+        elif name in _OF_NO_CONTEXT:
+            value = _OF_NO_CONTEXT[name]
+        else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        created_at = time_of_us(self._created_at_us)
-        object.__setattr__(self, name, created_at)  # the value is frozen
-        return created_at
+        object.__setattr__(self, name, value)  # the value is frozen
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ChatMessage(_LateTime):
+class ChatMessage(_Late):
     """One turn, as a prompt wants it."""
 
     role: str  # "user", "assistant", "system" or "tool"
     content: str
-    node_id: str  # the node it was read from
+    node_id: str  # the node it was read from; empty in a context
     created_at: datetime
     name: str = ""  # who speaks, where several share a role
     parts: tuple[Part, ...] = ()
     metadata_json: str = ""
+
+    # Of a context's messages only.
+    message_id: str = ""  # the sender's own
+    seq: int = 0  # its place in the context, from 1
+    agent_id: str = ""
+    said_at: datetime | None = None  # as its sender says; `created_at` is when it came
+    tokens: int = 0  # what it takes of a model's context, about
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -141,12 +175,18 @@ class ChatMessage(_LateTime):
         draft.name = message.name
         draft.parts = tuple(map(Part.from_proto, parts)) if parts else ()
         draft.metadata_json = message.metadata_json
+        if message.seq:
+            draft.message_id = message.message_id
+            draft.seq = message.seq
+            draft.agent_id = message.agent_id
+            draft.said_at = time_of(message.said_at)
+            draft.tokens = message.tokens
         draft.__class__ = ChatMessage
         made: ChatMessage = draft
         return made
 
 
-class _Draft(_LateTime):
+class _Draft(_Late):
     """A `ChatMessage` until it is complete: to set the fields of a frozen dataclass takes five times as long."""
 
     __slots__ = ChatMessage.__slots__

@@ -74,6 +74,16 @@ export class ToolNotFound extends NotFound {
   static override readonly reason: string = "TOOL_NOT_FOUND";
 }
 
+/** There is no context with this id that the caller may see. */
+export class ContextNotFound extends NotFound {
+  static override readonly reason: string = "CONTEXT_NOT_FOUND";
+}
+
+/** The context has no message with this id, or it is retracted. */
+export class MessageNotFound extends NotFound {
+  static override readonly reason: string = "MESSAGE_NOT_FOUND";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
@@ -113,6 +123,11 @@ export class UploadPartExists extends AlreadyExists {
 /** The mapping name has other rules; `replace` or a higher `rules_version` changes them. */
 export class MappingExists extends AlreadyExists {
   static override readonly reason: string = "MAPPING_EXISTS";
+}
+
+/** The id is that of another message of the context. */
+export class MessageExists extends AlreadyExists {
+  static override readonly reason: string = "MESSAGE_EXISTS";
 }
 
 /** Somebody else was faster; read again and decide anew. */
@@ -180,6 +195,11 @@ export class MappingBroken extends FailedPrecondition {
 /** The mapping is built in: it cannot be removed. */
 export class MappingBuiltIn extends FailedPrecondition {
   static override readonly reason: string = "MAPPING_BUILT_IN";
+}
+
+/** The context takes no more messages. */
+export class ContextClosed extends FailedPrecondition {
+  static override readonly reason: string = "CONTEXT_CLOSED";
 }
 
 /** A position lies past the end. */

@@ -10,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ChatMessage(_message.Message):
-    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json")
+    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -18,6 +18,11 @@ class ChatMessage(_message.Message):
     NAME_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SAID_AT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
     role: str
     content: str
     node_id: str
@@ -25,16 +30,22 @@ class ChatMessage(_message.Message):
     name: str
     parts: _containers.RepeatedCompositeFieldContainer[Part]
     metadata_json: str
-    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+    message_id: str
+    seq: int
+    agent_id: str
+    said_at: _timestamp_pb2.Timestamp
+    tokens: int
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class Part(_message.Message):
-    __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "media_type", "file_name", "metadata_json")
+    __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "media_type", "file_name", "metadata_json")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     DATA_JSON_FIELD_NUMBER: _ClassVar[int]
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     URL_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULT_FIELD_NUMBER: _ClassVar[int]
+    REASONING_FIELD_NUMBER: _ClassVar[int]
     MEDIA_TYPE_FIELD_NUMBER: _ClassVar[int]
     FILE_NAME_FIELD_NUMBER: _ClassVar[int]
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
@@ -44,10 +55,23 @@ class Part(_message.Message):
     url: str
     tool_call: ToolCall
     tool_result: ToolResult
+    reasoning: Reasoning
     media_type: str
     file_name: str
     metadata_json: str
-    def __init__(self, text: _Optional[str] = ..., data_json: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., url: _Optional[str] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., media_type: _Optional[str] = ..., file_name: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+    def __init__(self, text: _Optional[str] = ..., data_json: _Optional[str] = ..., working_memory_id: _Optional[str] = ..., url: _Optional[str] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping]] = ..., reasoning: _Optional[_Union[Reasoning, _Mapping]] = ..., media_type: _Optional[str] = ..., file_name: _Optional[str] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+
+class Reasoning(_message.Message):
+    __slots__ = ("provider", "data", "data_json", "text")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    data: bytes
+    data_json: str
+    text: str
+    def __init__(self, provider: _Optional[str] = ..., data: _Optional[bytes] = ..., data_json: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class ToolCall(_message.Message):
     __slots__ = ("id", "name", "arguments_json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextkeep.client import _aio_io as io
 from contextkeep.client import _base as base
 from contextkeep.client.aio.context.blobs import BlobCalls
+from contextkeep.client.aio.context.contexts import ContextCalls
 from contextkeep.client.aio.context.history import HistoryCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
 from contextkeep.client.aio.context.records import RecordCalls
@@ -12,12 +13,15 @@ from contextkeep.client.aio.context.search import SearchCalls
 from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
-class AsyncContextClient(RecordCalls, SearchCalls, BlobCalls, UploadCalls, HistoryCalls, MappingCalls, ToolCalls):
-    """Working memory and chat history.
+class AsyncContextClient(
+    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, HistoryCalls, MappingCalls, ToolCalls
+):
+    """Working memory, contexts and chat history.
 
     The channel is opened by the first call and closed by `close` or the `with` block. An async client belongs to one
     event loop; a sync client may be shared by threads. Neither survives a fork: make clients in the child.
@@ -52,7 +56,7 @@ class AsyncContextClient(RecordCalls, SearchCalls, BlobCalls, UploadCalls, Histo
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ToolsStub],
+            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ToolsStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

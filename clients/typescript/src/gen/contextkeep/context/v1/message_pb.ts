@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/message.proto.
  */
 export const file_contextkeep_context_v1_message: GenFile = /*@__PURE__*/
-  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEivwEKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCSKSAgoEUGFydBIOCgR0ZXh0GAEgASgJSAASEwoJZGF0YV9qc29uGAIgASgJSAASGwoRd29ya2luZ19tZW1vcnlfaWQYAyABKAlIABINCgN1cmwYBCABKAlIABI1Cgl0b29sX2NhbGwYBSABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xDYWxsSAASOQoLdG9vbF9yZXN1bHQYBiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRvb2xSZXN1bHRIABISCgptZWRpYV90eXBlGAcgASgJEhEKCWZpbGVfbmFtZRgIIAEoCRIVCg1tZXRhZGF0YV9qc29uGAkgASgJQgkKB2NvbnRlbnQiPAoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5hcmd1bWVudHNfanNvbhgDIAEoCSJKCgpUb29sUmVzdWx0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIUCgxjb250ZW50X2pzb24YAiABKAkSEAoIaXNfZXJyb3IYAyABKAhiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiRjb250ZXh0a2VlcC9jb250ZXh0L3YxL21lc3NhZ2UucHJvdG8SFmNvbnRleHRrZWVwLmNvbnRleHQudjEirwIKC0NoYXRNZXNzYWdlEgwKBHJvbGUYASABKAkSDwoHY29udGVudBgCIAEoCRIPCgdub2RlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYBSABKAkSKwoFcGFydHMYBiADKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhcnQSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRISCgptZXNzYWdlX2lkGAggASgJEgsKA3NlcRgJIAEoAxIQCghhZ2VudF9pZBgKIAEoCRIrCgdzYWlkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYDCABKAUiygIKBFBhcnQSDgoEdGV4dBgBIAEoCUgAEhMKCWRhdGFfanNvbhgCIAEoCUgAEhsKEXdvcmtpbmdfbWVtb3J5X2lkGAMgASgJSAASDQoDdXJsGAQgASgJSAASNQoJdG9vbF9jYWxsGAUgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sQ2FsbEgAEjkKC3Rvb2xfcmVzdWx0GAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5Ub29sUmVzdWx0SAASNgoJcmVhc29uaW5nGAogASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWFzb25pbmdIABISCgptZWRpYV90eXBlGAcgASgJEhEKCWZpbGVfbmFtZRgIIAEoCRIVCg1tZXRhZGF0YV9qc29uGAkgASgJQgkKB2NvbnRlbnQiTAoJUmVhc29uaW5nEhAKCHByb3ZpZGVyGAEgASgJEgwKBGRhdGEYAiABKAwSEQoJZGF0YV9qc29uGAMgASgJEgwKBHRleHQYBCABKAkiPAoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5hcmd1bWVudHNfanNvbhgDIAEoCSJKCgpUb29sUmVzdWx0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIUCgxjb250ZW50X2pzb24YAiABKAkSEAoIaXNfZXJyb3IYAyABKAhiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * One turn, as a prompt wants it.
+ * One turn, as a prompt wants it: of a graph's history, or of a context.
  *
  * @generated from message contextkeep.context.v1.ChatMessage
  */
@@ -33,7 +33,7 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
   content: string;
 
   /**
-   * The node it was read from.
+   * The node it was read from; empty in a context.
    *
    * @generated from field: string node_id = 3;
    */
@@ -60,6 +60,39 @@ export type ChatMessage = Message<"contextkeep.context.v1.ChatMessage"> & {
    * @generated from field: string metadata_json = 7;
    */
   metadataJson: string;
+
+  /**
+   * The sender's id of it.
+   *
+   * @generated from field: string message_id = 8;
+   */
+  messageId: string;
+
+  /**
+   * Its place in the context: 1 is the first.
+   *
+   * @generated from field: int64 seq = 9;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: string agent_id = 10;
+   */
+  agentId: string;
+
+  /**
+   * When its sender says that it was said; `created_at` is when it came.
+   *
+   * @generated from field: google.protobuf.Timestamp said_at = 11;
+   */
+  saidAt?: Timestamp | undefined;
+
+  /**
+   * What it takes of a model's context, about.
+   *
+   * @generated from field: int32 tokens = 12;
+   */
+  tokens: number;
 };
 
 /**
@@ -116,6 +149,12 @@ export type Part = Message<"contextkeep.context.v1.Part"> & {
      */
     value: ToolResult;
     case: "toolResult";
+  } | {
+    /**
+     * @generated from field: contextkeep.context.v1.Reasoning reasoning = 10;
+     */
+    value: Reasoning;
+    case: "reasoning";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -142,6 +181,47 @@ export const PartSchema: GenMessage<Part> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_message, 1);
 
 /**
+ * A block that a model's provider made and wants back as it was, beside the tool calls that followed from it. It is kept byte for byte, never
+ * indexed, and never shown as text.
+ *
+ * @generated from message contextkeep.context.v1.Reasoning
+ */
+export type Reasoning = Message<"contextkeep.context.v1.Reasoning"> & {
+  /**
+   * Whose block it is, such as "anthropic".
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * The block: bytes, or a JSON document.
+   *
+   * @generated from field: bytes data = 2;
+   */
+  data: Uint8Array;
+
+  /**
+   * @generated from field: string data_json = 3;
+   */
+  dataJson: string;
+
+  /**
+   * What the provider shows of it, if anything.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Reasoning.
+ * Use `create(ReasoningSchema)` to create a new message.
+ */
+export const ReasoningSchema: GenMessage<Reasoning> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_message, 2);
+
+/**
  * @generated from message contextkeep.context.v1.ToolCall
  */
 export type ToolCall = Message<"contextkeep.context.v1.ToolCall"> & {
@@ -166,7 +246,7 @@ export type ToolCall = Message<"contextkeep.context.v1.ToolCall"> & {
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 2);
+  messageDesc(file_contextkeep_context_v1_message, 3);
 
 /**
  * @generated from message contextkeep.context.v1.ToolResult
@@ -195,5 +275,5 @@ export type ToolResult = Message<"contextkeep.context.v1.ToolResult"> & {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_message, 3);
+  messageDesc(file_contextkeep_context_v1_message, 4);
 

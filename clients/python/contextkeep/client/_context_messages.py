@@ -1,0 +1,230 @@
+"""Requests about contexts, from Python values; as `_messages`, what cannot travel is refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from contextkeep.client._messages import Id, built, to_id, to_json, to_object, to_timestamp
+from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.context.v1 import message_pb2 as message_pb
+from contextkeep.errors import InvalidArgument
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.values import ContextState, Part, Reasoning
+
+KeyScope = Literal["read", "write"]
+
+STATES: dict[str, contexts_pb.ContextState] = {
+    "": contexts_pb.CONTEXT_STATE_UNSPECIFIED,
+    "open": contexts_pb.CONTEXT_STATE_OPEN,
+    "closed": contexts_pb.CONTEXT_STATE_CLOSED,
+}
+GivenState = ContextState | Literal[""]
+
+_CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning")
+
+
+class ContextChanges(TypedDict, total=False):
+    """What `update_context` may change, each as a whole; what is not given stays, and None empties."""
+
+    title: str | None
+    external_ids: Iterable[ExternalId] | None
+    metadata: Mapping[str, Any] | None
+    entity_node_id: Id | None
+    expires_at: datetime | None  # aware
+    recall_profile: str | None
+
+
+def context_input(said: ContextInput | None, app_id: str) -> contexts_pb.ContextInput:
+    """Return the message of what is said of a new context.
+
+    Args:
+        said: None: nothing.
+        app_id: The client's app, where the context is said to be of none.
+
+    Raises:
+        InvalidArgument: a value cannot travel.
+    """
+    said = ContextInput() if said is None else said
+    return built(
+        contexts_pb.ContextInput,
+        "context",
+        title=said.title,
+        external_ids=_external_ids(said.external_ids),
+        metadata_json=to_object("context.metadata_json", said.metadata),
+        entity_node_id=to_id(said.entity_node_id),
+        app_id=app_id if said.app_id is None else said.app_id,
+        agent_bundle_id=said.agent_bundle_id,
+        expires_at=to_timestamp("context.expires_at", said.expires_at),
+        recall_profile=said.recall_profile,
+    )
+
+
+def context_changes(changes: ContextChanges) -> tuple[contexts_pb.ContextInput, list[str]]:
+    """Return the message of what a context shall have from now on, and the paths of its update mask.
+
+    Raises:
+        InvalidArgument: a value cannot travel.
+    """
+    given: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
+    mask = sorted("metadata_json" if name == "metadata" else name for name in changes)
+    return context_input(ContextInput(**given, app_id=""), ""), mask
+
+
+def external_id(said: ExternalId | None, *, field: str = "external_id") -> contexts_pb.ExternalId | None:
+    """Return the message of an external id; None is none.
+
+    Raises:
+        InvalidArgument: it is something else, such as the bare id.
+    """
+    if said is None:
+        return None
+    if not isinstance(said, ExternalId):
+        raise InvalidArgument(f"{field} is a {type(said).__name__}; an ExternalId(system, id) is wanted", field=field)
+    return built(contexts_pb.ExternalId, field, system=said.system, id=said.id)
+
+
+def message_input(said: MessageInput | str, *, field: str) -> contexts_pb.MessageInput:
+    """Return the message of what is said; a text is a user's.
+
+    Raises:
+        InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
+    """
+    if isinstance(said, str):
+        said = MessageInput(said)
+    if not isinstance(said, MessageInput):
+        raise InvalidArgument(f"{field} is a {type(said).__name__}; a MessageInput or a text is wanted", field=field)
+    message = built(
+        contexts_pb.MessageInput,
+        field,
+        message_id=said.message_id,
+        role=said.role,
+        content=said.content,
+        name=said.name,
+        agent_id=said.agent_id,
+        metadata_json=to_object(f"{field}.metadata_json", said.metadata),
+        said_at=to_timestamp(f"{field}.said_at", said.said_at),
+        session=said.session,
+    )
+    for place, part in enumerate(_listed(said.parts, "PartInput", field=f"{field}.parts")):
+        message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
+    return message
+
+
+def message_inputs(said: Iterable[MessageInput | str]) -> list[contexts_pb.MessageInput]:
+    """Return the messages of what is said one after the other.
+
+    Raises:
+        InvalidArgument: it is a single one, or as `message_input`.
+    """
+    listed = _listed(said, "MessageInput", field="messages")
+    return [message_input(one, field=f"messages[{place}]") for place, one in enumerate(listed)]
+
+
+def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:
+    """Return a list of inputs; a text, which is iterable too, is none.
+
+    Raises:
+        InvalidArgument: it is no list.
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{field} is a {type(values).__name__}; a list of {wanted} is wanted", field=field)
+    return values
+
+
+def _external_ids(said: Iterable[ExternalId]) -> list[contexts_pb.ExternalId]:
+    field = "context.external_ids"
+    listed = _listed(said, "ExternalId", field=field)
+    made = (external_id(one, field=f"{field}[{place}]") for place, one in enumerate(listed))
+    return [one for one in made if one is not None]
+
+
+def _part(part: PartInput | Part, *, field: str) -> message_pb.Part:
+    if isinstance(part, Part):
+        return _read_part(part, field=field)
+    if not isinstance(part, PartInput):
+        raise InvalidArgument(f"{field} is a {type(part).__name__}; a PartInput is wanted", field=field)
+    given = [name for name in _CONTENTS if getattr(part, name) is not None]
+    if len(given) != 1:
+        said = f"has {' and '.join(given)}; one of them is wanted" if given else "has no content"
+        raise InvalidArgument(f"{field} {said}", field=field)
+    content: dict[str, Any] = {}
+    if part.text is not None:
+        content["text"] = part.text
+    elif part.data is not None:
+        content["data_json"] = to_json(f"{field}.data_json", part.data)
+    elif part.working_memory_id is not None:
+        content["working_memory_id"] = to_id(part.working_memory_id)
+    elif part.url is not None:
+        content["url"] = part.url
+    elif part.tool_call is not None:
+        content["tool_call"] = _tool_call(part.tool_call, field=f"{field}.tool_call")
+    elif part.tool_result is not None:
+        content["tool_result"] = _tool_result(part.tool_result, field=f"{field}.tool_result")
+    elif part.reasoning is not None:
+        content["reasoning"] = _reasoning(part.reasoning, field=f"{field}.reasoning")
+    return built(
+        message_pb.Part,
+        field,
+        **content,
+        media_type=part.media_type,
+        file_name=part.file_name,
+        metadata_json=to_object(f"{field}.metadata_json", part.metadata),
+    )
+
+
+def _tool_call(call: ToolCallInput, *, field: str) -> message_pb.ToolCall:
+    arguments = call.arguments
+    arguments_json = arguments if isinstance(arguments, str) else to_object(f"{field}.arguments_json", arguments)
+    return built(message_pb.ToolCall, field, id=call.id, name=call.name, arguments_json=arguments_json)
+
+
+def _tool_result(result: ToolResultInput, *, field: str) -> message_pb.ToolResult:
+    return built(
+        message_pb.ToolResult,
+        field,
+        tool_call_id=result.tool_call_id,
+        content_json="" if result.content is None else to_json(f"{field}.content_json", result.content),
+        is_error=result.is_error,
+    )
+
+
+def _reasoning(block: Reasoning, *, field: str) -> message_pb.Reasoning:
+    return built(
+        message_pb.Reasoning,
+        field,
+        provider=block.provider,
+        data=block.data,
+        data_json=block.data_json,
+        text=block.text,
+    )
+
+
+def _read_part(part: Part, *, field: str) -> message_pb.Part:
+    """Return the message that a part was read from; its JSON stays byte for byte.
+
+    Raises:
+        InvalidArgument: the client was too old to know what was in it.
+    """
+    if not part.kind:
+        raise InvalidArgument(f"{field} has no content that this client knows", field=field)
+    content: Any = getattr(part, part.kind)
+    if part.tool_call is not None:
+        call = part.tool_call
+        content = message_pb.ToolCall(id=call.id, name=call.name, arguments_json=call.arguments_json)
+    elif part.tool_result is not None:
+        result = part.tool_result
+        content = message_pb.ToolResult(
+            tool_call_id=result.tool_call_id, content_json=result.content_json, is_error=result.is_error
+        )
+    elif part.reasoning is not None:
+        content = _reasoning(part.reasoning, field=f"{field}.reasoning")
+    return built(
+        message_pb.Part,
+        field,
+        **{part.kind: content},
+        media_type=part.media_type,
+        file_name=part.file_name,
+        metadata_json=part.metadata_json,
+    )

@@ -1,0 +1,398 @@
+# Generated from aio/context/contexts.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Contexts and their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Unpack
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from contextkeep.client import _context_messages as contexts
+from contextkeep.client import _messages as messages
+from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput
+from contextkeep.values import ChatMessage, Context, ContextHistory, ContextKey, SentMessage
+
+
+class ContextCalls(Client):
+    """The RPCs of contexts.
+
+    A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at all is
+    `ContextNotFound`. A key without a user names the one that it acts for in `subject_user_id`, for which it needs
+    the scope `delegate`; without one it sees what has no owner.
+    """
+
+    def send_message(
+        self,
+        message: MessageInput | str,
+        context_id: Id | None = None,
+        *,
+        context: ContextInput | None = None,
+        get_or_create: ExternalId | None = None,
+        standalone: bool = False,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> SentMessage:
+        """Write a message, and return what became of it; without a `context_id` it begins a new context.
+
+        When this returns, the message is stored and indexed. The same `message_id` again is the same message, and
+        answers as the first time.
+
+        Args:
+            message: A `MessageInput`, or the text of a user.
+            context_id: Where it goes.
+            context: What to say of a new context; of one that is there, it is left aside.
+            get_or_create: Instead of a `context_id`: the one context that tenant and owner have for this id, made by
+                whoever is first.
+            standalone: Store nothing; the message is only checked.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context; nothing was made.
+            ContextClosed: it takes no more messages.
+            MessageExists: the `message_id` is that of another message of the context.
+            RecordNotFound: a part names a record that the caller cannot read.
+            LimitExceeded: a text, a document or the whole is too large: `limit` and `value` in the metadata.
+            PermissionDenied: the key may not write, or not for this user.
+        """
+        request = contexts_pb.SendMessageRequest(
+            context_id=messages.to_id(context_id),
+            message=contexts.message_input(message, field="message"),
+            context=contexts.context_input(context, self._options.app_id),
+            get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
+            standalone=standalone,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.SendMessageResponse = self.call("SendMessage", request, timeout_s=timeout_s)
+        return SentMessage.from_proto(response.message, response)
+
+    def append_messages(
+        self,
+        said: Iterable[MessageInput | str],
+        context_id: Id | None = None,
+        *,
+        context: ContextInput | None = None,
+        get_or_create: ExternalId | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> list[SentMessage]:
+        """Write up to 500 messages in their order, all or none, and return what became of each.
+
+        Args:
+            said: The messages, oldest first; a text is a user's.
+            context_id: Where they go; None: a new context.
+            context: What to say of a new context.
+            get_or_create: As in `send_message`.
+            subject_user_id: For which user a key without one calls.
+            request_id: As in `send_message`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextKeepError: those of `send_message`.
+        """
+        request = contexts_pb.AppendMessagesRequest(
+            context_id=messages.to_id(context_id),
+            messages=contexts.message_inputs(said),
+            context=contexts.context_input(context, self._options.app_id),
+            get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.AppendMessagesResponse = self.call("AppendMessages", request, timeout_s=timeout_s)
+        return [SentMessage.from_proto(sent, response) for sent in response.messages]
+
+    def get_context(
+        self,
+        context_id: Id,
+        *,
+        history_length: int | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> ContextHistory:
+        """Return a context and its newest messages, oldest of them first; `list_messages` has all of them.
+
+        Args:
+            context_id: Which.
+            history_length: Messages to return; None: as many as fit 2 MiB. 0: none.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        request = contexts_pb.GetContextRequest(
+            context_id=messages.to_id(context_id), history_length=history_length, subject_user_id=subject_user_id
+        )
+        response: contexts_pb.GetContextResponse = self.call("GetContext", request, timeout_s=timeout_s)
+        return ContextHistory(
+            Context.from_proto(response.context), [ChatMessage.from_proto(one) for one in response.messages]
+        )
+
+    def get_contexts_by_external_id(
+        self,
+        external_id: ExternalId,
+        *,
+        subject_user_id: str = "",
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[Context, None, None]:
+        """Yield the contexts that carry an id of another system, newest first, following the pages.
+
+        Args:
+            external_id: Which. Several contexts may carry it, or none.
+            subject_user_id: For which user a key without one calls.
+            page_size: Contexts of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = contexts_pb.GetContextsByExternalIdRequest(
+            external_id=contexts.external_id(external_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: contexts_pb.GetContextsByExternalIdResponse = self.call(
+                "GetContextsByExternalId", request, timeout_s=timeout_s
+            )
+            for context in page.contexts:
+                yield Context.from_proto(context)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def list_contexts(
+        self,
+        *,
+        agent_id: str = "",
+        owner_user_id: str = "",
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        state: GivenState = "",
+        external_id: ExternalId | None = None,
+        metadata_contains: Mapping[str, Any] | None = None,
+        app_id: str = "",
+        entity_node_id: Id | None = None,
+        subject_user_id: str = "",
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[Context, None, None]:
+        """Yield contexts, newest first, following the pages. All that is said must hold of a context.
+
+        Args:
+            agent_id: In which this agent has spoken.
+            owner_user_id: Of this owner, of those that the caller sees.
+            created_from: Created then or later.
+            created_to: Created before.
+            state: "open" or "closed". Empty: either.
+            external_id: That carry it.
+            metadata_contains: A JSON object that the metadata must contain.
+            app_id: Empty: of any app.
+            entity_node_id: That hang on this node.
+            subject_user_id: For which user a key without one calls.
+            page_size: Contexts of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = contexts_pb.ListContextsRequest(
+            agent_id=agent_id,
+            owner_user_id=owner_user_id,
+            created_from=messages.to_timestamp("created_from", created_from),
+            created_to=messages.to_timestamp("created_to", created_to),
+            state=messages.choice("state", state, contexts.STATES),
+            external_id=contexts.external_id(external_id),
+            metadata_contains_json=messages.to_object("metadata_contains_json", metadata_contains),
+            app_id=app_id,
+            entity_node_id=messages.to_id(entity_node_id),
+            subject_user_id=subject_user_id,
+            page_size=page_size,
+        )
+        while True:
+            page: contexts_pb.ListContextsResponse = self.call("ListContexts", request, timeout_s=timeout_s)
+            for context in page.contexts:
+                yield Context.from_proto(context)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def update_context(
+        self,
+        context_id: Id,
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+        **changes: Unpack[ContextChanges],
+    ) -> Context:
+        """Change the given fields of a context, each as a whole, and return it. Metadata is replaced, not merged.
+
+        Args:
+            context_id: Which.
+            subject_user_id: For which user a key without one calls.
+            request_id: As in `send_message`.
+            timeout_s: Deadline; None: the client's.
+            **changes: The fields of `ContextChanges` and their new values. None empties a field.
+
+        Raises:
+            ContextNotFound: there is none.
+            ContextClosed: it is closed.
+        """
+        context, paths = contexts.context_changes(changes)
+        request = contexts_pb.UpdateContextRequest(
+            context_id=messages.to_id(context_id),
+            context=context,
+            update_mask=FieldMask(paths=paths),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.UpdateContextResponse = self.call("UpdateContext", request, timeout_s=timeout_s)
+        return Context.from_proto(response.context)
+
+    def close_context(
+        self,
+        context_id: Id,
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Context:
+        """Close a context for good, and return it: it is read as before, and takes no more messages. Again is harmless.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        request = contexts_pb.CloseContextRequest(
+            context_id=messages.to_id(context_id),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.CloseContextResponse = self.call("CloseContext", request, timeout_s=timeout_s)
+        return Context.from_proto(response.context)
+
+    def list_messages(
+        self,
+        context_id: Id,
+        *,
+        seq_from: int = 0,
+        seq_to: int = 0,
+        newest_first: bool = False,
+        subject_user_id: str = "",
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[ChatMessage, None, None]:
+        """Yield the messages of a context by their `seq`, following the pages. Retracted ones are left out.
+
+        Args:
+            context_id: Which.
+            seq_from: From this `seq` on. 0: from the first.
+            seq_to: Up to this one, included. 0: to the last.
+            newest_first: The other way round.
+            subject_user_id: For which user a key without one calls.
+            page_size: Messages of one call, which ends at 2 MiB, too; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        request = contexts_pb.ListMessagesRequest(
+            context_id=messages.to_id(context_id),
+            seq_from=seq_from,
+            seq_to=seq_to,
+            newest_first=newest_first,
+            subject_user_id=subject_user_id,
+            page_size=page_size,
+        )
+        while True:
+            page: contexts_pb.ListMessagesResponse = self.call("ListMessages", request, timeout_s=timeout_s)
+            for message in page.messages:
+                yield ChatMessage.from_proto(message)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def get_message(
+        self, context_id: Id, message_id: str, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> ChatMessage:
+        """Return one message.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            MessageNotFound: it has no such message, or it is retracted.
+        """
+        request = contexts_pb.GetMessageRequest(
+            context_id=messages.to_id(context_id), message_id=message_id, subject_user_id=subject_user_id
+        )
+        response: contexts_pb.GetMessageResponse = self.call("GetMessage", request, timeout_s=timeout_s)
+        return ChatMessage.from_proto(response.message)
+
+    def retract_messages(
+        self,
+        context_id: Id,
+        message_ids: Iterable[str],
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> int:
+        """Hide messages for good from reads, recall and later windows, and return how many this call hid.
+
+        Their places and ids stay theirs: sent again, they stay retracted. Again is harmless.
+
+        Args:
+            context_id: Where they are.
+            message_ids: 1 to 500.
+            subject_user_id: For which user a key without one calls.
+            request_id: As in `send_message`.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            MessageNotFound: it has not all of them; then none is retracted.
+            ContextClosed: it is closed.
+        """
+        request = contexts_pb.RetractMessagesRequest(
+            context_id=messages.to_id(context_id),
+            message_ids=messages.texts("message_ids", message_ids),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.RetractMessagesResponse = self.call("RetractMessages", request, timeout_s=timeout_s)
+        return response.retracted_count
+
+    def issue_context_key(
+        self,
+        context_id: Id,
+        *,
+        scopes: Iterable[KeyScope] = (),
+        ttl_s: int = 0,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> ContextKey:
+        """Return a new short-lived key that reaches this context, those forked from it, and nothing else.
+
+        For an agent that shall not be able to reach another context, whatever it is talked into. It dies with the key
+        that asked for it. A call that is tried again may leave a key that nobody has seen, until it ends.
+
+        Args:
+            context_id: Which.
+            scopes: "read", "write". Empty: those of both that the caller has.
+            ttl_s: Seconds until it ends, at most a day. 0: an hour.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is none.
+            PermissionDenied: the caller lacks a scope, or calls with such a key itself.
+        """
+        request = contexts_pb.IssueContextKeyRequest(
+            context_id=messages.to_id(context_id),
+            scopes=messages.texts("scopes", scopes),
+            ttl_s=ttl_s,
+            subject_user_id=subject_user_id,
+        )
+        return ContextKey.from_proto(self.call("IssueContextKey", request, timeout_s=timeout_s))

@@ -1,0 +1,370 @@
+import datetime
+
+from contextkeep.context.v1 import message_pb2 as _message_pb2
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class ContextState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CONTEXT_STATE_UNSPECIFIED: _ClassVar[ContextState]
+    CONTEXT_STATE_OPEN: _ClassVar[ContextState]
+    CONTEXT_STATE_CLOSED: _ClassVar[ContextState]
+CONTEXT_STATE_UNSPECIFIED: ContextState
+CONTEXT_STATE_OPEN: ContextState
+CONTEXT_STATE_CLOSED: ContextState
+
+class ExternalId(_message.Message):
+    __slots__ = ("system", "id")
+    SYSTEM_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    system: str
+    id: str
+    def __init__(self, system: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+
+class Context(_message.Message):
+    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RECALL_PROFILE_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    title: str
+    external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
+    metadata_json: str
+    entity_node_id: str
+    agent_ids: _containers.RepeatedScalarFieldContainer[str]
+    app_id: str
+    agent_bundle_id: str
+    owner_user_id: str
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    state: ContextState
+    recall_profile: str
+    last_seq: int
+    message_count: int
+    token_count: int
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...
+
+class ContextInput(_message.Message):
+    __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile")
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_BUNDLE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    RECALL_PROFILE_FIELD_NUMBER: _ClassVar[int]
+    title: str
+    external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
+    metadata_json: str
+    entity_node_id: str
+    app_id: str
+    agent_bundle_id: str
+    expires_at: _timestamp_pb2.Timestamp
+    recall_profile: str
+    def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ...) -> None: ...
+
+class MessageInput(_message.Message):
+    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    SAID_AT_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    role: str
+    content: str
+    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
+    name: str
+    agent_id: str
+    metadata_json: str
+    said_at: _timestamp_pb2.Timestamp
+    session: str
+    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ...) -> None: ...
+
+class SentMessage(_message.Message):
+    __slots__ = ("message_id", "seq", "created_at", "tokens", "redacted_parts")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_PARTS_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    seq: int
+    created_at: _timestamp_pb2.Timestamp
+    tokens: int
+    redacted_parts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, message_id: _Optional[str] = ..., seq: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., redacted_parts: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class SendMessageRequest(_message.Message):
+    __slots__ = ("context_id", "message", "context", "get_or_create", "standalone", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    GET_OR_CREATE_FIELD_NUMBER: _ClassVar[int]
+    STANDALONE_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    message: MessageInput
+    context: ContextInput
+    get_or_create: ExternalId
+    standalone: bool
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., standalone: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class SendMessageResponse(_message.Message):
+    __slots__ = ("context_id", "message", "created")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    message: SentMessage
+    created: bool
+    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[SentMessage, _Mapping]] = ..., created: _Optional[bool] = ...) -> None: ...
+
+class AppendMessagesRequest(_message.Message):
+    __slots__ = ("context_id", "messages", "context", "get_or_create", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    GET_OR_CREATE_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    messages: _containers.RepeatedCompositeFieldContainer[MessageInput]
+    context: ContextInput
+    get_or_create: ExternalId
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[MessageInput, _Mapping]]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class AppendMessagesResponse(_message.Message):
+    __slots__ = ("context_id", "messages", "created")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    messages: _containers.RepeatedCompositeFieldContainer[SentMessage]
+    created: bool
+    def __init__(self, context_id: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[SentMessage, _Mapping]]] = ..., created: _Optional[bool] = ...) -> None: ...
+
+class GetContextRequest(_message.Message):
+    __slots__ = ("context_id", "history_length", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    history_length: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetContextResponse(_message.Message):
+    __slots__ = ("context", "messages")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    context: Context
+    messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
+    def __init__(self, context: _Optional[_Union[Context, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ...) -> None: ...
+
+class GetContextsByExternalIdRequest(_message.Message):
+    __slots__ = ("external_id", "subject_user_id", "page_size", "page_token")
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    external_id: ExternalId
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, external_id: _Optional[_Union[ExternalId, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class GetContextsByExternalIdResponse(_message.Message):
+    __slots__ = ("contexts", "next_page_token")
+    CONTEXTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    contexts: _containers.RepeatedCompositeFieldContainer[Context]
+    next_page_token: str
+    def __init__(self, contexts: _Optional[_Iterable[_Union[Context, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class ListContextsRequest(_message.Message):
+    __slots__ = ("agent_id", "owner_user_id", "created_from", "created_to", "state", "external_id", "metadata_contains_json", "app_id", "entity_node_id", "subject_user_id", "page_size", "page_token")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FROM_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TO_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    METADATA_CONTAINS_JSON_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    owner_user_id: str
+    created_from: _timestamp_pb2.Timestamp
+    created_to: _timestamp_pb2.Timestamp
+    state: ContextState
+    external_id: ExternalId
+    metadata_contains_json: str
+    app_id: str
+    entity_node_id: str
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, agent_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., external_id: _Optional[_Union[ExternalId, _Mapping]] = ..., metadata_contains_json: _Optional[str] = ..., app_id: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListContextsResponse(_message.Message):
+    __slots__ = ("contexts", "next_page_token")
+    CONTEXTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    contexts: _containers.RepeatedCompositeFieldContainer[Context]
+    next_page_token: str
+    def __init__(self, contexts: _Optional[_Iterable[_Union[Context, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateContextRequest(_message.Message):
+    __slots__ = ("context_id", "context", "update_mask", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    context: ContextInput
+    update_mask: _field_mask_pb2.FieldMask
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateContextResponse(_message.Message):
+    __slots__ = ("context",)
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    context: Context
+    def __init__(self, context: _Optional[_Union[Context, _Mapping]] = ...) -> None: ...
+
+class CloseContextRequest(_message.Message):
+    __slots__ = ("context_id", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CloseContextResponse(_message.Message):
+    __slots__ = ("context",)
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    context: Context
+    def __init__(self, context: _Optional[_Union[Context, _Mapping]] = ...) -> None: ...
+
+class ListMessagesRequest(_message.Message):
+    __slots__ = ("context_id", "seq_from", "seq_to", "newest_first", "subject_user_id", "page_size", "page_token")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
+    SEQ_TO_FIELD_NUMBER: _ClassVar[int]
+    NEWEST_FIRST_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    seq_from: int
+    seq_to: int
+    newest_first: bool
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, context_id: _Optional[str] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., newest_first: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListMessagesResponse(_message.Message):
+    __slots__ = ("messages", "next_page_token")
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
+    next_page_token: str
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class GetMessageRequest(_message.Message):
+    __slots__ = ("context_id", "message_id", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    message_id: str
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., message_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetMessageResponse(_message.Message):
+    __slots__ = ("message",)
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    message: _message_pb2.ChatMessage
+    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ...) -> None: ...
+
+class RetractMessagesRequest(_message.Message):
+    __slots__ = ("context_id", "message_ids", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RetractMessagesResponse(_message.Message):
+    __slots__ = ("retracted_count",)
+    RETRACTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    retracted_count: int
+    def __init__(self, retracted_count: _Optional[int] = ...) -> None: ...
+
+class IssueContextKeyRequest(_message.Message):
+    __slots__ = ("context_id", "scopes", "ttl_s", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    SCOPES_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    scopes: _containers.RepeatedScalarFieldContainer[str]
+    ttl_s: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., ttl_s: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class IssueContextKeyResponse(_message.Message):
+    __slots__ = ("key", "expires_at")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, key: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

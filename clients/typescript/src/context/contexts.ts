@@ -1,0 +1,230 @@
+/** Contexts and their messages. */
+
+import type { CallOptions } from "../client.js";
+import * as contexts from "../contexts.js";
+import type { Context, ContextChanges, ContextHistory, ContextInput, ContextKey } from "../contexts.js";
+import type { ExternalId, MessageInput, SentMessage } from "../contexts.js";
+import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
+import { type ChatMessage, chatMessageOf } from "../history.js";
+import { toObject } from "../json.js";
+import { choice, whole } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { timeText, toTimestamp } from "../times.js";
+import { type WriteOptions, requestId } from "../writes.js";
+import { ToolCalls } from "./tools.js";
+
+const method = pb.Contexts.method;
+
+const STATES = { open: pb.ContextState.OPEN, closed: pb.ContextState.CLOSED };
+
+/** A call about contexts. */
+export interface ContextOptions extends CallOptions {
+  /** For which user a key without one calls; it needs the scope `delegate`. Else it sees what has no owner. */
+  subjectUserId?: string;
+}
+
+/** Where messages go: to a context that is there, to the one that has an id of yours, or to a new one. */
+export interface SendOptions extends ContextOptions, WriteOptions {
+  contextId?: string;
+  /** What to say of a new context; of one that is there, it is left aside. */
+  context?: ContextInput;
+  /** Instead of a `contextId`: the one context that tenant and owner have for this id, made by whoever is first. */
+  getOrCreate?: ExternalId;
+}
+
+/** Which contexts are meant; all that is said must hold. */
+export interface ContextFilter {
+  /** In which this agent has spoken. */
+  agentId?: string;
+  /** Of those that the caller sees. */
+  ownerUserId?: string;
+  /** Created then or later. */
+  createdFrom?: Date | string;
+  /** Created before. */
+  createdTo?: Date | string;
+  state?: keyof typeof STATES;
+  externalId?: ExternalId;
+  metadataContains?: object;
+  /** Else of any app. */
+  appId?: string;
+  /** That hang on this node. */
+  entityNodeId?: string;
+}
+
+/**
+ * An RPC is one method. A context that is another tenant's or user's, outside of what the key is bound to, expired, or not there at
+ * all is `ContextNotFound`.
+ */
+export abstract class ContextCalls extends ToolCalls {
+  /**
+   * Write a message, and return what became of it; without a `contextId` it begins a new context.
+   *
+   * @param message A text is a user's. The same `messageId` again is the same message, and answers as the first time.
+   * @param options `standalone` stores nothing: the message is only checked.
+   * @throws ContextNotFound There is no such context; nothing was made.
+   * @throws ContextClosed It takes no more messages.
+   * @throws MessageExists The `messageId` is that of another message of the context.
+   * @throws RecordNotFound A part names a record that the caller cannot read.
+   * @throws LimitExceeded A text, a document or the whole is too large.
+   */
+  async sendMessage(
+    message: MessageInput | string,
+    options: SendOptions & { standalone?: boolean } = {},
+  ): Promise<SentMessage> {
+    const request = {
+      ...this.target(options),
+      message: contexts.messageInput(message, "message"),
+      standalone: options.standalone,
+    };
+    const answer = await this.call(method.sendMessage, request, options);
+    return contexts.sentMessageOf(answer.message!, answer);
+  }
+
+  /** Write up to 500 messages in their order, all or none, and return what became of each; else as `sendMessage`. */
+  async appendMessages(said: (MessageInput | string)[], options: SendOptions = {}): Promise<SentMessage[]> {
+    const messages = said.map((one, place) => contexts.messageInput(one, `messages[${place}]`));
+    const answer = await this.call(method.appendMessages, { ...this.target(options), messages }, options);
+    return answer.messages.map((sent) => contexts.sentMessageOf(sent, answer));
+  }
+
+  /**
+   * Return a context and its newest messages, oldest of them first; `listMessages` has all of them.
+   *
+   * @param options `historyLength` is the number of messages, 0 none; else as many as fit 2 MiB.
+   */
+  async getContext(
+    contextId: string,
+    options: { historyLength?: number } & ContextOptions = {},
+  ): Promise<ContextHistory> {
+    const { historyLength, subjectUserId } = options;
+    const answer = await this.call(method.getContext, { contextId, historyLength, subjectUserId }, options);
+    return { context: contexts.contextOf(answer.context!), messages: answer.messages.map(chatMessageOf) };
+  }
+
+  /** The contexts that carry an id of another system, newest first: there may be several, or none. */
+  getContextsByExternalId(
+    externalId: ExternalId,
+    options: { pageSize?: number } & ContextOptions = {},
+  ): Rows<Context> {
+    const { pageSize, subjectUserId } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const request = { externalId, subjectUserId, pageSize, pageToken };
+        const page = await this.call(method.getContextsByExternalId, request, options);
+        return [page.contexts.map(contexts.contextOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Contexts, newest first. */
+  listContexts(options: ContextFilter & { pageSize?: number } & ContextOptions = {}): Rows<Context> {
+    const { agentId, ownerUserId, externalId, appId, entityNodeId, subjectUserId, pageSize } = options;
+    const request = {
+      agentId,
+      ownerUserId,
+      createdFrom: toTimestamp(options.createdFrom, "created_from"),
+      createdTo: toTimestamp(options.createdTo, "created_to"),
+      state: options.state === undefined ? undefined : choice("state", options.state, STATES),
+      externalId,
+      metadataContainsJson: toObject(options.metadataContains, "metadata_contains_json"),
+      appId,
+      entityNodeId,
+      subjectUserId,
+      pageSize,
+    };
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.listContexts, { ...request, pageToken }, options);
+        return [page.contexts.map(contexts.contextOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Change fields of a context, each as a whole, and return it: what is not given stays, what is empty is emptied.
+   *
+   * @throws ContextClosed It is closed.
+   */
+  async updateContext(contextId: string, changes: ContextChanges & ContextOptions & WriteOptions): Promise<Context> {
+    const request = {
+      contextId,
+      context: contexts.contextInput(changes),
+      updateMask: { paths: contexts.contextMask(changes) },
+      subjectUserId: changes.subjectUserId,
+      requestId: requestId(changes),
+    };
+    return contexts.contextOf((await this.call(method.updateContext, request, changes)).context!);
+  }
+
+  /** Close a context for good, and return it: it is read as before, and takes no more messages. Again is harmless. */
+  async closeContext(contextId: string, options: ContextOptions & WriteOptions = {}): Promise<Context> {
+    const { subjectUserId } = options;
+    const request = { contextId, subjectUserId, requestId: requestId(options) };
+    return contexts.contextOf((await this.call(method.closeContext, request, options)).context!);
+  }
+
+  /** The messages of a context by their `seq`, from one to another, both included. Retracted ones are left out. */
+  listMessages(
+    contextId: string,
+    options: { seqFrom?: number; seqTo?: number; newestFirst?: boolean; pageSize?: number } & ContextOptions = {},
+  ): Rows<ChatMessage> {
+    const { newestFirst, pageSize, subjectUserId } = options;
+    const [seqFrom, seqTo] = [whole("seq_from", options.seqFrom), whole("seq_to", options.seqTo)];
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const request = { contextId, seqFrom, seqTo, newestFirst, subjectUserId, pageSize, pageToken };
+        const page = await this.call(method.listMessages, request, options);
+        return [page.messages.map(chatMessageOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * Return one message.
+   *
+   * @throws MessageNotFound The context has no such message, or it is retracted.
+   */
+  async getMessage(contextId: string, messageId: string, options: ContextOptions = {}): Promise<ChatMessage> {
+    const { subjectUserId } = options;
+    return chatMessageOf((await this.call(method.getMessage, { contextId, messageId, subjectUserId }, options)).message!);
+  }
+
+  /**
+   * Hide messages for good from reads, recall and later windows, and return how many this call hid. Their places and ids stay
+   * theirs: sent again, they stay retracted.
+   *
+   * @param messageIds 1 to 500.
+   * @throws MessageNotFound The context has not all of them; then none is retracted.
+   */
+  async retractMessages(
+    contextId: string,
+    messageIds: string[],
+    options: ContextOptions & WriteOptions = {},
+  ): Promise<number> {
+    const { subjectUserId } = options;
+    const request = { contextId, messageIds, subjectUserId, requestId: requestId(options) };
+    return (await this.call(method.retractMessages, request, options)).retractedCount;
+  }
+
+  /**
+   * Return a new short-lived key that reaches this context, those forked from it, and nothing else: for an agent that shall not be
+   * able to reach another context, whatever it is talked into. It dies with the key that asked for it.
+   *
+   * @param options `scopes` are else those of both that the caller has; `ttlS` is at most a day, else an hour.
+   * @throws PermissionDenied The caller lacks a scope, or calls with such a key itself.
+   */
+  async issueContextKey(
+    contextId: string,
+    options: { scopes?: ("read" | "write")[]; ttlS?: number } & ContextOptions = {},
+  ): Promise<ContextKey> {
+    const { scopes, ttlS, subjectUserId } = options;
+    const { key, expiresAt } = await this.call(method.issueContextKey, { contextId, scopes, ttlS, subjectUserId }, options);
+    return { key, expiresAt: timeText(expiresAt) };
+  }
+
+  private target(options: SendOptions) {
+    const { contextId, context = {}, getOrCreate, subjectUserId } = options;
+    const said = contexts.contextInput({ ...context, appId: context.appId ?? this.appId });
+    return { contextId, context: said, getOrCreate, subjectUserId, requestId: requestId(options) };
+  }
+}

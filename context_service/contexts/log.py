@@ -1,0 +1,677 @@
+"""The SQL of contexts: headers, and the log of their messages.
+
+An append is one statement: it takes the next places of the context, writes the messages, and answers the request. What
+is already there (a message id, a request id, the one context of an external id) makes Postgres refuse the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+
+from context_service.contexts.model import (
+    Context,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    Message,
+    NewMessage,
+    Sent,
+)
+from context_service.parts import of_json, to_json
+from service_runtime.auth import Principal
+from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request
+
+SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
+AGENTS_MAX = 100  # that a header names
+
+_ALIVE = "(expires_at IS NULL OR expires_at > now())"
+
+_HEADER = """
+    context_id, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id, agent_ids,
+    app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at, recall_profile,
+    last_seq, message_count, token_count
+"""
+
+# The messages behind the place that `place` says, and the answer to the request. `said` is a row for each message;
+# which session the first one belongs to, and the first one that names its session, only the header tells.
+_WRITE = """
+, said AS (
+    SELECT *
+    FROM unnest(
+        %(message_ids)s::text[], %(roles)s::text[], %(names)s::text[], %(agents)s::text[], %(contents)s::text[],
+        %(hashes)s::bytea[], %(parts)s::text[], %(metadata)s::text[], %(said_at)s::timestamptz[],
+        %(sessions)s::bigint[], %(tokens)s::integer[], %(sizes)s::integer[]
+    ) WITH ORDINALITY AS s (
+        message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
+        size_bytes, n
+    )
+), written AS (
+    INSERT INTO context.message (
+        tenant_id, context_id, ancestors, seq, said_at, session, tokens, size_bytes, owner_user_id, app_id,
+        agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata
+    )
+    SELECT
+        p.tenant_id, p.context_id, p.ancestors, p.seq_before + s.n, s.said_at,
+        p.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN p.begins_by_name ELSE 0 END, s.tokens,
+        s.size_bytes, p.owner_user_id, p.app_id, p.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
+        s.content_sha256, s.parts::json, s.metadata::json
+    FROM place p, said s
+    RETURNING context_id, message_id, seq, created_at, tokens
+), answered AS (
+    INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
+    SELECT
+        %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
+        jsonb_build_object(
+            'context_id', %(context_id)s::uuid, 'created', %(created)s::boolean,
+            'messages',
+            %(known)s::jsonb || jsonb_agg(jsonb_build_array(message_id, seq, created_at, tokens) ORDER BY seq)
+        )
+    FROM written
+    WHERE %(request_key)s::uuid IS NOT NULL
+    HAVING count(*) > 0
+)
+SELECT message_id, seq, created_at, tokens FROM written ORDER BY seq
+"""
+
+_BEGIN = f"""
+WITH place AS (
+    INSERT INTO context.context (
+        tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
+        message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
+        recall_profile, only_system, only_id, agent_ids, external_ids, metadata
+    )
+    VALUES (
+        %(tenant_id)s, %(context_id)s, ARRAY[%(context_id)s::uuid], %(entity_node_id)s, %(expires_at)s, %(count)s,
+        %(last_said_at)s, %(session_count)s, %(count)s, %(token_count)s, %(last_name)s, %(owner_user_id)s, %(app_id)s,
+        %(agent_bundle_id)s, %(created_by)s, %(title)s, %(recall_profile)s, %(only_system)s, %(only_id)s,
+        (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
+    )
+    RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
+), named AS (
+    INSERT INTO context.context_external_id (
+        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
+    )
+    SELECT DISTINCT p.tenant_id, p.context_id, p.ancestors, e ->> 'system', e ->> 'id', p.owner_user_id, p.app_id,
+        p.agent_bundle_id
+    FROM place p, jsonb_array_elements(p.external_ids) e
+)
+{_WRITE}
+"""  # noqa: S608 - constants
+
+_APPEND = f"""
+WITH place AS (
+    UPDATE context.context c
+    SET
+        last_seq = c.last_seq + %(count)s,
+        message_count = c.message_count + %(count)s,
+        token_count = c.token_count + %(token_count)s,
+        updated_at = now(),
+        last_said_at = %(last_said_at)s,
+        last_session = before.last_session + before.begins + before.begins_by_name + %(session_count)s,
+        last_session_name = coalesce(nullif(%(last_name)s, ''), c.last_session_name),
+        agent_ids = CASE
+            WHEN %(agent_ids)s::text[] <@ c.agent_ids THEN c.agent_ids
+            ELSE (c.agent_ids || ARRAY(
+                SELECT a FROM unnest(%(agent_ids)s::text[]) WITH ORDINALITY u (a, n)
+                WHERE a <> ALL (c.agent_ids) ORDER BY n
+            ))[1:%(agents_max)s]
+        END
+    FROM (
+        SELECT
+            tenant_id, context_id, last_seq, last_session,
+            -- A first message that names its session counts by its name, any other by the time since the last one.
+            CASE WHEN %(first_named)s > 1 AND %(first_said_at)s - last_said_at > %(gap)s THEN 1 ELSE 0 END AS begins,
+            CASE WHEN %(first_name)s <> last_session_name THEN 1 ELSE 0 END AS begins_by_name
+        FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {_ALIVE}
+        FOR UPDATE
+    ) before
+    WHERE c.tenant_id = before.tenant_id AND c.context_id = before.context_id
+    RETURNING
+        c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id,
+        before.last_seq AS seq_before, before.last_session + before.begins AS session_before, before.begins_by_name
+)
+{_WRITE}
+"""  # noqa: S608 - constants
+
+_READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}"  # noqa: S608
+_LOCK = f"{_READ} FOR UPDATE"
+_HOLD = f"{_READ} FOR KEY SHARE"
+_READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
+
+_FIND_ONLY = Across(
+    sql=f"""
+        SELECT context_id FROM context.context
+        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s AND {_ALIVE}
+    """,  # noqa: S608
+    contexts=True,
+    why="it finds which context is meant: that of an owner and an external id",
+)
+
+# An only context that is past its time gives its external id away, before it is removed.
+_RELEASE_EXPIRED = Across(
+    sql="""
+        UPDATE context.context SET only_system = NULL, only_id = NULL
+        WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
+            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s
+            AND expires_at <= now()
+    """,
+    contexts=True,
+    why="it finds which context is meant: that of an owner and an external id",
+)
+
+_KNOWN = """
+SELECT message_id, seq, created_at, tokens, content_sha256
+FROM context.message
+WHERE tenant_id = %s AND context_id = %s AND message_id = ANY (%s)
+"""
+
+
+def _listing(source: str) -> str:
+    return f"""
+SELECT {_HEADER}
+FROM {source}
+WHERE tenant_id = %(tenant_id)s
+    AND (%(after_at)s::timestamptz IS NULL OR (created_at, context_id) < (%(after_at)s, %(after_id)s::uuid))
+    AND (%(agent_id)s = '' OR %(agent_id)s = ANY (agent_ids))
+    AND (%(owner_user_id)s = '' OR owner_user_id = %(owner_user_id)s)
+    AND (%(created_from)s::timestamptz IS NULL OR created_at >= %(created_from)s)
+    AND (%(created_to)s::timestamptz IS NULL OR created_at < %(created_to)s)
+    AND (%(is_closed)s::boolean IS NULL OR (closed_at IS NOT NULL) = %(is_closed)s)
+    AND (%(app_id)s = '' OR app_id = %(app_id)s)
+    AND (%(entity_node_id)s::uuid IS NULL OR entity_node_id = %(entity_node_id)s)
+    AND metadata @> %(metadata)s
+    AND {_ALIVE}
+ORDER BY created_at DESC, context_id DESC
+LIMIT %(count)s
+"""  # noqa: S608 - constants
+
+
+# From the newest on; or those of an external id, which are few.
+_LIST = _listing("context.context c")
+_LIST_NAMED = _listing("""(
+    SELECT c.*
+    FROM context.context_external_id e
+    JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
+    WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
+) c""")
+_LISTS_HEADERS = "it lists headers: of what the principal sees, whichever contexts"
+_LISTS_ANYBODYS = "an administrator lists all of the tenant"
+_LIST_SEEN = Across(sql=_LIST, contexts=True, why=_LISTS_HEADERS)
+_LIST_NAMED_SEEN = Across(sql=_LIST_NAMED, contexts=True, why=_LISTS_HEADERS)
+_LIST_ANYBODYS = Across(sql=_LIST, contexts=True, subjects=True, why=_LISTS_ANYBODYS)
+_LIST_NAMED_ANYBODYS = Across(sql=_LIST_NAMED, contexts=True, subjects=True, why=_LISTS_ANYBODYS)
+
+_UPDATE = f"""
+WITH changed AS (
+    UPDATE context.context
+    SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
+        expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
+        updated_at = now()
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+    RETURNING *
+), gone AS (
+    DELETE FROM context.context_external_id e
+    USING changed c
+    WHERE e.tenant_id = c.tenant_id AND e.context_id = c.context_id AND NOT EXISTS (
+        SELECT FROM jsonb_array_elements(c.external_ids) x WHERE x ->> 'system' = e.system AND x ->> 'id' = e.id
+    )
+), named AS (
+    INSERT INTO context.context_external_id (
+        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
+    )
+    SELECT DISTINCT c.tenant_id, c.context_id, c.ancestors, x ->> 'system', x ->> 'id', c.owner_user_id, c.app_id,
+        c.agent_bundle_id
+    FROM changed c, jsonb_array_elements(c.external_ids) x
+    ON CONFLICT DO NOTHING
+)
+SELECT {_HEADER} FROM changed
+"""  # noqa: S608
+
+_CLOSE = f"""
+UPDATE context.context SET closed_at = coalesce(closed_at, now()), updated_at = now()
+WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+RETURNING {_HEADER}
+"""  # noqa: S608
+
+
+# The header beside each message: a context without any gives one row, one that is not there gives none. What is past
+# the bytes of a page is cut before Postgres reads its texts.
+def _paging(order: str) -> str:
+    return f"""
+SELECT m.*, c.closed_at
+FROM (
+    SELECT tenant_id, context_id, closed_at FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {_ALIVE}
+) c
+LEFT JOIN LATERAL (
+    SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
+        said_at, tokens
+    FROM (
+        SELECT *, sum(size_bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS upto,
+            row_number() OVER (ORDER BY {order}) AS place
+        FROM (
+            SELECT * FROM context.message m
+            WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_at IS NULL
+                AND m.seq BETWEEN %(seq_from)s AND %(seq_to)s
+            ORDER BY {order}
+            LIMIT %(count)s
+        ) wanted
+    ) counted
+    WHERE upto <= %(bytes_max)s OR place = 1
+) m ON true
+ORDER BY {order}
+"""  # noqa: S608 - constants
+
+
+_PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
+_ANYBODYS_WHY = "an administrator reads all of the tenant"
+_PAGE_ANYBODYS = Across(sql=_PAGE, subjects=True, why=_ANYBODYS_WHY)
+_PAGE_NEWEST_FIRST_ANYBODYS = Across(sql=_PAGE_NEWEST_FIRST, subjects=True, why=_ANYBODYS_WHY)
+
+_MESSAGE = f"""
+SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
+    m.created_at, m.said_at, m.tokens, c.closed_at
+FROM (
+    SELECT tenant_id, context_id, closed_at FROM context.context
+    WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+) c
+LEFT JOIN context.message m
+    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL
+"""  # noqa: S608
+_MESSAGE_ANYBODYS = Across(sql=_MESSAGE, subjects=True, why=_ANYBODYS_WHY)
+
+_RETRACT = """
+WITH hidden AS (
+    UPDATE context.message SET retracted_at = now()
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND message_id = ANY (%(message_ids)s)
+        AND retracted_at IS NULL
+    RETURNING seq, tokens
+), counted AS (
+    UPDATE context.context
+    SET message_count = message_count - (SELECT count(*) FROM hidden),
+        token_count = token_count - (SELECT coalesce(sum(tokens), 0) FROM hidden),
+        updated_at = now()
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND EXISTS (SELECT FROM hidden)
+)
+SELECT seq FROM hidden
+"""
+
+
+class Taken(Enum):
+    """What is already there and made Postgres refuse a write."""
+
+    MESSAGE = "message_id"
+    REQUEST = "request_pkey"
+    ONLY = "context_only"
+
+
+class AlreadyThere(Exception):
+    """A write met what is already there: nothing is written."""
+
+    def __init__(self, taken: Taken) -> None:
+        super().__init__(taken)
+        self.taken = taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A message that is in the log."""
+
+    sent: Sent
+    sha256: bytes
+
+
+class Log:
+    """Contexts and their messages."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of(self, principal: Principal, context_id: UUID) -> Tenant:
+        """Return the door to the rows of one context, for whom a principal acts."""
+        return self._database.of(principal, context_id=context_id)
+
+    async def begin(
+        self,
+        context_id: UUID,
+        said: ContextInput,
+        messages: Sequence[NewMessage],
+        *,
+        principal: Principal,
+        only: ExternalId | None,
+        request: Request | None,
+    ) -> list[Sent]:
+        """Make a context with its first messages.
+
+        Args:
+            context_id: Its id, which is new.
+            said: What it is to be.
+            messages: At least one.
+            principal: Its owner and bounds are the context's.
+            only: It is to be the one that the owner has for this id.
+            request: Makes it happen once.
+
+        Raises:
+            AlreadyThere: there is such a context, or the request was answered.
+        """
+        parameters = {
+            **_header_parameters(said),
+            "app_id": said.app_id,
+            "agent_bundle_id": said.agent_bundle_id,
+            "owner_user_id": principal.user_id,
+            "created_by": principal.subject,
+            "only_system": only and only.system,
+            "only_id": only and only.id,
+        }
+        door = self.of(principal, context_id)
+        return await self._write(door, _BEGIN, context_id, messages, {**parameters, "known": "[]"}, request=request)
+
+    async def append(
+        self,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        *,
+        known: Iterable[Known],
+        principal: Principal,
+        request: Request | None,
+    ) -> list[Sent]:
+        """Write messages behind the last one, in one statement; none, if the context is not there or closed.
+
+        Args:
+            context_id: Of which context.
+            messages: At least one.
+            known: Others of the request, which are in the log: its answer names them, too.
+            principal: Who writes.
+            request: Makes it happen once.
+
+        Raises:
+            AlreadyThere: one of the messages is, or the request was answered.
+        """
+        door = self.of(principal, context_id)
+        there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
+        answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
+        parameters = {"known": orjson.dumps(answered).decode()}
+        return await self._write(door, _APPEND, context_id, messages, parameters, request=request)
+
+    async def _write(
+        self,
+        door: Tenant,
+        statement: str,
+        context_id: UUID,
+        messages: Sequence[NewMessage],
+        parameters: dict[str, Any],
+        *,
+        request: Request | None,
+    ) -> list[Sent]:
+        try:
+            rows = await door.query(
+                statement,
+                {
+                    **parameters,
+                    **_message_parameters(messages),
+                    "tenant_id": door.tenant_id,
+                    "context_id": context_id,
+                    "created": statement is _BEGIN,
+                    "agents_max": AGENTS_MAX,
+                    "gap": SESSION_GAP,
+                    "request_key": request and request.key(door.bounds),
+                    "rpc": request and request.rpc,
+                    "fingerprint": request and request.fingerprint,
+                },
+            )
+        except psycopg.errors.UniqueViolation as error:
+            raise AlreadyThere(Taken(error.diag.constraint_name)) from error
+        return [_sent(row) for row in rows]
+
+    async def find_only(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> UUID | None:
+        """Return the one context that the principal's user has for an external id, in app and bundle of a new one."""
+        door = self._database.of(principal)
+        rows = await door.query(_FIND_ONLY, _only_parameters(door, only, said, principal))
+        return rows[0].context_id if rows else None
+
+    async def release_expired(self, only: ExternalId, said: ContextInput, *, principal: Principal) -> None:
+        """Take an external id from what `find_only` would find, if that is past its time."""
+        door = self._database.of(principal)
+        await door.query(_RELEASE_EXPIRED, _only_parameters(door, only, said, principal))
+
+    async def known(self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal) -> dict[str, Known]:
+        """Return which of some ids are those of messages, retracted ones too."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_KNOWN, (door.tenant_id, context_id, list(message_ids)))
+        return {row.message_id: Known(sent=_sent(row), sha256=bytes(row.content_sha256)) for row in rows}
+
+    async def known_of(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> set[str]:
+        """Return which of some ids are those of messages, within a transaction."""
+        rows = await transaction.query(_KNOWN, (transaction.tenant_id, context_id, list(message_ids)))
+        return {row.message_id for row in rows}
+
+    async def read(self, context_id: UUID, *, principal: Principal) -> Context | None:
+        """Return the header of a context; None: there is none for the principal."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_READ_ANYBODYS if principal.sees_all_users else _READ, (door.tenant_id, context_id))
+        return _context(rows[0]) if rows else None
+
+    async def lock(self, transaction: Transaction, context_id: UUID) -> Context | None:
+        """Return the header of a context, locked until the transaction ends; None: there is none."""
+        rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id))
+        return _context(rows[0]) if rows else None
+
+    async def hold(self, transaction: Transaction, context_id: UUID) -> bool:
+        """Keep a context from being removed until the transaction ends, and say whether it is there."""
+        return bool(await transaction.query(_HOLD, (transaction.tenant_id, context_id)))
+
+    async def headers(
+        self, which: ContextFilter, *, principal: Principal, after: tuple[datetime, UUID] | None, count: int
+    ) -> list[Context]:
+        """Return contexts, newest first, behind the one with `after`."""
+        if which.external_id:
+            statement = _LIST_NAMED_ANYBODYS if principal.sees_all_users else _LIST_NAMED_SEEN
+        else:
+            statement = _LIST_ANYBODYS if principal.sees_all_users else _LIST_SEEN
+        door = self._database.of(principal)
+        rows = await door.query(
+            statement,
+            {
+                "tenant_id": door.tenant_id,
+                "after_at": after and after[0],
+                "after_id": after and after[1],
+                "agent_id": which.agent_id,
+                "owner_user_id": which.owner_user_id,
+                "created_from": which.created_from,
+                "created_to": which.created_to,
+                "is_closed": which.is_closed,
+                "app_id": which.app_id,
+                "entity_node_id": which.entity_node_id,
+                "metadata": which.metadata_contains_json,
+                "system": which.external_id and which.external_id.system,
+                "id": which.external_id and which.external_id.id,
+                "count": count,
+            },
+        )
+        return [_context(row) for row in rows]
+
+    async def update(self, transaction: Transaction, context_id: UUID, said: ContextInput) -> Context:
+        """Write what may change of a header that is locked."""
+        parameters = {**_header_parameters(said), "tenant_id": transaction.tenant_id, "context_id": context_id}
+        (row,) = await transaction.query(_UPDATE, parameters)
+        return _context(row)
+
+    async def close(self, context_id: UUID, *, principal: Principal) -> Context | None:
+        """Close a context, and return it; None: there is none."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_CLOSE, (door.tenant_id, context_id))
+        return _context(rows[0]) if rows else None
+
+    async def page(
+        self,
+        context_id: UUID,
+        *,
+        principal: Principal,
+        seq_from: int,
+        seq_to: int,
+        count: int,
+        newest_first: bool,
+        bytes_max: int = PAGE_BYTES_MAX,
+    ) -> list[Message] | None:
+        """Return messages between two places, `count` of them and `bytes_max` at most; None: there is no such context.
+
+        One message comes, however large it is.
+        """
+        if newest_first:
+            statement = _PAGE_NEWEST_FIRST_ANYBODYS if principal.sees_all_users else _PAGE_NEWEST_FIRST
+        else:
+            statement = _PAGE_ANYBODYS if principal.sees_all_users else _PAGE
+        door = self.of(principal, context_id)
+        rows = await door.query(
+            statement,
+            {
+                "tenant_id": door.tenant_id,
+                "context_id": context_id,
+                "seq_from": seq_from,
+                "seq_to": seq_to,
+                "count": count,
+                "bytes_max": bytes_max,
+            },
+        )
+        return [_message(row) for row in rows if row.seq is not None] if rows else None
+
+    async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
+        """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""
+        door = self.of(principal, context_id)
+        statement = _MESSAGE_ANYBODYS if principal.sees_all_users else _MESSAGE
+        rows = await door.query(statement, (door.tenant_id, context_id, message_id))
+        return [_message(row) for row in rows if row.seq is not None] if rows else None
+
+    async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
+        """Hide messages of a context that is locked, and return the places of those that were not hidden."""
+        parameters = {
+            "tenant_id": transaction.tenant_id,
+            "context_id": context_id,
+            "message_ids": list(message_ids),
+        }
+        return [row.seq for row in await transaction.query(_RETRACT, parameters)]
+
+
+def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:
+    return {
+        "tenant_id": door.tenant_id,
+        "owner_user_id": principal.user_id,
+        "app_id": said.app_id,
+        "agent_bundle_id": said.agent_bundle_id,
+        "system": only.system,
+        "id": only.id,
+    }
+
+
+def _header_parameters(said: ContextInput) -> dict[str, Any]:
+    ids = [{"system": one.system, "id": one.id} for one in said.external_ids]
+    return {
+        "title": said.title,
+        "external_ids": orjson.dumps(ids).decode(),
+        "context_metadata": said.metadata_json,
+        "entity_node_id": said.entity_node_id,
+        "expires_at": said.expires_at,
+        "recall_profile": said.recall_profile,
+    }
+
+
+def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
+    said = [message.said for message in messages]
+    named = [place for place, one in enumerate(said, start=1) if one.session]
+    sessions = _sessions(messages)
+    return {
+        "count": len(messages),
+        "message_ids": [one.message_id for one in said],
+        "roles": [one.role for one in said],
+        "names": [one.name for one in said],
+        "agents": [one.agent_id for one in said],
+        "agent_ids": list(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
+        "contents": [one.content for one in said],
+        "hashes": [message.sha256 for message in messages],
+        "parts": [to_json(one.parts) if one.parts else None for one in said],
+        "metadata": [one.metadata_json or None for one in said],
+        "said_at": [message.said_at for message in messages],
+        "sessions": sessions,
+        "session_count": sessions[-1],
+        "tokens": [message.tokens for message in messages],
+        "token_count": sum(message.tokens for message in messages),
+        "sizes": [message.size_bytes for message in messages],
+        "first_said_at": messages[0].said_at,
+        "last_said_at": messages[-1].said_at,
+        "first_named": named[0] if named else len(messages) + 1,
+        "first_name": said[named[0] - 1].session if named else None,
+        "last_name": said[named[-1] - 1].session if named else "",
+    }
+
+
+def _sessions(messages: Sequence[NewMessage]) -> list[int]:
+    """Return for each message how many sessions began between the first message and it.
+
+    Whether the first one begins a session, and the first one that names its session, the header must tell: they are not
+    counted here.
+    """
+    sessions, name = [0], messages[0].said.session
+    for before, message in pairwise(messages):
+        if named := message.said.session:
+            begins = bool(name) and named != name
+            name = named
+        else:
+            begins = message.said_at - before.said_at > SESSION_GAP
+        sessions.append(sessions[-1] + begins)
+    return sessions
+
+
+def _context(row: Row) -> Context:
+    return Context(
+        context_id=row.context_id,
+        title=row.title,
+        external_ids=tuple(ExternalId(**one) for one in orjson.loads(row.external_ids)),
+        metadata_json=row.metadata,
+        entity_node_id=row.entity_node_id,
+        agent_ids=tuple(row.agent_ids),
+        app_id=row.app_id,
+        agent_bundle_id=row.agent_bundle_id,
+        owner_user_id=row.owner_user_id,
+        created_by=row.created_by,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        expires_at=row.expires_at,
+        closed_at=row.closed_at,
+        recall_profile=row.recall_profile,
+        last_seq=row.last_seq,
+        message_count=row.message_count,
+        token_count=row.token_count,
+    )
+
+
+def _message(row: Row) -> Message:
+    return Message(
+        message_id=row.message_id,
+        seq=row.seq,
+        role=row.role,
+        content=row.content,
+        parts=of_json(row.parts) if row.parts else (),
+        name=row.name,
+        agent_id=row.agent_id,
+        metadata_json=row.metadata or "",
+        created_at=row.created_at,
+        said_at=row.said_at,
+        tokens=row.tokens,
+    )
+
+
+def _sent(row: Row) -> Sent:
+    return Sent(message_id=row.message_id, seq=row.seq, created_at=row.created_at, tokens=row.tokens)

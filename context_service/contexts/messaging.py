@@ -1,0 +1,521 @@
+"""The rules of contexts: what begins one, what may be written to it and by whom, and what a repeated call answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import orjson
+
+from context_service.contexts.checks import MessageChecks, check_external_id, check_message_ids, size_of
+from context_service.contexts.log import AlreadyThere, Known, Log, Taken
+from context_service.contexts.model import (
+    Context,
+    ContextFilter,
+    ContextInput,
+    ExternalId,
+    Message,
+    MessageInput,
+    NewMessage,
+    Sent,
+)
+from context_service.contexts.order import Order
+from context_service.parts import to_json
+from contextkeep.errors import (
+    Aborted,
+    ContextClosed,
+    ContextNotFound,
+    InvalidArgument,
+    MessageExists,
+    MessageNotFound,
+    PermissionDenied,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.given_keys import IssuedKey, make_context_key
+from service_runtime.ids import new_id
+from service_runtime.postgres import Tenant, Transaction
+from service_runtime.requests import Request, Requests
+
+CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
+_TRIES = 5  # of a write that others get in the way of: each time, somebody's was written
+_SEQ_MAX = 2**63 - 1
+
+# Whether the caller may read a record; raises RecordNotFound if not.
+CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
+CountTokens = Callable[[MessageInput], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write answers: which context, and its messages in the order of their `seq`."""
+
+    context_id: UUID
+    messages: list[Sent]
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Which context is written to: the one with the id, the only one of an external id, or a new one."""
+
+    context_id: UUID | None = None
+    only: ExternalId | None = None
+    new: ContextInput = ContextInput()
+
+
+class Messaging:
+    """Writes contexts and their messages, and reads them; each call acts for its principal.
+
+    Args:
+        log: Where they are.
+        requests: The request ids of this service.
+        checks: Of what callers say.
+        count_tokens: Of a message.
+        check_record: Of a record that a part names.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        requests: Requests,
+        checks: MessageChecks,
+        count_tokens: CountTokens,
+        check_record: CheckRecord,
+    ) -> None:
+        self._log = log
+        self._requests = requests
+        self._checks = checks
+        self._count_tokens = count_tokens
+        self._check_record = check_record
+        self._order = Order()
+
+    async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
+        """Refuse what could not be sent, and store nothing: of a standalone message."""
+        await beside_the_loop(size_of(said), self._checks.check_message, said, path=path)
+        await self._check_records([said], principal)
+
+    async def send(
+        self,
+        target: Target,
+        messages: Sequence[MessageInput],
+        *,
+        paths: Sequence[str],
+        principal: Principal,
+        request: Request | None,
+    ) -> Written:
+        """Write messages in their order, all or none; to a new context, if none is named.
+
+        A message that is there already, by its id, is not written again.
+
+        Args:
+            target: Where to.
+            messages: What to write.
+            paths: Of each message in its request, for errors.
+            principal: Who writes, and for whom.
+            request: Makes it happen once.
+
+        Raises:
+            ContextNotFound: there is no such context for the principal.
+            ContextClosed: it takes no more messages.
+            MessageExists: an id is that of another message.
+            RecordNotFound: a part names a record that the principal cannot read.
+            PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
+        """
+        if target.context_id and target.only:
+            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
+        if target.only:
+            check_external_id(target.only, path="get_or_create")
+        size_bytes = sum(map(size_of, messages))
+        await beside_the_loop(size_bytes, self._checks.check_messages, messages, paths=paths)
+        new = await beside_the_loop(size_bytes, self._prepared, messages, paths=paths)
+        await self._check_records(messages, principal)
+        if target.context_id:
+            return await self._append(target.context_id, new, principal=principal, request=request)
+        return await self._begin(target, new, principal=principal, request=request)
+
+    async def _begin(
+        self, target: Target, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+    ) -> Written:
+        self._checks.check_context(target.new, path="context")
+        _check_expiry(target.new)
+        said = _within_bounds(target.new, principal)
+        for _ in range(_TRIES):
+            if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
+                return await self._append(found, messages, principal=principal, request=request)
+            context_id = new_id()
+            try:
+                sent = await self._log.begin(
+                    context_id, said, messages, principal=principal, only=target.only, request=request
+                )
+                return Written(context_id=context_id, messages=sent, created=True)
+            except AlreadyThere as error:
+                if error.taken is Taken.REQUEST and request:
+                    return await self._answered(self._log.of(principal, context_id), request)
+                if error.taken is not Taken.ONLY or not target.only:
+                    raise
+                # Somebody was first; or the one that was is past its time, and gives the id away.
+                await self._log.release_expired(target.only, said, principal=principal)
+        raise Aborted("others write to what this call would begin; try again")
+
+    async def _append(
+        self, context_id: UUID, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
+    ) -> Written:
+        async with self._order.turn((principal.tenant_id, context_id)):
+            known: dict[str, Known] = {}
+            for _ in range(_TRIES):
+                missing = [message for message in messages if message.said.message_id not in known]
+                if missing:
+                    try:
+                        sent = await self._log.append(
+                            context_id, missing, known=known.values(), principal=principal, request=request
+                        )
+                    except AlreadyThere as error:
+                        if error.taken is Taken.REQUEST and request:
+                            return await self._answered(self._log.of(principal, context_id), request)
+                        known = await self._known(context_id, messages, principal)
+                        continue
+                    if not sent:
+                        # Refused; but what was written before it was closed, is.
+                        known = await self._known(context_id, messages, principal)
+                        if len(known) < len(messages):
+                            raise await self._refusal(context_id, principal)
+                else:
+                    sent = []
+                before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
+                return Written(context_id=context_id, messages=[*before, *sent], created=False)
+        raise Aborted("others write the same messages; try again")
+
+    async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
+        """Return those of the messages that are in the log.
+
+        Raises:
+            MessageExists: one of them has other content there.
+        """
+        by_id = {message.said.message_id: message for message in messages}
+        known = await self._log.known(context_id, list(by_id), principal=principal)
+        for message_id, one in known.items():
+            if one.sha256 != by_id[message_id].sha256:
+                raise MessageExists("the message id is that of a message with other content", message_id=message_id)
+        return known
+
+    async def _answered(self, tenant: Tenant, request: Request) -> Written:
+        answer = await self._requests.answered(tenant, request)
+        if answer is None:  # forgotten, a day after it was given, just now
+            raise Aborted("the request was answered long ago")
+        messages = [
+            Sent(
+                message_id=message_id,
+                seq=seq,
+                created_at=_utc(created_at),
+                tokens=tokens,
+            )
+            for message_id, seq, created_at, tokens in answer["messages"]
+        ]
+        return Written(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
+
+    async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
+        if await self._log.read(context_id, principal=_without_admin(principal)):
+            return ContextClosed("the context is closed", context_id=context_id)
+        return not_found(context_id)
+
+    def _prepared(self, messages: Sequence[MessageInput], *, paths: Sequence[str]) -> list[NewMessage]:
+        """Return the messages as they are written: each once, with its id, time and tokens."""
+        now = datetime.now(UTC)
+        prepared: dict[str, NewMessage] = {}
+        for one, path in zip(messages, paths, strict=True):
+            said = one if one.message_id else replace(one, message_id=str(new_id()))
+            message = NewMessage(
+                said=said,
+                said_at=said.said_at or now,
+                tokens=self._count_tokens(said),
+                size_bytes=size_of(said),
+                sha256=_sha256(said),
+            )
+            if prepared.setdefault(said.message_id, message).sha256 != message.sha256:
+                raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
+        return list(prepared.values())
+
+    async def _check_records(self, messages: Sequence[MessageInput], principal: Principal) -> None:
+        named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
+        for record_id in sorted(named):
+            await self._check_record(UUID(record_id), principal)
+
+    async def read(
+        self, context_id: UUID, *, principal: Principal, history_length: int | None
+    ) -> tuple[Context, list[Message]]:
+        """Return a context with its newest messages, oldest of them first; as many as fit, for None.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        context = await self._log.read(context_id, principal=principal)
+        if context is None:
+            raise not_found(context_id)
+        if history_length == 0:
+            return context, []
+        messages = await self._log.page(
+            context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=_SEQ_MAX,
+            count=min(history_length or pages.PAGE_SIZE_MAX, pages.PAGE_SIZE_MAX),
+            newest_first=True,
+        )
+        if messages is None:
+            raise not_found(context_id)
+        return context, messages[::-1]
+
+    async def messages(
+        self,
+        context_id: UUID,
+        page: pages.PageRequest,
+        *,
+        principal: Principal,
+        seq_from: int,
+        seq_to: int,
+        newest_first: bool,
+    ) -> tuple[list[Message], str]:
+        """Return a page of messages between two places, and the token of the next page.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        for name, value in (("seq_from", seq_from), ("seq_to", seq_to)):
+            if value < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
+        query = ("ListMessages", principal.tenant_id, context_id, seq_from, seq_to, newest_first)
+        low, high = max(seq_from, 1), seq_to or _SEQ_MAX
+        if key := pages.decode_token(query, page.token, parts=1):
+            if type(key[0]) is not int or not 0 < key[0] <= _SEQ_MAX:
+                raise InvalidArgument("page_token is malformed", field="page_token")
+            low, high = (low, key[0] - 1) if newest_first else (key[0] + 1, high)
+        count = pages.page_size(page.size)
+        found = await self._log.page(
+            context_id, principal=principal, seq_from=low, seq_to=high, count=count, newest_first=newest_first
+        )
+        if found is None:
+            raise not_found(context_id)
+        if not found or (found[-1].seq <= low if newest_first else found[-1].seq >= high):
+            return found, ""
+        # There may be nothing behind it: then the next page is empty.
+        return found, pages.encode_token(query, (found[-1].seq,))
+
+    async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> Message:
+        """Return one message.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            MessageNotFound: it has no such message, or it is retracted.
+        """
+        check_message_ids([message_id], path="message_id")
+        found = await self._log.message(context_id, message_id, principal=principal)
+        if found is None:
+            raise not_found(context_id)
+        for message in found:
+            return message
+        raise MessageNotFound("the context has no such message", message_id=message_id)
+
+    async def contexts(
+        self, which: ContextFilter, page: pages.PageRequest, *, rpc: str, principal: Principal
+    ) -> tuple[list[Context], str]:
+        """Return a page of contexts, newest first, and the token of the next page.
+
+        Raises:
+            InvalidArgument, InvalidPageToken, LimitExceeded: see the contract.
+        """
+        self._checks.check_filter(which)
+        query = (rpc, principal.tenant_id, principal.user_id, *(getattr(which, field.name) for field in fields(which)))
+        after = _place(pages.decode_token(query, page.token, parts=2))
+        count = pages.page_size(page.size)
+        found = await self._log.headers(which, principal=principal, after=after, count=count + 1)
+        if len(found) <= count:
+            return found, ""
+        last = found[count - 1]
+        return found[:count], pages.encode_token(query, (last.created_at, last.context_id))
+
+    async def update(
+        self,
+        context_id: UUID,
+        said: ContextInput,
+        names: Sequence[str],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Context:
+        """Change the fields `names` of a context.
+
+        Raises:
+            ContextNotFound: there is none.
+            ContextClosed: it is closed.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        for name in names:
+            if name not in CHANGEABLE:
+                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+        if not names:
+            raise InvalidArgument("update_mask names no field", field="update_mask")
+        self._checks.check_context(said, path="context")
+        if "expires_at" in names:
+            _check_expiry(said)
+
+        async def work(transaction: Transaction) -> Context:
+            again = request and await self._requests.claim(transaction, request)
+            context = await self._locked(transaction, context_id)
+            if again:
+                return context
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id)
+            before = ContextInput(
+                title=context.title,
+                external_ids=context.external_ids,
+                metadata_json=context.metadata_json,
+                entity_node_id=context.entity_node_id,
+                expires_at=context.expires_at,
+                recall_profile=context.recall_profile,
+            )
+            changed = await self._log.update(
+                transaction, context_id, replace(before, **{name: getattr(said, name) for name in names})
+            )
+            if request:
+                await self._requests.answer(transaction, request, {"context_id": str(context_id)})
+            return changed
+
+        return await self._log.of(principal, context_id).transaction(work)
+
+    async def close(self, context_id: UUID, *, principal: Principal) -> Context:
+        """Close a context.
+
+        Raises:
+            ContextNotFound: there is none.
+        """
+        async with self._order.turn((principal.tenant_id, context_id)):
+            context = await self._log.close(context_id, principal=principal)
+        if context is None:
+            raise not_found(context_id)
+        return context
+
+    async def retract(
+        self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal, request: Request | None
+    ) -> int:
+        """Hide messages, all or none, and return how many were not hidden before.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it is closed.
+            MessageNotFound: one of them is not there.
+            InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        check_message_ids(message_ids, path="message_ids")
+        wanted = list(dict.fromkeys(message_ids))
+
+        async def work(transaction: Transaction) -> int:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return int(answer["retracted"])
+            context = await self._locked(transaction, context_id)
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id)
+            there = await self._log.known_of(transaction, context_id, wanted)
+            for message_id in wanted:
+                if message_id not in there:
+                    raise MessageNotFound("the context has no such message", message_id=message_id)
+            retracted = len(await self._log.retract(transaction, context_id, wanted))
+            if request:
+                await self._requests.answer(transaction, request, {"retracted": retracted})
+            return retracted
+
+        async with self._order.turn((principal.tenant_id, context_id)):
+            return await self._log.of(principal, context_id).transaction(work)
+
+    async def issue_key(
+        self, context_id: UUID, *, principal: Principal, scopes: Sequence[str], lifetime: timedelta
+    ) -> IssuedKey:
+        """Make a short-lived key that reaches one context; see `given_keys.make_context_key`.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            PermissionDenied, InvalidArgument: see the contract.
+        """
+        if principal.context_id:
+            raise PermissionDenied("a key of a context makes no keys")
+
+        async def work(transaction: Transaction) -> IssuedKey:
+            if not await self._log.hold(transaction, context_id):
+                raise not_found(context_id)
+            return await make_context_key(transaction, principal, context_id, scopes=scopes, lifetime=lifetime)
+
+        return await self._log.of(principal, context_id).transaction(work)
+
+    async def _locked(self, transaction: Transaction, context_id: UUID) -> Context:
+        context = await self._log.lock(transaction, context_id)
+        if context is None:
+            raise not_found(context_id)
+        return context
+
+
+def not_found(context_id: UUID) -> ContextNotFound:
+    """Return the one answer to any context that is not the caller's."""
+    return ContextNotFound("there is no such context", context_id=context_id)
+
+
+def _within_bounds(said: ContextInput, principal: Principal) -> ContextInput:
+    """Return a new context with the app and the agent bundle that it is of: where it names none, the principal's.
+
+    Raises:
+        PermissionDenied: it names others than the principal is bound to; or he is bound to a context, or to graphs.
+    """
+    if principal.context_id:
+        raise PermissionDenied("the key is bound to a context: name it in context_id")
+    said = replace(
+        said,
+        app_id=said.app_id or principal.app_default,
+        agent_bundle_id=said.agent_bundle_id or principal.agent_bundle_id,
+    )
+    principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
+    return said
+
+
+def _check_expiry(said: ContextInput) -> None:
+    if said.expires_at and said.expires_at <= datetime.now(UTC):
+        raise InvalidArgument("expires_at is in the past", field="context.expires_at")
+
+
+def _without_admin(principal: Principal) -> Principal:
+    return replace(principal, scopes=principal.scopes - {"admin"})
+
+
+def _sha256(said: MessageInput) -> bytes:
+    """Return what tells a message from another one with its id."""
+    content = [
+        said.role,
+        said.content,
+        to_json(said.parts),
+        said.name,
+        said.agent_id,
+        said.metadata_json,
+        said.said_at,
+        said.session,
+    ]
+    return hashlib.sha256(orjson.dumps(content)).digest()
+
+
+def _utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
+    if key is None:
+        return None
+    try:
+        created_at, context_id = datetime.fromisoformat(str(key[0])), UUID(str(key[1]))
+        if created_at.tzinfo is None:
+            raise ValueError("no zone")
+    except ValueError:
+        raise InvalidArgument("page_token is malformed", field="page_token") from None
+    return created_at, context_id

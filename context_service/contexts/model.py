@@ -1,0 +1,126 @@
+"""What contexts and their messages are, as callers say them and as they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from context_service.parts import Part
+
+MESSAGES_MAX = 500  # that one call writes or retracts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExternalId:
+    """What another system calls a context."""
+
+    system: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextInput:
+    """What a caller says of a new context, or of what is to change of one."""
+
+    title: str = ""
+    external_ids: tuple[ExternalId, ...] = ()
+    metadata_json: str = "{}"
+    entity_node_id: UUID | None = None
+    app_id: str = ""
+    agent_bundle_id: str = ""
+    expires_at: datetime | None = None
+    recall_profile: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The header of a context."""
+
+    context_id: UUID
+    title: str
+    external_ids: tuple[ExternalId, ...]
+    metadata_json: str
+    entity_node_id: UUID | None
+    agent_ids: tuple[str, ...]
+    app_id: str
+    agent_bundle_id: str
+    owner_user_id: str  # empty: nobody's in particular
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    closed_at: datetime | None
+    recall_profile: str
+    last_seq: int
+    message_count: int  # not retracted
+    token_count: int  # of those
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageInput:
+    """What a caller says of a message, secrets taken out."""
+
+    message_id: str
+    role: str
+    content: str = ""
+    parts: tuple[Part, ...] = ()
+    name: str = ""
+    agent_id: str = ""
+    metadata_json: str = ""
+    said_at: datetime | None = None  # None: now
+    session: str = ""
+    redacted: tuple[int, ...] = ()  # places of the parts that held secrets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    """A message that is to be written, with all that is worked out of it before."""
+
+    said: MessageInput
+    said_at: datetime
+    tokens: int
+    size_bytes: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A message of the log."""
+
+    message_id: str
+    seq: int
+    role: str
+    content: str
+    parts: tuple[Part, ...]
+    name: str
+    agent_id: str
+    metadata_json: str
+    created_at: datetime
+    said_at: datetime
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What became of a message that was sent."""
+
+    message_id: str
+    seq: int
+    created_at: datetime
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFilter:
+    """Which contexts a list has; what is empty or None asks for nothing."""
+
+    agent_id: str = ""
+    owner_user_id: str = ""
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    is_closed: bool | None = None
+    external_id: ExternalId | None = None
+    metadata_contains_json: str = "{}"
+    app_id: str = ""
+    entity_node_id: UUID | None = None

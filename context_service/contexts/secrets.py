@@ -1,0 +1,53 @@
+"""Secrets that callers hand on in parts: they are taken out before anything is written, logged, embedded or hashed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+
+from context_service.parts import Part
+
+REDACTED_JSON = '{"redacted": true}'
+_TYPES = frozenset({"token", "credentials"})
+
+
+def without_secret(part: Part) -> Part | None:
+    """Return what is kept of a part that is a secret; None of one that is none.
+
+    A secret is a data part whose `type` is "token" or "credentials" (any case), as agents hand credentials to tools,
+    and any part whose metadata say `secret`. Of calls and their results the ids stay, so that they still pair. What is
+    no JSON is no secret: it is refused where it is checked.
+    """
+    if _says_secret(part.metadata_json):
+        if part.tool_call:
+            return Part(tool_call=replace(part.tool_call, arguments_json=REDACTED_JSON))
+        if part.tool_result:
+            return Part(tool_result=replace(part.tool_result, content_json=REDACTED_JSON))
+        return Part(data_json=REDACTED_JSON)
+    if part.data_json is not None and _is_credential(part.data_json):
+        return Part(data_json=REDACTED_JSON, media_type=part.media_type)
+    return None
+
+
+def _says_secret(metadata_json: str) -> bool:
+    # A look at the text first: nearly all have none, and parsing costs.
+    if "secret" not in metadata_json and "\\u" not in metadata_json:
+        return False
+    metadata = _parsed(metadata_json)
+    return isinstance(metadata, dict) and metadata.get("secret") not in (None, False)
+
+
+def _is_credential(data_json: str) -> bool:
+    if '"type"' not in data_json and "\\u" not in data_json:
+        return False
+    data = _parsed(data_json)
+    kind = data.get("type") if isinstance(data, dict) else None
+    return isinstance(kind, str) and kind.strip().lower() in _TYPES
+
+
+def _parsed(text: str) -> object:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None

@@ -1,0 +1,276 @@
+"""The proto service `Contexts`: parse, one call, render."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from context_service.contexts.messaging import Messaging, Target, Written
+from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.secrets import without_secret
+from context_service.servicers import messages as message_wire
+from context_service.servicers import wire
+from context_service.servicers.records_wire import optional_id
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import contexts_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import Principal
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+_TTL_S = 3600  # of a key, if the caller does not say
+
+
+class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
+    """Answers the RPCs of `Contexts`."""
+
+    def __init__(self, messaging: Messaging) -> None:
+        self._messaging = messaging
+
+    async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
+        """Write one message."""
+        principal = _principal(request.subject_user_id)
+        said = _message("message", request.message)  # first: it takes the secrets out of the request
+        target = _target(request)
+        if request.standalone:
+            if target.context_id or target.only:
+                raise InvalidArgument("a standalone message is in no context", field="standalone")
+            await self._messaging.check(said, path="message", principal=principal)
+            return pb.SendMessageResponse(message=pb.SentMessage(redacted_parts=said.redacted))
+        written = await self._messaging.send(
+            target, [said], paths=["message"], principal=principal, request=request_of("SendMessage", request)
+        )
+        (sent,) = _sent(written, [said])
+        return pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
+
+    async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
+        """Write several messages."""
+        principal = _principal(request.subject_user_id)
+        paths = [f"messages[{place}]" for place in range(len(request.messages))]
+        said = [_message(path, one) for path, one in zip(paths, request.messages, strict=True)]
+        written = await self._messaging.send(
+            _target(request), said, paths=paths, principal=principal, request=request_of("AppendMessages", request)
+        )
+        return pb.AppendMessagesResponse(
+            context_id=str(written.context_id), messages=_sent(written, said), created=written.created
+        )
+
+    async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
+        """Read a context and its newest messages."""
+        history_length = request.history_length if request.HasField("history_length") else None
+        if history_length is not None and history_length < 0:
+            raise InvalidArgument("history_length is negative", field="history_length")
+        found, messages = await self._messaging.read(
+            parse_id("context_id", request.context_id),
+            principal=_principal(request.subject_user_id),
+            history_length=history_length,
+        )
+        response = pb.GetContextResponse(context=_context(found))
+        for message in messages:
+            message_wire.fill_of_context(response.messages.add(), message)
+        return response
+
+    async def GetContextsByExternalId(
+        self, request: pb.GetContextsByExternalIdRequest, context: object
+    ) -> pb.GetContextsByExternalIdResponse:
+        """List the contexts that carry an external id."""
+        found, next_page_token = await self._messaging.contexts(
+            ContextFilter(external_id=_external_id(request.external_id)),
+            PageRequest(size=request.page_size, token=request.page_token),
+            rpc="GetContextsByExternalId",
+            principal=_principal(request.subject_user_id),
+        )
+        return pb.GetContextsByExternalIdResponse(contexts=map(_context, found), next_page_token=next_page_token)
+
+    async def ListContexts(self, request: pb.ListContextsRequest, context: object) -> pb.ListContextsResponse:
+        """List contexts."""
+        found, next_page_token = await self._messaging.contexts(
+            _filter(request),
+            PageRequest(size=request.page_size, token=request.page_token),
+            rpc="ListContexts",
+            principal=_principal(request.subject_user_id),
+        )
+        return pb.ListContextsResponse(contexts=map(_context, found), next_page_token=next_page_token)
+
+    async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
+        """Change fields of a context."""
+        changed = await self._messaging.update(
+            parse_id("context_id", request.context_id),
+            _input(request.context),
+            tuple(dict.fromkeys(request.update_mask.paths)),
+            principal=_principal(request.subject_user_id),
+            request=request_of("UpdateContext", request),
+        )
+        return pb.UpdateContextResponse(context=_context(changed))
+
+    async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
+        """Close a context."""
+        closed = await self._messaging.close(
+            parse_id("context_id", request.context_id), principal=_principal(request.subject_user_id)
+        )
+        return pb.CloseContextResponse(context=_context(closed))
+
+    async def ListMessages(self, request: pb.ListMessagesRequest, context: object) -> pb.ListMessagesResponse:
+        """List the messages of a context."""
+        found, next_page_token = await self._messaging.messages(
+            parse_id("context_id", request.context_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=_principal(request.subject_user_id),
+            seq_from=request.seq_from,
+            seq_to=request.seq_to,
+            newest_first=request.newest_first,
+        )
+        response = pb.ListMessagesResponse(next_page_token=next_page_token)
+        for message in found:
+            message_wire.fill_of_context(response.messages.add(), message)
+        return response
+
+    async def GetMessage(self, request: pb.GetMessageRequest, context: object) -> pb.GetMessageResponse:
+        """Read one message."""
+        found = await self._messaging.message(
+            parse_id("context_id", request.context_id),
+            request.message_id,
+            principal=_principal(request.subject_user_id),
+        )
+        response = pb.GetMessageResponse()
+        message_wire.fill_of_context(response.message, found)
+        return response
+
+    async def RetractMessages(self, request: pb.RetractMessagesRequest, context: object) -> pb.RetractMessagesResponse:
+        """Hide messages."""
+        count = await self._messaging.retract(
+            parse_id("context_id", request.context_id),
+            request.message_ids,
+            principal=_principal(request.subject_user_id),
+            request=request_of("RetractMessages", request),
+        )
+        return pb.RetractMessagesResponse(retracted_count=count)
+
+    async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:
+        """Make a key of one context."""
+        if request.ttl_s < 0:
+            raise InvalidArgument("ttl_s is negative", field="ttl_s")
+        issued = await self._messaging.issue_key(
+            parse_id("context_id", request.context_id),
+            principal=_principal(request.subject_user_id),
+            scopes=_scopes(request.scopes),
+            lifetime=timedelta(seconds=request.ttl_s or _TTL_S),
+        )
+        return pb.IssueContextKeyResponse(key=issued.key, expires_at=wire.timestamp(issued.expires_at))
+
+
+def _scopes(names: Sequence[str]) -> list[str]:
+    for place, name in enumerate(names):
+        if name not in ("read", "write"):
+            raise InvalidArgument("a key of a context may read and write", field=f"scopes[{place}]")
+    return sorted(set(names))
+
+
+def _principal(subject_user_id: str) -> Principal:
+    return calls.principal().acting_for(subject_user_id)
+
+
+def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest) -> Target:
+    return Target(
+        context_id=parse_optional_id("context_id", request.context_id),
+        only=_external_id(request.get_or_create) if request.HasField("get_or_create") else None,
+        new=_input(request.context),
+    )
+
+
+def _input(said: pb.ContextInput) -> ContextInput:
+    return ContextInput(
+        title=said.title,
+        external_ids=tuple(dict.fromkeys(map(_external_id, said.external_ids))),
+        metadata_json=said.metadata_json or "{}",
+        entity_node_id=parse_optional_id("context.entity_node_id", said.entity_node_id),
+        app_id=said.app_id,
+        agent_bundle_id=said.agent_bundle_id,
+        expires_at=wire.time_of("context.expires_at", said.expires_at) if said.HasField("expires_at") else None,
+        recall_profile=said.recall_profile,
+    )
+
+
+def _external_id(message: pb.ExternalId) -> ExternalId:
+    return ExternalId(system=message.system, id=message.id)
+
+
+def _message(path: str, message: pb.MessageInput) -> MessageInput:
+    """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
+    parts, redacted = [], []
+    for place, sent in enumerate(message.parts):
+        part = message_wire.part_of(sent)
+        kept = without_secret(part)
+        if kept:
+            redacted.append(place)
+            sent.Clear()
+            message_wire.fill_part(sent, kept)
+        parts.append(kept or part)
+    role = message_wire.role_of(f"{path}.role", message.role)
+    return MessageInput(
+        message_id=message.message_id,
+        role=role,
+        content=message.content,
+        parts=tuple(parts),
+        name=message.name,
+        agent_id=message.agent_id or calls.principal().agent_id if role == "assistant" else message.agent_id,
+        metadata_json=message.metadata_json,
+        said_at=wire.time_of(f"{path}.said_at", message.said_at) if message.HasField("said_at") else None,
+        session=message.session,
+        redacted=tuple(redacted),
+    )
+
+
+def _sent(written: Written, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
+    """Yield what became of each message, with what was redacted of it: by its id, or in their order if it had none."""
+    by_id = {one.message_id: one.redacted for one in said if one.message_id}
+    unnamed = iter([one.redacted for one in said if not one.message_id])
+    for one in written.messages:
+        yield pb.SentMessage(
+            message_id=one.message_id,
+            seq=one.seq,
+            created_at=wire.timestamp(one.created_at),
+            tokens=one.tokens,
+            redacted_parts=by_id[one.message_id] if one.message_id in by_id else next(unnamed, ()),
+        )
+
+
+def _filter(request: pb.ListContextsRequest) -> ContextFilter:
+    if request.state not in pb.ContextState.values():
+        raise InvalidArgument(f"state {request.state} is unknown", field="state")
+    return ContextFilter(
+        agent_id=request.agent_id,
+        owner_user_id=request.owner_user_id,
+        created_from=wire.time_of("created_from", request.created_from) if request.HasField("created_from") else None,
+        created_to=wire.time_of("created_to", request.created_to) if request.HasField("created_to") else None,
+        is_closed=None if not request.state else request.state == pb.CONTEXT_STATE_CLOSED,
+        external_id=_external_id(request.external_id) if request.HasField("external_id") else None,
+        metadata_contains_json=request.metadata_contains_json or "{}",
+        app_id=request.app_id,
+        entity_node_id=parse_optional_id("entity_node_id", request.entity_node_id),
+    )
+
+
+def _context(context: Context) -> pb.Context:
+    return pb.Context(
+        context_id=str(context.context_id),
+        title=context.title,
+        external_ids=[pb.ExternalId(system=one.system, id=one.id) for one in context.external_ids],
+        metadata_json=context.metadata_json,
+        entity_node_id=optional_id(context.entity_node_id),
+        agent_ids=context.agent_ids,
+        app_id=context.app_id,
+        agent_bundle_id=context.agent_bundle_id,
+        owner_user_id=context.owner_user_id,
+        created_by=context.created_by,
+        created_at=wire.timestamp(context.created_at),
+        updated_at=wire.timestamp(context.updated_at),
+        expires_at=context.expires_at and wire.timestamp(context.expires_at),
+        state=pb.CONTEXT_STATE_CLOSED if context.closed_at else pb.CONTEXT_STATE_OPEN,
+        recall_profile=context.recall_profile,
+        last_seq=context.last_seq,
+        message_count=context.message_count,
+        token_count=context.token_count,
+    )

@@ -1,0 +1,325 @@
+"""Contexts through both clients: what a client makes of values, and of calls that it repeats."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from contextkeep import (
+    ContextInput,
+    ExternalId,
+    MessageInput,
+    PartInput,
+    Reasoning,
+    ToolCall,
+    ToolCallInput,
+    ToolResult,
+    ToolResultInput,
+    new_id,
+)
+from contextkeep.client import _context_messages as contexts
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2
+from contextkeep.context.v1.contexts_pb2_grpc import ContextsServicer
+from contextkeep.errors import (
+    ContextClosed,
+    ContextNotFound,
+    InvalidArgument,
+    MessageExists,
+    MessageNotFound,
+    Unavailable,
+)
+from contextkeep.values import ContextKey, Part
+from tests.clients.serving import serving
+
+SAID_AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+BLOCK = Reasoning(provider="anthropic", data=b"\x00\xffsigned", text="thinking")
+
+
+async def test_a_conversation_is_begun_gone_on_with_and_read(world, context):
+    first = await world.run(
+        context.send_message,
+        "Hello",
+        context=ContextInput(title="support", external_ids=[ExternalId("shop", "7")], metadata={"vip": True}),
+    )
+    assert (first.created, first.seq) == (True, 1)
+    assert first.created_at is not None
+
+    said = [
+        MessageInput("Hi", role="agent", agent_id="helper", message_id="m-2", said_at=SAID_AT),
+        MessageInput("Bye", name="Ann", metadata={"n": 1}),
+    ]
+    second, third = await world.run(context.append_messages, said, first.context_id)
+    assert [(one.context_id, one.created, one.seq) for one in (second, third)] == [
+        (first.context_id, False, 2),
+        (first.context_id, False, 3),
+    ]
+
+    found, messages = await world.run(context.get_context, first.context_id)
+    assert (found.title, found.metadata, found.external_ids) == ("support", {"vip": True}, (ExternalId("shop", "7"),))
+    assert (found.state, found.last_seq, found.message_count, found.agent_ids) == ("open", 3, 3, ("helper",))
+    assert found.token_count == sum(one.tokens for one in messages)
+    assert str(found) == "support (3 messages)"
+    assert [str(one) for one in messages] == ["user: Hello", "assistant: Hi", "user: Bye"]
+    assert (messages[1].said_at, messages[1].agent_id, messages[1].message_id) == (SAID_AT, "helper", "m-2")
+    assert (messages[2].name, messages[2].metadata, messages[2].node_id) == ("Ann", {"n": 1}, "")
+    assert await world.run(context.get_message, first.context_id, "m-2") == messages[1]
+    assert (await world.run(context.get_context, first.context_id, history_length=1)).messages == messages[2:]
+    assert (await world.run(context.get_context, first.context_id, history_length=0)).messages == []
+
+
+async def test_lists_follow_their_pages(world, context):
+    shop = ExternalId("shop", "7")
+    sent = [
+        await world.run(context.send_message, "x", context=ContextInput(external_ids=[shop], metadata={"n": n}))
+        for n in range(3)
+    ]
+    newest_first = [one.context_id for one in reversed(sent)]
+    begun = sent[0].context_id
+    await world.run(context.append_messages, ["y", "z"], begun)
+
+    async def ids(method: Any, *args: Any, **kwargs: Any) -> list[str]:
+        return [one.context_id for one in await world.run(method, *args, **kwargs)]
+
+    assert await ids(context.get_contexts_by_external_id, shop, page_size=1) == newest_first
+    assert await ids(context.list_contexts, page_size=2) == newest_first
+    assert await ids(context.list_contexts, metadata_contains={"n": 1}) == [sent[1].context_id]
+    assert await ids(context.list_contexts, external_id=shop, state="open", created_to=SAID_AT) == []
+    messages = await world.run(context.list_messages, begun, page_size=1)
+    assert [one.content for one in messages] == ["x", "y", "z"]
+    backwards = await world.run(context.list_messages, begun, seq_from=2, newest_first=True, page_size=1)
+    assert [one.seq for one in backwards] == [3, 2]
+
+
+async def test_a_context_is_changed_field_by_field_and_closed(world, context):
+    said = ContextInput(title="a", metadata={"n": 1}, expires_at=datetime.now(UTC) + timedelta(days=1))
+    context_id = (await world.run(context.send_message, "x", context=said)).context_id
+
+    changed = await world.run(context.update_context, context_id, metadata={"m": 2}, expires_at=None)
+    assert (changed.title, changed.metadata, changed.expires_at) == ("a", {"m": 2}, None)
+    changed = await world.run(context.update_context, context_id, title=None, external_ids=[ExternalId("s", "1")])
+    assert (changed.title, changed.metadata, changed.external_ids) == ("", {"m": 2}, (ExternalId("s", "1"),))
+
+    closed = await world.run(context.close_context, context_id)
+    assert (closed.state, str(closed)) == ("closed", f"{context_id} (1 messages, closed)")
+    with pytest.raises(ContextClosed):
+        await world.run(context.send_message, "y", context_id)
+
+
+async def test_every_kind_of_part_travels_and_what_was_read_goes_again_as_it_came(world, context):
+    record = await world.run(context.insert_wm_record, "data/json", "plan", content={"steps": []})
+    parts = [
+        PartInput(text="see", media_type="text/markdown", metadata={"index": False}),
+        PartInput(data={"n": [1, None]}),
+        PartInput(working_memory_id=record.working_memory_id),
+        PartInput(url="https://example.com/a.png", file_name="a.png"),
+        PartInput(tool_call=ToolCallInput(id="c-1", name="search", arguments={"q": "ü"})),
+        PartInput(tool_call=ToolCallInput(id="c-2", name="search", arguments='{ "q" : 1 }')),
+        PartInput(tool_result=ToolResultInput(tool_call_id="c-1", content=["found"], is_error=True)),
+        PartInput(reasoning=BLOCK),
+    ]
+    sent = await world.run(context.send_message, MessageInput(role="assistant", parts=parts))
+    read = await world.run(context.get_message, sent.context_id, sent.message_id)
+
+    assert [part.kind for part in read.parts] == [
+        *("text", "data_json", "working_memory_id", "url", "tool_call", "tool_call", "tool_result", "reasoning")
+    ]
+    text, data, _, _, call, verbatim, result, reasoning = read.parts
+    assert (text.text, text.media_type, text.metadata) == ("see", "text/markdown", {"index": False})
+    assert (data.data, call.tool_call.arguments) == ({"n": [1, None]}, {"q": "ü"})
+    assert verbatim.tool_call == ToolCall(id="c-2", name="search", arguments_json='{ "q" : 1 }')
+    assert result.tool_result == ToolResult(tool_call_id="c-1", content_json='["found"]', is_error=True)
+    assert reasoning.reasoning == BLOCK
+
+    again = await world.run(context.send_message, MessageInput(role="assistant", parts=read.parts))
+    assert (await world.run(context.get_message, again.context_id, again.message_id)).parts == read.parts
+
+
+async def test_secrets_are_named_by_their_places(world, context):
+    parts = [PartInput(text="a"), PartInput(data={"type": "token", "value": "t"})]
+    sent = await world.run(context.send_message, MessageInput(parts=parts))
+    assert sent.redacted_parts == (1,)
+    read = await world.run(context.get_message, sent.context_id, sent.message_id)
+    assert read.parts[1].data == {"redacted": True}
+
+
+async def test_a_standalone_message_leaves_nothing(world, context):
+    sent = await world.run(context.send_message, "x", standalone=True)
+    assert (sent.context_id, sent.seq, sent.created_at) == ("", 0, None)
+    assert await world.run(context.list_contexts) == []
+
+
+async def test_an_id_of_ones_own_is_one_context(world, context):
+    thread = ExternalId("threads", "42")
+    first = await world.run(context.send_message, "a", get_or_create=thread)
+    second = await world.run(context.append_messages, ["b"], get_or_create=thread)
+    assert (first.created, second[0].created) == (True, False)
+    assert second[0].context_id == first.context_id
+
+
+async def test_an_id_of_a_message_is_its_own(world, context):
+    sent = await world.run(context.send_message, MessageInput("a", message_id="m"))
+    assert await world.run(context.send_message, MessageInput("a", message_id="m"), sent.context_id)
+    with pytest.raises(MessageExists):
+        await world.run(context.send_message, MessageInput("b", message_id="m"), sent.context_id)
+
+
+async def test_retracted_messages_are_counted_once(world, context):
+    sent = await world.run(context.append_messages, [MessageInput("a", message_id="m"), "b"])
+    context_id = sent[0].context_id
+    assert await world.run(context.retract_messages, context_id, ["m"]) == 1
+    assert await world.run(context.retract_messages, context_id, ["m"]) == 0
+    with pytest.raises(MessageNotFound):
+        await world.run(context.get_message, context_id, "m")
+
+
+async def test_what_is_not_there_is_not_found(world, context):
+    with pytest.raises(ContextNotFound):
+        await world.run(context.send_message, "x", new_id())
+    with pytest.raises(ContextNotFound):
+        await world.run(context.get_context, new_id())
+
+
+async def test_the_user_of_a_call_goes_along(world, context):
+    """What is Ada's is not there for Bob; the key of these tests may call for both."""
+    context_id = (await world.run(context.send_message, "x", subject_user_id="ada")).context_id
+    for method, *args in (
+        (context.send_message, "y", context_id),
+        (context.append_messages, ["y"], context_id),
+        (context.get_context, context_id),
+        (context.update_context, context_id),
+        (context.close_context, context_id),
+        (context.list_messages, context_id),
+        (context.get_message, context_id, "m"),
+        (context.retract_messages, context_id, ["m"]),
+        (context.issue_context_key, context_id),
+    ):
+        fields = {"title": "t"} if method == context.update_context else {}
+        with pytest.raises(ContextNotFound):
+            await world.run(method, *args, subject_user_id="bob", **fields)
+    for user, seen in (("bob", False), ("ada", True)):
+        listed = await world.run(context.list_contexts, subject_user_id=user)
+        assert (context_id in {one.context_id for one in listed}) is seen
+
+
+async def test_a_key_of_a_context_is_made(world, context):
+    context_id = (await world.run(context.send_message, "x")).context_id
+    made = await world.run(context.issue_context_key, context_id, scopes=["read"], ttl_s=60)
+    assert made.key.startswith("cgc_")
+    assert timedelta(0) < made.expires_at - datetime.now(UTC) <= timedelta(seconds=60)
+
+
+class Contexts(ContextsServicer):
+    """Answers nothing but the first call of a kind with an error that is tried again."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+
+    def _come(self, request: Any) -> None:
+        self.requests.append(request)
+        if len(self.requests) == 1:
+            raise Unavailable("not yet")
+
+    async def SendMessage(self, request, context):
+        self._come(request)
+        return pb.SendMessageResponse(message=pb.SentMessage(seq=1))
+
+    async def IssueContextKey(self, request, context):
+        self._come(request)
+        return pb.IssueContextKeyResponse(key="a-key")
+
+
+async def test_a_message_that_is_sent_again_is_the_same_call(world):
+    """Without the request id a first message whose answer was lost would begin a second context."""
+    async with serving(served := Contexts()) as address, world.context(address, app_id="shop") as client:
+        await world.run(client.send_message, "x")
+
+    first, second = served.requests
+    assert first == second
+    assert first.request_id
+    assert first.context.app_id == "shop"
+
+
+async def test_a_key_is_asked_for_again_and_not_printed(world):
+    async with serving(served := Contexts()) as address, world.context(address) as client:
+        key = await world.run(client.issue_context_key, "c", scopes=["read"], ttl_s=60, subject_user_id="ada")
+
+    assert served.requests[1] == pb.IssueContextKeyRequest(
+        context_id="c", scopes=["read"], ttl_s=60, subject_user_id="ada"
+    )
+    assert isinstance(key, ContextKey)
+    assert key.key == "a-key"
+    assert "a-key" not in f"{key} {key!r}"
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        (5, "message"),
+        (MessageInput(content=5), "message.content"),
+        (MessageInput(parts="text"), "message.parts"),
+        (MessageInput(parts=["text"]), "message.parts[0]"),
+        (MessageInput(parts=[PartInput()]), "message.parts[0]"),
+        (MessageInput(parts=[PartInput(text="a", data=1)]), "message.parts[0]"),
+        (MessageInput(parts=[PartInput(text="a"), PartInput(data=float("nan"))]), "message.parts[1].data_json"),
+        (
+            MessageInput(parts=[PartInput(tool_call=ToolCallInput(id="c", name="f", arguments=[1]))]),
+            "message.parts[0].tool_call.arguments_json",
+        ),
+        (
+            MessageInput(parts=[PartInput(tool_result=ToolResultInput(tool_call_id=5))]),
+            "message.parts[0].tool_result.tool_call_id",
+        ),
+        (MessageInput(parts=[Part(kind="")]), "message.parts[0]"),
+        (MessageInput("a", metadata=[]), "message.metadata_json"),
+        (MessageInput("a", said_at=datetime(2026, 1, 1)), "message.said_at"),
+    ],
+)
+def test_what_cannot_travel_is_refused_by_the_name_of_its_field(said: Any, field: str):
+    with pytest.raises(InvalidArgument) as refused:
+        contexts.message_input(said, field="message")
+    assert [violation.field for violation in refused.value.violations] == [field]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"external_ids": ExternalId("s", "1")}, "context.external_ids"),
+        ({"external_ids": ["1"]}, "context.external_ids[0]"),
+        ({"title": 5}, "context.title"),
+        ({"metadata": "x"}, "context.metadata_json"),
+        ({"expires_at": "tomorrow"}, "context.expires_at"),
+    ],
+)
+def test_what_is_said_of_a_context_is_refused_likewise(given: Any, field: str):
+    for refusing in (
+        lambda: contexts.context_input(ContextInput(**given), ""),
+        lambda: contexts.context_changes(given),
+    ):
+        with pytest.raises(InvalidArgument) as refused:
+            refusing()
+        assert [violation.field for violation in refused.value.violations] == [field]
+
+
+def test_one_message_is_not_a_list_of_messages():
+    """Else a text would be a message a letter."""
+    for wrong in ("hello", MessageInput("hello"), 5):
+        with pytest.raises(InvalidArgument, match="a list of MessageInput is wanted"):
+            contexts.message_inputs(wrong)
+
+
+def test_a_mask_names_what_is_given():
+    said, mask = contexts.context_changes({"title": None, "metadata": {"a": 1}})
+    assert mask == ["metadata_json", "title"]
+    assert (said.title, json.loads(said.metadata_json)) == ("", {"a": 1})
+    with pytest.raises(TypeError, match="colour"):
+        contexts.context_changes({"colour": "red"})  # type: ignore[typeddict-unknown-key]
+
+
+def test_each_content_of_a_part_can_be_said():
+    """A new kind of part in the proto is one more field of `PartInput`."""
+    kinds = {field.name.removesuffix("_json") for field in message_pb2.Part.DESCRIPTOR.oneofs_by_name["content"].fields}
+    assert kinds == set(contexts._CONTENTS)

@@ -1,0 +1,116 @@
+"""Contexts through the generated stub on a sync channel, as a bundle calls it: a claim for each RPC."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from contextkeep import new_id
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
+from contextkeep.errors import ContextClosed, MessageNotFound
+from tests.conftest import METADATA
+from tests.errors import raised
+
+STUB = ContextsStub
+
+
+@pytest.fixture
+def external_id() -> pb.ExternalId:
+    return pb.ExternalId(system="shop", id=new_id())
+
+
+@pytest.fixture
+def begun(grpc_stub, external_id) -> pb.SendMessageResponse:
+    """A context with one message."""
+    request = pb.SendMessageRequest(
+        message=pb.MessageInput(content="Hello", message_id="m-1"),
+        context=pb.ContextInput(title="support", external_ids=[external_id]),
+    )
+    return grpc_stub.SendMessage(request, metadata=METADATA)
+
+
+def test_SendMessage_begins_a_context_and_goes_on_with_it(grpc_stub, begun):
+    assert (begun.created, begun.message.seq, begun.message.message_id) == (True, 1, "m-1")
+    request = pb.SendMessageRequest(context_id=begun.context_id, message=pb.MessageInput(content="Again"))
+    answer = grpc_stub.SendMessage(request, metadata=METADATA)
+    assert (answer.context_id, answer.created, answer.message.seq) == (begun.context_id, False, 2)
+
+
+def test_AppendMessages_answers_the_places_of_all(grpc_stub, begun):
+    said = [pb.MessageInput(content=text) for text in ("a", "b")]
+    request = pb.AppendMessagesRequest(context_id=begun.context_id, messages=said)
+    answer = grpc_stub.AppendMessages(request, metadata=METADATA)
+    assert [sent.seq for sent in answer.messages] == [2, 3]
+
+
+def test_GetContext_answers_the_header_and_the_newest_messages(grpc_stub, begun):
+    answer = grpc_stub.GetContext(pb.GetContextRequest(context_id=begun.context_id), metadata=METADATA)
+    assert (answer.context.title, answer.context.state) == ("support", pb.CONTEXT_STATE_OPEN)
+    assert [message.content for message in answer.messages] == ["Hello"]
+    bare = pb.GetContextRequest(context_id=begun.context_id, history_length=0)
+    assert not grpc_stub.GetContext(bare, metadata=METADATA).messages
+
+
+def test_GetContextsByExternalId_finds_what_carries_it(grpc_stub, begun, external_id):
+    request = pb.GetContextsByExternalIdRequest(external_id=external_id)
+    answer = grpc_stub.GetContextsByExternalId(request, metadata=METADATA)
+    assert [context.context_id for context in answer.contexts] == [begun.context_id]
+
+
+def test_ListContexts_filters(grpc_stub, begun, external_id):
+    request = pb.ListContextsRequest(external_id=external_id, state=pb.CONTEXT_STATE_OPEN)
+    answer = grpc_stub.ListContexts(request, metadata=METADATA)
+    assert [context.context_id for context in answer.contexts] == [begun.context_id]
+    request.state = pb.CONTEXT_STATE_CLOSED
+    assert not grpc_stub.ListContexts(request, metadata=METADATA).contexts
+
+
+def test_UpdateContext_changes_what_the_mask_names(grpc_stub, begun):
+    request = pb.UpdateContextRequest(
+        context_id=begun.context_id, context=pb.ContextInput(title="sales"), update_mask=FieldMask(paths=["title"])
+    )
+    answer = grpc_stub.UpdateContext(request, metadata=METADATA)
+    assert answer.context.title == "sales"
+    assert len(answer.context.external_ids) == 1
+
+
+def test_CloseContext_takes_no_more_messages(grpc_stub, begun):
+    answer = grpc_stub.CloseContext(pb.CloseContextRequest(context_id=begun.context_id), metadata=METADATA)
+    assert answer.context.state == pb.CONTEXT_STATE_CLOSED
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.SendMessage(
+            pb.SendMessageRequest(context_id=begun.context_id, message=pb.MessageInput(content="x")), metadata=METADATA
+        )
+    assert type(raised(error.value)) is ContextClosed
+
+
+def test_ListMessages_goes_either_way(grpc_stub, begun):
+    said = [pb.MessageInput(content=text) for text in ("a", "b")]
+    grpc_stub.AppendMessages(pb.AppendMessagesRequest(context_id=begun.context_id, messages=said), metadata=METADATA)
+    request = pb.ListMessagesRequest(context_id=begun.context_id, seq_from=2)
+    answer = grpc_stub.ListMessages(request, metadata=METADATA)
+    assert [message.content for message in answer.messages] == ["a", "b"]
+    request.newest_first = True
+    assert [message.seq for message in grpc_stub.ListMessages(request, metadata=METADATA).messages] == [3, 2]
+
+
+def test_GetMessage_answers_one(grpc_stub, begun):
+    request = pb.GetMessageRequest(context_id=begun.context_id, message_id="m-1")
+    assert grpc_stub.GetMessage(request, metadata=METADATA).message.content == "Hello"
+
+
+def test_RetractMessages_hides_them(grpc_stub, begun):
+    request = pb.RetractMessagesRequest(context_id=begun.context_id, message_ids=["m-1"])
+    assert grpc_stub.RetractMessages(request, metadata=METADATA).retracted_count == 1
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.GetMessage(pb.GetMessageRequest(context_id=begun.context_id, message_id="m-1"), metadata=METADATA)
+    assert type(raised(error.value)) is MessageNotFound
+
+
+def test_IssueContextKey_gives_a_key_for_a_while(grpc_stub, begun):
+    request = pb.IssueContextKeyRequest(context_id=begun.context_id, scopes=["read"], ttl_s=60)
+    answer = grpc_stub.IssueContextKey(request, metadata=METADATA)
+    assert answer.key.startswith("cgc_")
+    assert answer.expires_at.seconds - begun.message.created_at.seconds in range(55, 75)

@@ -1,0 +1,109 @@
+"""A key of a context reaches that context and what is below it, whatever its bearer is talked into."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from contextkeep.context.v1 import contexts_pb2 as pb
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.scopes import OF_CONTEXTS
+from tests.clients.stack import running_in_a_thread
+from tests.conftest import cloned
+from tests.hostile.calling import WHOLE_SHARES, Client
+from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
+from tests.rpcs import Rpc
+
+OWNER = NewKey(tenant="default", subject="owner", scopes=["read", "write"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issued:
+    client: Client
+    things: Things
+    context_id: str
+    parent: str
+    key: str
+    reader: str
+
+
+@pytest.fixture(scope="module")
+def issued(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Issued]:
+    with (
+        cloned(postgres) as urls,
+        running_in_a_thread(urls.service, tmp_path_factory.mktemp("blobs"), callers=None, **WHOLE_SHARES) as addresses,
+        Client.open(addresses) as client,
+    ):
+        parent = KeyAdministration(urls.admin).create(OWNER)
+        things = seeded(client, parent)
+        first = pb.SendMessageRequest(message=pb.MessageInput(content="of the key", message_id="first"))
+        (sent,) = client.call(RPCS["SendMessage"], first, key=parent).answers
+        keys = []
+        for scopes in ([], ["read"]):
+            request = pb.IssueContextKeyRequest(context_id=sent.context_id, scopes=scopes)
+            (answer,) = client.call(RPCS["IssueContextKey"], request, key=parent).answers
+            keys.append(answer.key)
+        yield Issued(
+            client=client, things=things, context_id=sent.context_id, parent=parent, key=keys[0], reader=keys[1]
+        )
+
+
+def test_it_reads_and_writes_its_context(issued: Issued):
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="by the key"))
+    sent = issued.client.call(RPCS["SendMessage"], said, key=issued.key)
+    assert sent.ok, sent
+    listed = issued.client.call(
+        RPCS["ListMessages"], pb.ListMessagesRequest(context_id=issued.context_id), key=issued.key
+    )
+    assert [one.content for one in listed.answers[0].messages] == ["of the key", "by the key"]
+    (headers,) = issued.client.call(RPCS["ListContexts"], pb.ListContextsRequest(), key=issued.key).answers
+    assert [one.context_id for one in headers.contexts] == [issued.context_id]
+
+
+def test_one_that_may_read_writes_nothing(issued: Issued):
+    said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="x"))
+    assert issued.client.call(RPCS["SendMessage"], said, key=issued.reader).reason == "PERMISSION_DENIED"
+    got = issued.client.call(RPCS["GetContext"], pb.GetContextRequest(context_id=issued.context_id), key=issued.reader)
+    assert got.ok, got
+
+
+@pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
+def test_it_reaches_nothing_else_in_either_service(rpc: Rpc, issued: Issued):
+    for theirs, never in zip(cases(rpc, issued.things), cases(rpc, invented()), strict=True):
+        of_theirs, of_never = (issued.client.call(rpc, case, key=issued.key) for case in (theirs, never))
+        assert SECRET not in f"{of_theirs.answers} {of_theirs.texts if of_theirs.error else ''}"
+        assert (of_theirs.code, of_theirs.reason) == (of_never.code, of_never.reason)
+        if rpc.path not in OF_CONTEXTS:
+            assert of_theirs.reason == "PERMISSION_DENIED"
+
+
+def test_it_begins_no_context_and_makes_no_key(issued: Issued):
+    begun = issued.client.call(
+        RPCS["SendMessage"], pb.SendMessageRequest(message=pb.MessageInput(content="x")), key=issued.key
+    )
+    assert begun.reason == "PERMISSION_DENIED"
+    made = issued.client.call(
+        RPCS["IssueContextKey"], pb.IssueContextKeyRequest(context_id=issued.context_id), key=issued.key
+    )
+    assert made.reason == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (pb.IssueContextKeyRequest(context_id=str(uuid.uuid4())), "CONTEXT_NOT_FOUND"),
+        (pb.IssueContextKeyRequest(scopes=["admin"]), "INVALID_ARGUMENT"),
+        (pb.IssueContextKeyRequest(ttl_s=-1), "INVALID_ARGUMENT"),
+        (pb.IssueContextKeyRequest(ttl_s=86_401), "INVALID_ARGUMENT"),
+    ],
+    ids=["invented", "scope", "negative", "two days"],
+)
+def test_what_is_no_key_of_a_context_is_refused(request_: pb.IssueContextKeyRequest, reason: str, issued: Issued):
+    request = pb.IssueContextKeyRequest()
+    request.CopyFrom(request_)
+    request.context_id = request.context_id or issued.context_id
+    assert issued.client.call(RPCS["IssueContextKey"], request, key=issued.parent).reason == reason
