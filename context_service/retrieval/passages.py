@@ -2,28 +2,30 @@
 
 A passage is a piece of text that is found, and a scope is what is searched together. Passages are written in the
 transaction of their source, so that what was acknowledged is found, and what was undone is not. Each keeps its terms in
-their order, as numbers (`terms.mask`); a search reads the rows that have one of those asked for, with where in the row
-each is, and never a text: those are read of what is shown.
+their order, as numbers (`terms.mask`); a search reads rows with where in each the terms are that were asked for, and
+never a text: those are read of what is shown.
 
-All that is counted for BM25 comes from these rows and from counters, which are written with the passages:
+Of a small scope all rows are read; of others those that have one of the terms, and what was said directly before and
+after them: an answer often has none of the words of its question. What BM25 counts comes from these rows and from
+counters, which are written with the passages:
 
-======== ============================ ========================= ==========================================
-document passages of the scope        mean length               in how many a term is
-======== ============================ ========================= ==========================================
-turn     one each                     counted                   exact: the rows that have it
-previous one each, with the one said  counted                   exact: a row, and the one said after it, of
-         before it in its session                               which `session_places` tells that it exists
-window   one each, with those said    counted                   exact: a row, and those said beside it
-         before and after it
-session  `Totals.sessions`            counted                   exact: the sessions of the rows
-======== ============================ ========================= ==========================================
+======== ================================== ==================== ===================================================
+document how many                           mean length          in how many a term is
+======== ================================== ==================== ===================================================
+turn     `passages`                         `length`             the rows that have it
+previous `passages`: each, with what was    and `length_before`  the rows that have it, or the one said before them
+         said before it in its session
+window   `passages`: each, with what was    and `length_after`   the rows that have it, or one said beside them
+         said before and after it
+session  `sessions`                         `length`             the sessions of the rows that have it
+======== ================================== ==================== ===================================================
 
-Exact, but for what stood beside a passage that was removed, and for terms that were left out of the search: of those
-there is an estimate. The length of a document is exact for turns, sessions, and previous; of a window it is where the
-passage after it is a row, too, and otherwise has to be taken as the mean.
+All of it is exact but for what stood beside a passage that was removed, and for terms that did not find: of those there
+is an estimate. A row tells the length of its own documents, but for the window of one that no term found: what was said
+after that one may be no row.
 
-Terms are left out in scopes of more than `READ_WHOLE` passages: what every third passage has costs more to read than it
-tells. How common a term is, is known from a sample of the scope.
+In large scopes the rarest of the terms find: what every third passage has costs more to read than it tells. How common
+a term is, is known from a sample of the scope.
 """
 
 from __future__ import annotations
@@ -33,21 +35,21 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 
+from context_service.retrieval.rows import ASKED_TERMS_MAX, FOUND_BITS, Matching, Row, Totals
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Transaction
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
 
-READ_WHOLE = 600  # passages of a scope in which every term finds; in larger ones those of the rarest terms
-CANDIDATES_MAX = 2_000  # rows that are read; of more, the newest
-COMMON_SHARE = 0.3  # of a scope's passages: what has a term that is more common is not found by it
-ASKED_TERMS_MAX = 64  # different ones of a question; the statement says which by a number below it
+READ_WHOLE = 600  # passages of a scope that is read as it is
+FOUND_MAX = 1_000  # rows that terms find; of more, the newest
+COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
+NEAR = 16  # passages that are looked at for the one said before, or after
 AUTHORS_MAX = 100  # of a scope that are known by name
 
 SAMPLE = 600  # passages
@@ -102,50 +104,6 @@ class Passage:
     part: int = 0  # of its source
     task_id: UUID | None = None
     source_id: UUID | None = None  # an artifact, a record, a document
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """What the passages of a scope are together, of those that the caller may see."""
-
-    passages: int = 0
-    sessions: int = 0
-    length: int = 0  # terms of all passages
-    length_before: int = 0  # of those said before each, together
-    length_after: int = 0  # of those said after each, together
-    first_seq: int = 0
-    last_seq: int = 0
-    authors: frozenset[str] = frozenset()
-
-
-class Row(NamedTuple):
-    """A passage that has one of the terms asked for, as ranking reads it: one of thousands."""
-
-    seq: int
-    ordinal: int
-    session: int
-    place: int | None  # among what was said in its session, from 0; None: nobody said it
-    length: int  # terms
-    length_before: int  # of what was said before it
-    session_length: int
-    session_places: int  # said in its session so far
-    marks: int
-    kind: str
-    role: str
-    author: str
-    task_id: UUID | None
-    said_at: datetime
-    found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """The rows that a question is ranked by, the newest first."""
-
-    totals: Totals
-    rows: Sequence[Row]
-    is_cut: bool  # there are more, older ones
-    estimated: Mapping[int, float]  # of terms that did not find, by their number: in how many passages they are
 
 
 _PUT = """
@@ -252,31 +210,88 @@ FROM context.passage_scope
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
 """
 
-# The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
-# rows that the terms find. Which of the terms stand where is told by one number each, so that there are few to read.
-_MATCHING = """
-WITH matched AS MATERIALIZED (
-    SELECT p.seq, p.ordinal, p.session, p.place, p.length_before, p.marks, p.kind, p.role, p.author, p.task_id,
-        p.said_at, p.terms
-    FROM context.passage_of_tenant p
-    WHERE p.terms && %(finding)s::integer[]
-        AND nullif(p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s, false)
-            IS NOT NULL
-    ORDER BY p.seq DESC, p.ordinal DESC
-    LIMIT %(candidates_max)s
-)
-SELECT m.seq, m.ordinal, m.session, m.place, cardinality(m.terms) AS length, m.length_before,
-    s.length AS session_length, s.places AS session_places, m.marks, m.kind, m.role, m.author, m.task_id, m.said_at,
+_COLUMNS = """
+    p.seq, p.ordinal, p.session, p.place, p.length_before, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
+    p.terms
+"""
+_IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s"
+
+# Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent.
+_AS_ROWS = f"""
+SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
+    s.length AS session_length, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     ARRAY(
-        SELECT (t.number - 1) * %(asked_max)s + array_position(%(asked)s::integer[], t.term) - 1
-        FROM unnest(m.terms) WITH ORDINALITY t (term, number)
+        SELECT ((t.number - 1) << {FOUND_BITS}) | (array_position(%(asked)s::integer[], t.term) - 1)
+        FROM unnest(p.terms) WITH ORDINALITY t (term, number)
         WHERE t.term = ANY (%(asked)s::integer[])
     )::integer[] AS found
-FROM matched m
+FROM read p
     JOIN context.passage_session s ON s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
-        AND s.scope_kind = %(scope_kind)s AND s.session = m.session
-ORDER BY m.seq DESC, m.ordinal DESC
-"""
+        AND s.scope_kind = %(scope_kind)s AND s.session = p.session
+ORDER BY p.seq DESC, p.ordinal DESC
+"""  # noqa: S608
+
+_WHOLE = f"""
+WITH read AS MATERIALIZED (
+    SELECT {_COLUMNS} FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
+)
+{_AS_ROWS}
+"""  # noqa: S608
+
+# The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
+# rows that the terms find. What is beside them is looked for in the order of the scope, past what nobody said.
+_MATCHING = f"""
+WITH matched AS MATERIALIZED (
+    SELECT {_COLUMNS}
+    FROM context.passage_of_tenant p
+    WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
+    ORDER BY p.seq DESC, p.ordinal DESC
+    LIMIT %(rows_max)s
+), behind AS (
+    SELECT {_COLUMNS}
+    FROM matched m
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS}
+            FROM (
+                SELECT {_COLUMNS}
+                FROM context.passage p
+                WHERE {_IN_SCOPE} AND (p.seq, p.ordinal) > (m.seq, m.ordinal)
+                ORDER BY p.seq, p.ordinal
+                LIMIT {NEAR}
+            ) p
+            WHERE p.session = m.session AND p.place = m.place + 1
+            LIMIT 1
+        ) p
+    WHERE m.place IS NOT NULL
+        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place + 1)
+), before AS (
+    SELECT {_COLUMNS}
+    FROM matched m
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS}
+            FROM (
+                SELECT {_COLUMNS}
+                FROM context.passage p
+                WHERE {_IN_SCOPE} AND (p.seq, p.ordinal) < (m.seq, m.ordinal)
+                ORDER BY p.seq DESC, p.ordinal DESC
+                LIMIT {NEAR}
+            ) p
+            WHERE p.session = m.session AND p.place = m.place - 1
+            LIMIT 1
+        ) p
+    WHERE m.place > 0
+        -- Neither a row already nor behind one.
+        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place - 1)
+        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place - 2)
+), read AS MATERIALIZED (
+    SELECT {_COLUMNS} FROM matched p
+    UNION ALL
+    SELECT {_COLUMNS} FROM behind p
+    UNION ALL
+    SELECT {_COLUMNS} FROM before p
+)
+{_AS_ROWS}
+"""  # noqa: S608
 
 # At random: evenly, in a conversation of two, one might be asked each time.
 _SAMPLE = """
@@ -402,7 +417,7 @@ class Passages:
         return sum(int(row.passages) for row in rows)
 
     async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
-        """Return the rows that have one of the terms; none of a scope that the caller may not see.
+        """Return the rows that a question is ranked by; none of a scope that the caller may not see.
 
         Args:
             principal: Who asks.
@@ -412,21 +427,27 @@ class Passages:
         totals = await self.totals(principal, scope)
         asked = masks(scope.id, terms[:ASKED_TERMS_MAX])
         if not asked or not totals.passages:
-            return Matching(totals=totals, rows=(), is_cut=False, estimated={})
+            return Matching(totals=totals, rows=(), is_whole=False, estimated={})
+        if totals.passages <= READ_WHOLE:
+            rows = await self._rows(principal, scope, _WHOLE, {"asked": asked, "rows_max": READ_WHOLE})
+            return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         shares = await self._shares(principal, scope, totals)
-        finding, left_out = _finding(asked, shares, totals.passages) if shares is not None else (asked, [])
-        rows = await self._rows(principal, scope, asked, finding)
+        finding, left_out = _finding(asked, shares, totals.passages)
+        searched = {"asked": asked, "finding": finding, "rows_max": FOUND_MAX}
+        rows = await self._rows(principal, scope, _MATCHING, searched)
         if not rows and left_out:  # the rare ones are not there at all
             finding.append(left_out.pop(0))
-            rows = await self._rows(principal, scope, asked, finding)
+            rows = await self._rows(principal, scope, _MATCHING, searched)
+        if _is_cut(rows, asked, finding):
+            left_out += finding
         return Matching(
             totals=totals,
-            rows=rows[:CANDIDATES_MAX],
-            is_cut=len(rows) > CANDIDATES_MAX,
+            rows=rows,
+            is_whole=False,
             estimated={
                 number: shares.get(term, RARE_SHARE) * totals.passages
                 for number, term in enumerate(asked)
-                if shares is not None and term in left_out
+                if term in left_out
             },
         )
 
@@ -476,24 +497,16 @@ class Passages:
         return dropped
 
     async def _rows(
-        self, principal: Principal, scope: Scope, asked: Sequence[int], finding: Sequence[int]
+        self, principal: Principal, scope: Scope, statement: str, parameters: Mapping[str, object]
     ) -> list[Row]:
-        """Return the rows that have one of the terms that find, one more than are ranked."""
         tenant = self._database.of(principal, context_id=scope.context_id)
-        parameters = {
-            **_named(principal.tenant_id, scope),
-            "asked": asked,
-            "finding": finding,
-            "asked_max": ASKED_TERMS_MAX,
-            "candidates_max": CANDIDATES_MAX + 1,
-        }
-        rows = await tenant.query(_MATCHING, parameters, named=False, ad_hoc=True)
-        return [Row(*(*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])) for row in rows]
+        named = _named(principal.tenant_id, scope)
+        # Planned for its values: not knowing the terms, Postgres would read the scope.
+        rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
+        return [Row._make(row) for row in rows]
 
-    async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float] | None:
-        """Return the share of a large scope's passages that the commoner terms have; None of one that is read whole."""
-        if totals.passages <= READ_WHOLE:
-            return None
+    async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
+        """Return the share of a scope's passages that the commoner terms have."""
         key = (principal.tenant_id, principal.bounds, principal.user_id, scope)
         sample = self._samples.get(key)
         if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
@@ -530,9 +543,18 @@ def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -
     for count, term in enumerate(by_share):
         share = shares.get(term, RARE_SHARE)
         together += share * passages
-        if count and (share > COMMON_SHARE or together > CANDIDATES_MAX):
+        if count and (share > COMMON_SHARE or together > FOUND_MAX):
             return by_share[:count], by_share[count:]
     return by_share, []
+
+
+def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:
+    """Say whether as many passages were found as are read, so that there are others."""
+    if len(rows) < FOUND_MAX:
+        return False
+    finding_numbers = {number for number, term in enumerate(asked) if term in finding}
+    number_of = (1 << FOUND_BITS) - 1
+    return sum(not finding_numbers.isdisjoint([one & number_of for one in row.found]) for row in rows) >= FOUND_MAX
 
 
 def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import uuid
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
@@ -15,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_service.retrieval import passages as passages_module
-from context_service.retrieval.passages import Audience, Passage, Passages, Scope, Totals
+from context_service.retrieval.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.rows import FOUND_BITS, Matching, Row, Totals
 from context_service.retrieval.terms import MASK_BITS, mask, terms_of
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
@@ -71,25 +73,42 @@ async def remove(database: Database, scope: Scope, *seqs: int) -> int:
     return await door.transaction(lambda transaction: Passages(database).remove(transaction, scope, seqs))
 
 
-async def found(
-    passages: Passages, scope: Scope, question: str, *, principal: Principal = PRINCIPAL
-) -> list[tuple[int, int]]:
-    matching = await passages.matching(principal, scope, terms_of(question))
-    return [(row.seq, row.ordinal) for row in matching.rows]
+def has(row: Row) -> list[tuple[int, int]]:
+    """Return each place in a row where it has a term, and which."""
+    return [divmod(one, 1 << FOUND_BITS) for one in row.found]
 
 
+def finding(matching: Matching) -> list[int]:
+    """Return the messages that have one of the terms."""
+    return [row.seq for row in matching.rows if row.found]
+
+
+async def found(passages: Passages, scope: Scope, question: str, *, principal: Principal = PRINCIPAL) -> list[int]:
+    return finding(await passages.matching(principal, scope, terms_of(question)))
+
+
+@pytest.fixture(params=["whole", "by terms"])
+def read(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small scope is read as it is; others are read by terms. What is found is the same."""
+    if request.param == "by terms":
+        monkeypatch.setattr(passages_module, "READ_WHOLE", 0)
+        monkeypatch.setattr(passages_module, "COMMON_SHARE", 2)
+
+
+@pytest.mark.usefixtures("read")
 async def test_what_is_written_is_found_by_its_words_newest_first(database: Database, passages: Passages):
     scope = context()
     await put(database, scope, [said(1, "The dog is ill."), said(2, "Which dog?"), said(3, "Rex, since yesterday")])
     await put(database, scope, [said(4, "Give the dogs water")])
 
-    assert await found(passages, scope, "dogs") == [(4, 0), (2, 0), (1, 0)]
-    assert await found(passages, scope, "water for Rex") == [(4, 0), (3, 0)]
+    assert await found(passages, scope, "dogs") == [4, 2, 1]
+    assert await found(passages, scope, "water for Rex") == [4, 3]
     assert await found(passages, scope, "cat") == []
     assert await found(passages, scope, "") == []
     assert await found(passages, context(), "dogs") == []
 
 
+@pytest.mark.usefixtures("read")
 async def test_a_row_tells_where_it_has_what_was_asked_and_where_it_stands(database: Database, passages: Passages):
     scope, task = context(), uuid.uuid4()
     at = BEGAN + timedelta(days=2)
@@ -106,17 +125,17 @@ async def test_a_row_tells_where_it_has_what_was_asked_and_where_it_stands(datab
     )
 
     matching = await passages.matching(PRINCIPAL, scope, terms_of("plums red"))
-    five, four, three, two = matching.rows
-    assert (two.place, two.length, two.length_before, two.found) == (1, 4, 2, [(0, 1), (2, 1), (3, 0)])
-    assert (two.marks, two.kind, two.role, two.author, two.said_at, two.task_id) == (
-        (5, "text", "assistant", "bob", at, task)
-    )
-    assert (three.place, three.length_before, three.found, three.kind) == (None, 0, [(0, 1)], "tool_result")
-    assert (four.place, four.length_before, four.found) == (2, 4, [(1, 0)])
-    assert {(one.session, one.session_length, one.session_places) for one in (two, three, four)} == {(1, 12, 3)}
-    assert (five.session, five.place, five.length_before, five.session_length, five.session_places) == (5, 0, 0, 1, 1)
+    five, four, three, two, one = matching.rows
+    assert (one.place, one.length, one.length_before, has(one)) == (0, 2, 0, []), "said before one that was found"
+    assert (two.place, two.length, two.length_before, has(two)) == (1, 4, 2, [(0, 1), (2, 1), (3, 0)])
+    assert (two.marks, two.kind, two.role, two.author) == (5, "text", "assistant", "bob")
+    assert (two.said_at, two.task_id) == (at, task)
+    assert (three.place, three.length_before, has(three), three.kind) == (None, 0, [(0, 1)], "tool_result")
+    assert (four.place, four.length_before, has(four)) == (2, 4, [(1, 0)])
+    assert {(row.session, row.session_length) for row in (one, two, three, four)} == {(1, 12)}
+    assert (five.session, five.place, five.length_before, five.session_length) == (5, 0, 0, 1)
     assert matching.totals.authors == {"ann", "bob"}
-    assert (matching.is_cut, matching.estimated) == (False, {})
+    assert matching.estimated == {}
 
 
 async def test_texts_are_read_of_what_is_shown(database: Database, passages: Passages):
@@ -127,6 +146,7 @@ async def test_texts_are_read_of_what_is_shown(database: Database, passages: Pas
     assert await passages.texts(PRINCIPAL, context(), [(1, 1)]) == {}
 
 
+@pytest.mark.usefixtures("read")
 async def test_what_is_undone_was_never_written(database: Database, passages: Passages):
     scope = context()
 
@@ -168,7 +188,7 @@ async def test_counters_are_what_a_look_at_all_passages_counts(database: Databas
             await put(database, scope, batch)
             there |= {one.seq: one for one in batch}
     totals = await Passages(database).totals(PRINCIPAL, scope)
-    rows = (await Passages(database).matching(PRINCIPAL, scope, ["x"])).rows
+    rows = [row for row in (await Passages(database).matching(PRINCIPAL, scope, ["x"])).rows if row.found]
 
     lengths = {one.seq: len(one.terms) for one in there.values()}
     assert (totals.passages, totals.length) == (len(there), sum(lengths.values()))
@@ -215,6 +235,7 @@ async def test_neighbours_are_the_same_however_what_was_said_was_written(databas
     assert totals[0].length_after == sum(lengths[one] for one, (place, _) in before.items() if place)
 
 
+@pytest.mark.usefixtures("read")
 async def test_a_source_that_is_removed_is_not_found_and_what_stood_beside_it_is_not_together(
     database: Database, passages: Passages
 ):
@@ -228,7 +249,7 @@ async def test_a_source_that_is_removed_is_not_found_and_what_stood_beside_it_is
     assert [(row.seq, row.place) for row in matching.rows] == [(3, 3), (1, 0)]
     assert (matching.totals.passages, matching.totals.length) == (2, 2)
     await put(database, scope, [said(2, "wolf")])
-    assert await found(passages, scope, "wolf") == [(2, 0)]
+    assert await found(passages, scope, "wolf") == [2]
 
 
 async def test_a_source_is_written_once(database: Database):
@@ -260,6 +281,34 @@ async def test_a_dropped_scope_is_gone_and_no_other(
             assert connection.execute(statement.encode(), (gone.id,)).fetchone() == (0,)
 
 
+@given(
+    batch=st.lists(
+        st.tuples(st.integers(1, 2), st.booleans(), st.sampled_from(["x", "y", "z"])), min_size=1, max_size=12
+    )
+)
+@settings(max_examples=25)
+async def test_terms_find_what_has_them_and_what_was_said_beside_it(
+    database: Database, batch: list[tuple[int, bool, str]]
+):
+    """As in a scope that is read whole, but for the rest."""
+    scope = context()
+    written = [
+        said(seq, text, session=session, is_said=is_said) for seq, (session, is_said, text) in enumerate(batch, 1)
+    ]
+    await put(database, scope, written)
+    whole = await Passages(database).matching(PRINCIPAL, scope, ["x"])
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(passages_module, "READ_WHOLE", 0)
+        monkeypatch.setattr(passages_module, "NEAR", 12)
+        found = await Passages(database).matching(PRINCIPAL, scope, ["x"])
+
+    places = {(row.session, row.place) for row in whole.rows if row.found and row.place is not None}
+    beside = {(session, place + more) for session, place in places for more in (-1, 1)}
+    assert found.rows == [row for row in whole.rows if row.found or (row.session, row.place) in beside]
+    assert whole.is_whole
+    assert not found.is_whole
+
+
 class TestLargeScopes:
     """Terms that many passages have find nothing where there are many passages, and are told of what was found."""
 
@@ -268,51 +317,60 @@ class TestLargeScopes:
         monkeypatch.setattr(passages_module, "READ_WHOLE", 50)
         scope = context()
         texts = [f"talk {'even' if seq % 2 else 'odd'} {'tenth' if seq % 10 == 0 else ''} n{seq}" for seq in range(100)]
-        await put(database, scope, [said(seq, text) for seq, text in enumerate(texts)])
+        written = [said(seq, text, session=seq // 5) for seq, text in enumerate(texts)]
+        await put(database, scope, written)
         return scope
 
     async def test_a_common_term_does_not_find(self, passages: Passages, scope: Scope):
         matching = await passages.matching(PRINCIPAL, scope, terms_of("talk tenth odd"))
 
-        assert [row.seq for row in matching.rows] == list(range(90, -1, -10))
-        assert {asked for row in matching.rows for _, asked in row.found} == {0, 1, 2}
+        assert [row.seq for row in matching.rows] == sorted([*range(0, 100, 10), *range(1, 100, 10)], reverse=True)
+        for row in matching.rows:
+            assert [asked for _, asked in has(row)] == ([0, 2, 1] if row.seq % 10 == 0 else [0])
         assert set(matching.estimated) == {0, 2}
         assert matching.estimated[0] == 100
         assert matching.estimated[2] == pytest.approx(50, abs=20)
 
     async def test_of_common_terms_only_the_rarest_finds(self, passages: Passages, scope: Scope):
-        assert len(await found(passages, scope, "talk odd")) == 50
-        assert len(await found(passages, scope, "talk")) == 100
-        assert len(await found(passages, scope, "talk odd unheard")) == 50, "one that is not there finds nothing"
+        for question in ("talk odd", "talk odd unheard"):
+            matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
+            assert len([row for row in matching.rows if 1 in {asked for _, asked in has(row)}]) == 50
+            assert 0 in matching.estimated
+        assert await found(passages, scope, "talk") == list(range(99, -1, -1))
 
     async def test_of_too_many_the_newest_are_read(
         self, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(passages_module, "CANDIDATES_MAX", 20)
+        monkeypatch.setattr(passages_module, "FOUND_MAX", 20)
         matching = await passages.matching(PRINCIPAL, scope, ["talk"])
         assert [row.seq for row in matching.rows] == list(range(99, 79, -1))
-        assert matching.is_cut
+        assert matching.estimated == {0: 100}
         matching = await passages.matching(PRINCIPAL, scope, ["n7", "n8"])
-        assert [row.seq for row in matching.rows] == [8, 7]
-        assert not matching.is_cut
+        assert finding(matching) == [8, 7]
+        assert matching.estimated == {}
 
     async def test_a_scope_is_sampled_again_when_it_has_grown(
         self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(passages_module, "SAMPLES_MAX", 1)
-        await put(database, scope, [said(seq, "new") for seq in range(100, 400)])
-        assert len(await found(passages, scope, "tenth new")) == 10
-        await put(database, context(), [said(1, "dog")])
+        assert set((await passages.matching(PRINCIPAL, scope, ["tenth", "new"])).estimated) == set()
+        await put(database, scope, [said(seq, "new", session=seq) for seq in range(100, 400)])
+        assert set((await passages.matching(PRINCIPAL, scope, ["tenth", "new"])).estimated) == {1}
+        other = context()
+        await put(database, other, [said(seq, "dog") for seq in range(60)])
+        assert await found(passages, other, "dog")
         assert len(passages._samples) == 1
 
 
+@pytest.mark.usefixtures("read")
 async def test_asked_terms_have_a_largest_number(database: Database, passages: Passages):
     scope = context()
     await put(database, scope, [said(1, "first last")])
     asked = ["first", *(f"t{number}" for number in range(10_000)), "last"]
 
     ((row,), more) = [(await passages.matching(PRINCIPAL, scope, terms)).rows for terms in (asked, asked[1:])]
-    assert (row.found, more) == ([(0, 0)], [])
+    assert has(row) == [(0, 0)]
+    assert [one for one in more if one.found] == []
 
 
 # The walls. Row-level security alone, and the application's conditions alone.
@@ -324,6 +382,7 @@ def colliding(scope: Scope, term: str, other: Scope) -> str:
     return next(one for one in map(str, itertools.count()) if mask(other.id, one) == number)
 
 
+@pytest.mark.usefixtures("read")
 async def test_terms_of_another_scope_that_have_the_same_number_find_nothing(database: Database, passages: Passages):
     ours, theirs = context(), context()
     stranger = colliding(ours, "dog", theirs)
@@ -333,22 +392,24 @@ async def test_terms_of_another_scope_that_have_the_same_number_find_nothing(dat
     records = Scope(kind="record", id=ours.id)
     await put(database, records, [said(1, "dog"), said(2, "dog")])
 
-    assert await found(passages, ours, "dog") == [(1, 0)]
-    assert await found(passages, theirs, stranger) == [(2, 0), (1, 0)]
-    assert await found(passages, records, "dog") == [(2, 0), (1, 0)], "of the same id, and another kind"
+    assert await found(passages, ours, "dog") == [1]
+    assert await found(passages, theirs, stranger) == [2, 1]
+    assert await found(passages, records, "dog") == [2, 1], "of the same id, and another kind"
     assert (await passages.totals(PRINCIPAL, ours)).passages == 1
 
 
+@pytest.mark.usefixtures("read")
 async def test_another_tenant_finds_nothing_in_a_scope_of_the_same_id(database: Database, passages: Passages):
     scope = context()
     await put(database, scope, [said(1, "dog")])
 
     assert await found(passages, scope, "dog", principal=OTHER_PRINCIPAL) == []
     await put(database, scope, [said(7, "dog")], principal=OTHER_PRINCIPAL)
-    assert await found(passages, scope, "dog", principal=OTHER_PRINCIPAL) == [(7, 0)]
-    assert await found(passages, scope, "dog") == [(1, 0)]
+    assert await found(passages, scope, "dog", principal=OTHER_PRINCIPAL) == [7]
+    assert await found(passages, scope, "dog") == [1]
 
 
+@pytest.mark.usefixtures("read")
 async def test_what_a_key_or_a_user_may_not_see_is_neither_found_nor_counted(database: Database, passages: Passages):
     scope = Scope(kind="record", id=uuid.uuid4())
     ada, bob = (replace(PRINCIPAL, user_id=one) for one in ("ada", "bob"))
@@ -364,7 +425,7 @@ async def test_what_a_key_or_a_user_may_not_see_is_neither_found_nor_counted(dat
         (bound, [1]),
         (replace(PRINCIPAL, context_id=uuid.uuid4()), []),
     ):
-        assert [seq for seq, _ in await found(passages, scope, "dog", principal=principal)] == seqs
+        assert [row.seq for row in (await passages.matching(principal, scope, ["dog"])).rows] == seqs
         totals = await passages.totals(principal, scope)
         assert (totals.passages, totals.sessions, totals.length) == (len(seqs),) * 3
         assert len(await passages.texts(principal, scope, [(1, 0), (2, 0), (3, 0)])) == len(seqs)
@@ -435,13 +496,15 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
         "scope_kind": "context",
         "asked": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
         "finding": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
-        "asked_max": 64,
-        "candidates_max": 100,
+        "rows_max": 100,
     }
     door = database.of(PRINCIPAL, context_id=scopes[3].id)
     plan = "\n".join(row[0] for row in await door.query(statement, parameters, named=False, ad_hoc=True))
 
     assert "Bitmap Index Scan on passage_terms" in plan, plan
-    assert "passage_pkey" not in plan
-    assert "BitmapAnd" not in plan
+    assert "Bitmap Index Scan on passage_pkey" not in plan
+    assert "Seq Scan on passage" not in plan
     assert "Gather" not in plan
+    beside = re.findall(r"Index Scan (?:Backward )?using passage_pkey .*\n\s+Index Cond: \((.*)\)", plan)
+    assert len(beside) == 2
+    assert all("scope_id" in condition and "ROW(seq, ordinal)" in condition for condition in beside), plan

@@ -1,0 +1,59 @@
+"""What a question is ranked by: rows of passages, and what the passages of a scope are together. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+ASKED_TERMS_MAX = 64  # different ones of a question
+FOUND_BITS = 6  # of a number in `Row.found` that say which of the terms it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What the passages of a scope are together, of those that the caller may see."""
+
+    passages: int = 0
+    sessions: int = 0
+    length: int = 0  # terms of all passages
+    length_before: int = 0  # of those said before each, together
+    length_after: int = 0  # of those said after each, together
+    first_seq: int = 0
+    last_seq: int = 0
+    authors: frozenset[str] = frozenset()
+
+
+class Row(NamedTuple):
+    """A passage as ranking reads it, one of thousands."""
+
+    seq: int
+    ordinal: int
+    session: int
+    place: int | None  # among what was said in its session, from 0; None: nobody said it
+    length: int  # terms
+    length_before: int  # of what was said before it
+    session_length: int
+    marks: int
+    kind: str
+    role: str
+    author: str
+    task_id: UUID | None
+    said_at: datetime
+    # Where it has what was asked for, in its order: the place among its terms, `<< FOUND_BITS`, `|` the number of the
+    # term in the question.
+    found: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """The rows that a question is ranked by, the newest first."""
+
+    totals: Totals
+    rows: Sequence[Row]
+    is_whole: bool  # all passages of the scope; else those that a term found, and what was said beside them
+    # Of terms, by their number, of which not all passages are rows: in how many they are. Those did not find, or found
+    # more than is read.
+    estimated: Mapping[int, float]
