@@ -39,7 +39,7 @@ from uuid import UUID
 
 import orjson
 
-from context_service.retrieval.rows import ASKED_TERMS_MAX, FOUND_BITS, Matching, Row, Totals
+from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Transaction
@@ -219,9 +219,9 @@ _IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.sco
 # Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent.
 _AS_ROWS = f"""
 SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
-    s.length AS session_length, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
+    s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     ARRAY(
-        SELECT ((t.number - 1) << {FOUND_BITS}) | (array_position(%(asked)s::integer[], t.term) - 1)
+        SELECT (t.number - 1) * {ASKED_TERMS_MAX} + array_position(%(asked)s::integer[], t.term) - 1
         FROM unnest(p.terms) WITH ORDINALITY t (term, number)
         WHERE t.term = ANY (%(asked)s::integer[])
     )::integer[] AS found
@@ -503,7 +503,7 @@ class Passages:
         named = _named(principal.tenant_id, scope)
         # Planned for its values: not knowing the terms, Postgres would read the scope.
         rows = await tenant.query(statement, {**named, **parameters}, named=False, ad_hoc=True)
-        return [Row._make(row) for row in rows]
+        return [Row._make((*row[:-1], [divmod(one, ASKED_TERMS_MAX) for one in row[-1]])) for row in rows]
 
     async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
         """Return the share of a scope's passages that the commoner terms have."""
@@ -553,8 +553,7 @@ def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -
     if len(rows) < FOUND_MAX:
         return False
     finding_numbers = {number for number, term in enumerate(asked) if term in finding}
-    number_of = (1 << FOUND_BITS) - 1
-    return sum(not finding_numbers.isdisjoint([one & number_of for one in row.found]) for row in rows) >= FOUND_MAX
+    return sum(any(number in finding_numbers for _, number in row.found) for row in rows) >= FOUND_MAX
 
 
 def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:

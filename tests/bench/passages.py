@@ -1,6 +1,7 @@
 """The index of words: what a passage costs to write, to find and to keep, and how many bits a term's number has.
 
-`python -m tests.bench.passages [PASSAGES]`. No part of `make bench`: a million passages take some minutes to write.
+`python -m tests.bench.passages search [PASSAGES [BITS]]` writes and asks, `… generations [BITS]` fills and empties. No
+part of `make bench`: a million passages take some minutes to write.
 Words have the frequencies of a language, and each message says who speaks, as in a conversation of two. Statements are
 the service's own, under row-level security. Times are CPU, of Postgres and of the caller, beside p50 on the clock.
 """
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +40,6 @@ SESSION = 30
 QUESTIONS = 40  # of each scope
 WORDS = 20_000
 
-WIDTHS = (20, 22, 24, 32)  # bits of a term's number
 GENERATIONS, GENERATION = 6, 100_000  # passages that are written and removed again, in scopes of SMALL
 
 
@@ -178,10 +178,9 @@ async def search(server: EmbeddedPostgres, count: int) -> None:
             await asked(passages, cpu, scope, common, f"{size:,} passages, 6 of the commonest words")
 
 
-async def generations(server: EmbeddedPostgres, bits: int) -> None:
+async def generations(server: EmbeddedPostgres) -> None:
     """Write and remove passages, and print what the index keeps of those that are gone."""
     talk, megabytes = Talk(), []
-    terms._MASK = (1 << bits) - 1
     async with passages_of(server) as (database, passages):
         with psycopg.connect(server.admin_url, autocommit=True) as owner:
             for _ in range(GENERATIONS):
@@ -193,22 +192,22 @@ async def generations(server: EmbeddedPostgres, bits: int) -> None:
                 owner.execute("VACUUM context.passage")
                 megabytes.append((full / 1e6, sizes(server.admin_url)["passage_terms"] / 1e6))
     shown = ", ".join(f"{full:.0f} ({empty:.0f})" for full, empty in megabytes)
-    print(
-        f"{bits} bits: index of {GENERATION:,} passages in MB, generation by generation, (emptied): {shown}", flush=True
-    )
+    print(f"index of {GENERATION:,} passages in MB, generation by generation, (emptied): {shown}", flush=True)
 
 
 def main() -> None:
-    """Fill, ask, print; then fill and empty, by width."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    jobs: list[Callable[[EmbeddedPostgres], object]] = [lambda server: asyncio.run(search(server, count))]
-    jobs += [lambda server, bits=bits: asyncio.run(generations(server, bits)) for bits in WIDTHS]
-    for job in jobs:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            embedded_postgres.running(Path(folder), durable=False, keep=False) as server,
-        ):
-            job(server)
+    """Do what is said, with numbers of as many bits as are said."""
+    job, *more = sys.argv[1:]
+    numbers = [int(one) for one in more]
+    count = numbers.pop(0) if job == "search" and numbers else 1_000_000
+    bits = numbers.pop(0) if numbers else terms.MASK_BITS
+    terms._MASK = (1 << bits) - 1
+    print(f"numbers of {bits} bits", flush=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embedded_postgres.running(Path(folder), durable=False, keep=False) as server,
+    ):
+        asyncio.run(search(server, count) if job == "search" else generations(server))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_service.retrieval import passages as passages_module
+from context_service.retrieval.matching import Matching, Totals
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.rows import FOUND_BITS, Matching, Row, Totals
 from context_service.retrieval.terms import MASK_BITS, mask, terms_of
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
@@ -73,11 +73,6 @@ async def remove(database: Database, scope: Scope, *seqs: int) -> int:
     return await door.transaction(lambda transaction: Passages(database).remove(transaction, scope, seqs))
 
 
-def has(row: Row) -> list[tuple[int, int]]:
-    """Return each place in a row where it has a term, and which."""
-    return [divmod(one, 1 << FOUND_BITS) for one in row.found]
-
-
 def finding(matching: Matching) -> list[int]:
     """Return the messages that have one of the terms."""
     return [row.seq for row in matching.rows if row.found]
@@ -126,14 +121,14 @@ async def test_a_row_tells_where_it_has_what_was_asked_and_where_it_stands(datab
 
     matching = await passages.matching(PRINCIPAL, scope, terms_of("plums red"))
     five, four, three, two, one = matching.rows
-    assert (one.place, one.length, one.length_before, has(one)) == (0, 2, 0, []), "said before one that was found"
-    assert (two.place, two.length, two.length_before, has(two)) == (1, 4, 2, [(0, 1), (2, 1), (3, 0)])
+    assert (one.place, one.length, one.length_before, one.found) == (0, 2, 0, []), "said before one that was found"
+    assert (two.place, two.length, two.length_before, two.found) == (1, 4, 2, [(0, 1), (2, 1), (3, 0)])
     assert (two.marks, two.kind, two.role, two.author) == (5, "text", "assistant", "bob")
     assert (two.said_at, two.task_id) == (at, task)
-    assert (three.place, three.length_before, has(three), three.kind) == (None, 0, [(0, 1)], "tool_result")
-    assert (four.place, four.length_before, has(four)) == (2, 4, [(1, 0)])
-    assert {(row.session, row.session_length) for row in (one, two, three, four)} == {(1, 12)}
-    assert (five.session, five.place, five.length_before, five.session_length) == (5, 0, 0, 1)
+    assert (three.place, three.length_before, three.found, three.kind) == (None, 0, [(0, 1)], "tool_result")
+    assert (four.place, four.length_before, four.found) == (2, 4, [(1, 0)])
+    assert {(row.session, row.session_length, row.session_places) for row in (one, two, three, four)} == {(1, 12, 3)}
+    assert (five.session, five.place, five.length_before, five.session_length, five.session_places) == (5, 0, 0, 1, 1)
     assert matching.totals.authors == {"ann", "bob"}
     assert matching.estimated == {}
 
@@ -326,7 +321,7 @@ class TestLargeScopes:
 
         assert [row.seq for row in matching.rows] == sorted([*range(0, 100, 10), *range(1, 100, 10)], reverse=True)
         for row in matching.rows:
-            assert [asked for _, asked in has(row)] == ([0, 2, 1] if row.seq % 10 == 0 else [0])
+            assert [asked for _, asked in row.found] == ([0, 2, 1] if row.seq % 10 == 0 else [0])
         assert set(matching.estimated) == {0, 2}
         assert matching.estimated[0] == 100
         assert matching.estimated[2] == pytest.approx(50, abs=20)
@@ -334,7 +329,7 @@ class TestLargeScopes:
     async def test_of_common_terms_only_the_rarest_finds(self, passages: Passages, scope: Scope):
         for question in ("talk odd", "talk odd unheard"):
             matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
-            assert len([row for row in matching.rows if 1 in {asked for _, asked in has(row)}]) == 50
+            assert len([row for row in matching.rows if 1 in {asked for _, asked in row.found}]) == 50
             assert 0 in matching.estimated
         assert await found(passages, scope, "talk") == list(range(99, -1, -1))
 
@@ -369,7 +364,7 @@ async def test_asked_terms_have_a_largest_number(database: Database, passages: P
     asked = ["first", *(f"t{number}" for number in range(10_000)), "last"]
 
     ((row,), more) = [(await passages.matching(PRINCIPAL, scope, terms)).rows for terms in (asked, asked[1:])]
-    assert has(row) == [(0, 0)]
+    assert row.found == [(0, 0)]
     assert [one for one in more if one.found] == []
 
 

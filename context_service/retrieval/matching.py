@@ -9,7 +9,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 ASKED_TERMS_MAX = 64  # different ones of a question
-FOUND_BITS = 6  # of a number in `Row.found` that say which of the terms it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +35,14 @@ class Row(NamedTuple):
     length: int  # terms
     length_before: int  # of what was said before it
     session_length: int
+    session_places: int  # said in its session so far
     marks: int
     kind: str
     role: str
     author: str
     task_id: UUID | None
     said_at: datetime
-    # Where it has what was asked for, in its order: the place among its terms, `<< FOUND_BITS`, `|` the number of the
-    # term in the question.
-    found: Sequence[int]
+    found: Sequence[tuple[int, int]]  # each place among its terms, and which of the terms asked for is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
