@@ -30,7 +30,6 @@ a term is, is known from a sample of the scope.
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ import orjson
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
-from service_runtime.postgres import Across, Database, Transaction
+from service_runtime.postgres import Across, Database, Tenant, Transaction
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
 
@@ -330,17 +329,20 @@ _DROP_TOTALS = Across(
     contexts=True,
     subjects=True,
 )
+# Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
 _DROP_PASSAGES = Across(
     sql="""
         DELETE FROM context.passage p
         USING (
             SELECT seq, ordinal FROM context.passage
             WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+                AND seq >= %(behind)s
+            ORDER BY seq, ordinal
             LIMIT %(step)s
         ) one
         WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
             AND p.seq = one.seq AND p.ordinal = one.ordinal
-        RETURNING true AS is_gone
+        RETURNING p.seq AS behind
     """,
     why=_WHY_DROPPED,
     contexts=True,
@@ -352,16 +354,19 @@ _DROP_SESSIONS = Across(
         USING (
             SELECT session FROM context.passage_session
             WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+                AND session >= %(behind)s
+            ORDER BY session
             LIMIT %(step)s
         ) one
         WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
             AND s.session = one.session
-        RETURNING true AS is_gone
+        RETURNING s.session AS behind
     """,
     why=_WHY_DROPPED,
     contexts=True,
     subjects=True,
 )
+_FIRST = -(2**63)  # before all of them
 
 
 class Passages:
@@ -489,12 +494,9 @@ class Passages:
         tenant = self._database.tenant(tenant_id)
         named = _named(tenant_id, scope)
         await tenant.query(_DROP_TOTALS, named)
-        dropped = 0
-        for statement in (_DROP_PASSAGES, _DROP_SESSIONS):
-            while gone := await tenant.query(statement, {**named, "step": DROP_STEP}):
-                dropped += len(gone) if statement is _DROP_PASSAGES else 0
-                await asyncio.sleep(0)
-        return dropped
+        passages = await _dropped(tenant, _DROP_PASSAGES, named)
+        await _dropped(tenant, _DROP_SESSIONS, named)
+        return passages
 
     async def _rows(
         self, principal: Principal, scope: Scope, statement: str, parameters: Mapping[str, object]
@@ -531,6 +533,15 @@ class Passages:
 class _Sample:
     passages: int  # of the scope, when it was taken
     shares: Mapping[int, float]
+
+
+async def _dropped(tenant: Tenant, statement: Across, named: Mapping[str, object]) -> int:
+    """Delete step by step, and return how many rows there were."""
+    count, behind = 0, _FIRST
+    while gone := await tenant.query(statement, {**named, "behind": behind, "step": DROP_STEP}):
+        count += len(gone)
+        behind = max(row.behind for row in gone)
+    return count
 
 
 def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
 import uuid
@@ -245,6 +246,20 @@ async def test_a_source_that_is_removed_is_not_found_and_what_stood_beside_it_is
     assert (matching.totals.passages, matching.totals.length) == (2, 2)
     await put(database, scope, [said(2, "wolf")])
     assert await found(passages, scope, "wolf") == [2]
+
+
+async def test_writers_of_one_scope_take_turns(database: Database, passages: Passages):
+    """Whatever they write: places are dense, and counters miss nothing."""
+    scope = context()
+    batches = [[said(seq * 3 + more, "x", session=1 + (seq + more) % 2) for more in range(3)] for seq in range(16)]
+    await asyncio.gather(*(put(database, scope, batch) for batch in batches))
+
+    matching = await passages.matching(PRINCIPAL, scope, ["x"])
+    for session in (1, 2):
+        places = sorted(row.place for row in matching.rows if row.session == session and row.place is not None)
+        assert places == list(range(24))
+    assert (matching.totals.passages, matching.totals.length, matching.totals.sessions) == (48, 48, 2)
+    assert (matching.totals.length_before, matching.totals.length_after) == (46, 46)
 
 
 async def test_a_source_is_written_once(database: Database):
