@@ -8,7 +8,6 @@ import {
   MessageExists,
   MessageNotFound,
   type PartInput,
-  PermissionDenied,
   newId,
 } from "contextkeep";
 
@@ -132,7 +131,7 @@ test("a context of an id of one's own is made once, changed, and closed", async 
   assert.deepEqual([first.created, second?.created, second?.contextId], [true, false, contextId]);
 
   const changed = await context.updateContext(contextId, { title: "t", metadata: { n: 1 } });
-  assert.deepEqual([changed.title, changed.metadata, changed.externalIds], ["t", { n: 1 }, [getOrCreate]]);
+  assert.deepEqual([changed.title, changed.metadata], ["t", { n: 1 }]);
   const emptied = await context.updateContext(contextId, { title: "", expiresAt: "" });
   assert.deepEqual([emptied.title, emptied.metadata, emptied.expiresAt], ["", { n: 1 }, ""]);
 
@@ -144,18 +143,35 @@ test("a context of an id of one's own is made once, changed, and closed", async 
   await assert.rejects(context.sendMessage("x", { contextId }), ContextClosed);
 });
 
-test("what is another's or not there is not found, and no key names a user without the scope", async () => {
-  const { contextId } = await context.sendMessage("x");
+test("what is another's or not there is not found", async () => {
+  const { contextId } = await context.sendMessage("x", { subjectUserId: "ada" });
+  const bob = { subjectUserId: "bob" };
 
+  assert.equal((await context.getContext(contextId, { subjectUserId: "ada" })).context.ownerUserId, "ada");
   await assert.rejects(context.getContext(newId()), ContextNotFound);
   await withContext({ apiKey: OTHER_KEY }, (other) => assert.rejects(other.getContext(contextId), ContextNotFound));
   for (const call of [
-    () => context.sendMessage("x", { contextId, subjectUserId: "ada" }),
-    () => context.getContext(contextId, { subjectUserId: "ada" }),
-    async () => await context.listContexts({ subjectUserId: "ada" }),
-    async () => await context.listMessages(contextId, { subjectUserId: "ada" }),
-    () => context.closeContext(contextId, { subjectUserId: "ada" }),
+    () => context.sendMessage("x", { contextId, ...bob }),
+    () => context.appendMessages(["x"], { contextId, ...bob }),
+    () => context.getContext(contextId, bob),
+    () => context.updateContext(contextId, { title: "t", ...bob }),
+    () => context.closeContext(contextId, bob),
+    async () => await context.listMessages(contextId, bob),
+    () => context.getMessage(contextId, "m", bob),
+    () => context.retractMessages(contextId, ["m"], bob),
+    () => context.issueContextKey(contextId, bob),
   ]) {
-    await assert.rejects(call, PermissionDenied);
+    await assert.rejects(call, ContextNotFound);
   }
+  assert.ok((await context.listContexts(bob)).every((one) => one.contextId !== contextId));
+});
+
+test("a key of a context is made, and says until when it holds", async () => {
+  const { contextId } = await context.sendMessage("x");
+
+  const { key, expiresAt } = await context.issueContextKey(contextId, { scopes: ["read"], ttlS: 60 });
+
+  assert.ok(key);
+  const leftMs = Date.parse(expiresAt) - Date.now();
+  assert.ok(0 < leftMs && leftMs <= 61_000, expiresAt);
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import itertools
 import json
@@ -69,7 +70,7 @@ class Output:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value as JSON has it: fields by name, those that hold JSON parsed, times in ISO 8601."""
+    """Return a value as JSON has it: fields by name, stored JSON parsed, times in ISO 8601, bytes in base64."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields({each.name: getattr(value, each.name) for each in dataclasses.fields(value)})
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -80,6 +81,8 @@ def to_plain(value: Any) -> Any:
         return [to_plain(each) for each in value]
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     return value
 
 
@@ -88,7 +91,7 @@ def _fields(fields: dict[str, Any]) -> dict[str, Any]:
     for name, value in fields.items():
         if name.startswith("_"):
             continue
-        if name.endswith("_json"):
+        if name.endswith("_json") and name.removesuffix("_json") not in fields:  # of a reasoning: data, and data_json
             plain[name.removesuffix("_json")] = json.loads(value) if value else None
         else:
             plain[name] = to_plain(value)

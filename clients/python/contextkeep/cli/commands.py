@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from contextkeep.cli.context import context
 from contextkeep.cli.edge import edge
 from contextkeep.cli.graph import graph
 from contextkeep.cli.history import history
@@ -36,8 +37,8 @@ Example:
 @click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def contextkeep() -> None:
-    """Working memory, the entity graph, and the chat history read off it."""
+    """Working memory, contexts, the entity graph, and the chat history read off it."""
 
 
-for _command in (message, node, edge, search, graph, wm, history, mapping):
+for _command in (context, message, node, edge, search, graph, wm, history, mapping):
     contextkeep.add_command(_command)

@@ -1,0 +1,102 @@
+"""Messages of a context as lines of JSON: what `contextkeep context append` reads."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from contextkeep.cli._output import printable
+from contextkeep.inputs import MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.slips import meant
+from contextkeep.values import Reasoning
+
+T = TypeVar("T")
+
+
+def messages_of(lines: Iterable[bytes]) -> list[MessageInput]:
+    """Return the messages of lines that hold an object each, with the fields of `MessageInput`; empty lines are none.
+
+    Raises:
+        click.UsageError: a line is something else; the error has its number.
+    """
+    messages = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise click.UsageError(f"line {number} is not JSON: {error}") from None
+        try:
+            messages.append(_message(said))
+        except _Wrong as error:
+            raise click.UsageError(f"line {number}: {printable(str(error))}") from None
+    return messages
+
+
+def time_of(text: str) -> datetime:
+    """Return a time with a zone, such as 2026-01-31T12:00:00Z.
+
+    Raises:
+        ValueError: it is none.
+    """
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError("the zone is missing")
+    return time
+
+
+class _Wrong(Exception):
+    """A line has another form."""
+
+
+def _message(said: object) -> MessageInput:
+    fields = _fields(MessageInput, said, "the message")
+    parts = fields.pop("parts", [])
+    if not isinstance(parts, list):
+        raise _Wrong("parts is no list")
+    if "said_at" in fields:
+        try:
+            fields["said_at"] = time_of(fields["said_at"])
+        except (TypeError, ValueError):
+            raise _Wrong(f"said_at is {fields['said_at']!r}, no time as in 2026-01-31T12:00:00Z") from None
+    return MessageInput(**fields, parts=[_part(part, f"parts[{place}]") for place, part in enumerate(parts)])
+
+
+def _part(said: object, where: str) -> PartInput:
+    fields = _fields(PartInput, said, where)
+    for name, kind in (("tool_call", ToolCallInput), ("tool_result", ToolResultInput), ("reasoning", Reasoning)):
+        if name in fields:
+            fields[name] = _made(kind, fields[name], f"{where}.{name}")
+    return PartInput(**fields)
+
+
+def _made(kind: type[T], said: object, where: str) -> T:
+    fields = _fields(kind, said, where)
+    if kind is Reasoning and "data" in fields:
+        try:
+            fields["data"] = base64.b64decode(fields["data"], validate=True)
+        except (TypeError, binascii.Error):
+            raise _Wrong(f"{where}.data is no base64") from None
+    try:
+        return kind(**fields)
+    except TypeError as error:
+        raise _Wrong(f"{where} {str(error).partition('() ')[2]}") from None
+
+
+def _fields(kind: type[Any], said: object, where: str) -> dict[str, Any]:
+    """Return the fields of an object that are those of a dataclass; null is not given."""
+    if not isinstance(said, Mapping):
+        raise _Wrong(f"{where} is no object")
+    names = [field.name for field in dataclasses.fields(kind) if field.init and not field.name.startswith("_")]
+    for name in said:
+        if name not in names:
+            raise _Wrong(f"{where} has no field {name!r}, only {', '.join(names)}{meant(name, names)}")
+    return {name: value for name, value in said.items() if value is not None}

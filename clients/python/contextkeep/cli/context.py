@@ -1,0 +1,308 @@
+"""`contextkeep context`: isolated conversations."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Any, BinaryIO, Literal
+
+import click
+
+from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._lines import messages_of, time_of
+from contextkeep.cli._output import Format, Output
+from contextkeep.client._context_messages import STATES, KeyScope
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput
+from contextkeep.values import ChatMessage, ContextState, Part
+
+_ROW = ("context_id", "title", "state", "message_count", "token_count", "created_at")
+_SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
+_ROLES = ("user", "assistant", "system", "tool")
+_CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "recall_profile")
+
+
+class TimeType(click.ParamType[datetime]):
+    """A time with its zone."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the time."""
+        try:
+            return value if isinstance(value, datetime) else time_of(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time with a zone, such as 2026-01-31T12:00:00Z", param, ctx)
+
+
+_TIME = TimeType()
+_CONTEXT = click.argument("context_id")
+_SUBJECT = click.option(
+    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
+)
+_EXTERNAL = click.option(
+    "--external", "external_ids", nargs=2, multiple=True, metavar="SYSTEM ID", help="Another system's id of it."
+)
+_TITLE = click.option("--title", help="A label.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
+_ENTITY = click.option("--entity", "entity_node_id", help="The node that it hangs on.")
+_EXPIRES = click.option("--expires-at", type=_TIME, help="When it goes by itself, as in 2026-01-31T12:00:00Z.")
+_PROFILE = click.option("--recall-profile", help="Which ranking recall has in it.")
+_HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
+_TARGET = (
+    click.option("--context", "context_id", help="Where it goes; else a new context."),
+    click.option(
+        "--get-or-create",
+        nargs=2,
+        metavar="SYSTEM ID",
+        help="Instead: the one context of that id, made if there is none.",
+    ),
+)
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep context send 'Where is my file?'")
+def context() -> None:
+    """Contexts: isolated conversations, message by message."""
+
+
+@command(
+    click.argument("content"),
+    *_TARGET,
+    click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Who says it."),
+    click.option("--message-id", default="", help="Your own id of it."),
+    click.option("--agent-id", default="", help="Which agent says it."),
+    *_HEADER,
+    _SUBJECT,
+    name="send",
+    group=context,
+    example="""
+contextkeep context send 'Where is my file?' --title support
+contextkeep context send 'Here it is.' --role assistant --context 0197f1f2-0000-7000-8000-000000000001
+cat report.md | contextkeep context send - --context 0197f1f2-0000-7000-8000-000000000001
+""",
+)
+def send(
+    session: Session,
+    output: Output,
+    *,
+    content: str,
+    role: Literal["user", "assistant", "system", "tool"],
+    message_id: str,
+    agent_id: str,
+    **given: Any,
+) -> None:
+    """Send a text (`-`: stdin); a first one begins a context.
+
+    The options from --title on are of a new context.
+    """
+    if content == "-":
+        try:
+            content = sys.stdin.buffer.read().decode()
+        except UnicodeDecodeError as error:
+            raise click.UsageError(f"stdin is no text in UTF-8: {error}") from None
+    message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id)
+    output.one(session.context.send_message(message, **_target(given)), *_SENT)
+
+
+@command(
+    click.argument("file", type=click.File("rb"), default="-"),
+    *_TARGET,
+    *_HEADER,
+    _SUBJECT,
+    name="append",
+    group=context,
+    example="""
+contextkeep context append messages.ndjson --title imported
+echo '{"content": "12 files"}' | contextkeep context append --context 0197f1f2-0000-7000-8000-000000000001
+""",
+)
+def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) -> None:
+    """Send up to 500 messages of a file or stdin, all or none.
+
+    A line is a message: a JSON object with role, content, parts, name, message_id, agent_id, metadata, said_at and
+    session, each where there is something to say. The options from --title on are of a new context.
+    """
+    output.many(session.context.append_messages(messages_of(file), **_target(given)), *_SENT)
+
+
+@command(
+    _CONTEXT,
+    _SUBJECT,
+    name="show",
+    group=context,
+    example="contextkeep context show 0197f1f2-0000-7000-8000-000000000001",
+)
+def show(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+    """Print what is known of a context."""
+    output.one(session.context.get_context(context_id, history_length=0, **given).context)
+
+
+@command(
+    click.option("--state", type=click.Choice([state for state in STATES if state]), help="Else either."),
+    click.option("--agent-id", default="", help="In which this agent has spoken."),
+    click.option("--owner", "owner_user_id", default="", help="Of this user."),
+    click.option("--external", "external_id", nargs=2, metavar="SYSTEM ID", help="That carry this id."),
+    click.option("--metadata", "metadata_contains", type=JSON_OBJECT, help="Whose metadata contain this, or @FILE."),
+    _ENTITY,
+    click.option("--from", "created_from", type=_TIME, help="Created then or later."),
+    click.option("--to", "created_to", type=_TIME, help="Created before."),
+    _SUBJECT,
+    limit_option(),
+    name="list",
+    group=context,
+    example="""
+contextkeep context list --state open --from 2026-01-31T00:00:00Z
+contextkeep context list --external threads thread-42
+""",
+)
+def list_contexts(
+    session: Session,
+    output: Output,
+    *,
+    state: ContextState | None,
+    external_id: tuple[str, str] | None,
+    limit: int,
+    **filters: Any,
+) -> None:
+    """List contexts, the newest first."""
+    found = session.context.list_contexts(
+        state=state or "", external_id=ExternalId(*external_id) if external_id else None, **filters
+    )
+    output.many(found, *_ROW, limit=limit)
+
+
+@command(
+    _CONTEXT,
+    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
+    click.option("--to", "seq_to", type=click.IntRange(0), default=0, help="Up to this seq."),
+    click.option("--newest", "newest_first", is_flag=True, help="The newest first."),
+    _SUBJECT,
+    limit_option(),
+    name="messages",
+    group=context,
+    example="""
+contextkeep context messages 0197f1f2-0000-7000-8000-000000000001 --newest --limit 20
+""",
+)
+def messages(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
+    """List the messages of a context."""
+    found = session.context.list_messages(context_id, **given)
+    if output.format is Format.JSON:
+        output.many(found, limit=limit)
+        return
+    rows = (
+        {"seq": one.seq, "role": one.role, "said_at": one.said_at, "message_id": one.message_id, "content": _text(one)}
+        for one in found
+    )
+    output.many(rows, "seq", "role", "said_at", "message_id", "content", limit=limit)
+
+
+@command(
+    _CONTEXT,
+    click.argument("message_id"),
+    _SUBJECT,
+    name="message",
+    group=context,
+    example="contextkeep context message 0197f1f2-0000-7000-8000-000000000001 greeting --json",
+)
+def message(session: Session, output: Output, *, context_id: str, message_id: str, **given: Any) -> None:
+    """Print a message with its parts."""
+    output.one(session.context.get_message(context_id, message_id, **given))
+
+
+@command(
+    _CONTEXT,
+    *_HEADER,
+    click.option("--clear", multiple=True, type=click.Choice(_CLEARED), help="Empty a field; may be repeated."),
+    _SUBJECT,
+    name="update",
+    group=context,
+    example="""
+contextkeep context update 0197f1f2-0000-7000-8000-000000000001 --title 'Lost file' --metadata '{"vip": true}'
+contextkeep context update 0197f1f2-0000-7000-8000-000000000001 --clear expires_at
+""",
+)
+def update(
+    session: Session, output: Output, *, context_id: str, clear: tuple[str, ...], subject_user_id: str, **given: Any
+) -> None:
+    """Change fields, each as a whole."""
+    changes = _header(given)
+    if twice := sorted(changes.keys() & set(clear)):
+        raise click.UsageError(f"{', '.join(twice)}: set it or --clear it, not both")
+    changes.update(dict.fromkeys(clear))
+    if not changes:
+        raise click.UsageError("say what to change; see --help")
+    output.one(session.context.update_context(context_id, subject_user_id=subject_user_id, **changes), *_ROW)
+
+
+@command(
+    _CONTEXT,
+    yes_option,
+    _SUBJECT,
+    name="close",
+    group=context,
+    example="contextkeep context close 0197f1f2-0000-7000-8000-000000000001 --yes",
+)
+def close(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
+    """Take no more messages; it is read as before."""
+    confirm("Close it?", yes)
+    output.one(session.context.close_context(context_id, **given), *_ROW)
+
+
+@command(
+    _CONTEXT,
+    click.argument("message_ids", metavar="MESSAGE_ID...", nargs=-1, required=True),
+    yes_option,
+    _SUBJECT,
+    name="retract",
+    group=context,
+    example="contextkeep context retract 0197f1f2-0000-7000-8000-000000000001 greeting --yes",
+)
+def retract(
+    session: Session, output: Output, *, context_id: str, message_ids: tuple[str, ...], yes: bool, **given: Any
+) -> None:
+    """Hide messages from whoever reads."""
+    confirm("Retract them?", yes)
+    count = session.context.retract_messages(context_id, message_ids, **given)
+    output.one({"context_id": context_id, "retracted": count})
+
+
+@command(
+    _CONTEXT,
+    click.option("--scope", "scopes", multiple=True, type=click.Choice(["read", "write"]), help="Else all you have."),
+    click.option("--ttl", "ttl_s", type=click.IntRange(0), default=0, help="Seconds, at most a day; 0: an hour."),
+    _SUBJECT,
+    name="key",
+    group=context,
+    example="contextkeep context key 0197f1f2-0000-7000-8000-000000000001 --scope read --ttl 600",
+)
+def key(session: Session, output: Output, *, context_id: str, scopes: tuple[KeyScope, ...], **given: Any) -> None:
+    """Make a short-lived key that reaches nothing else."""
+    output.one(session.context.issue_context_key(context_id, scopes=scopes, **given), "key", "expires_at")
+
+
+def _header(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a header out of `given`, and return those that were given."""
+    said = {name: given.pop(name) for name in _CLEARED}
+    said["external_ids"] = [ExternalId(*each) for each in said["external_ids"]] or None
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _target(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords that tell a method of the client where messages go."""
+    header, only = _header(given), given.pop("get_or_create")
+    if header and given["context_id"]:
+        raise click.UsageError("--context names a context that is there; change it with `contextkeep context update`")
+    return {"context": ContextInput(**header), "get_or_create": ExternalId(*only) if only else None, **given}
+
+
+def _text(message: ChatMessage) -> str:
+    """Return a message for a row of a list: its text, and its parts in brackets."""
+    return " ".join(filter(None, (message.content, *map(_shown, message.parts))))
+
+
+def _shown(part: Part) -> str:
+    if part.kind == "text":
+        return part.text
+    if part.tool_call is not None:
+        return f"[tool_call {part.tool_call.name}]"
+    return f"[{part.kind.removesuffix('_json') or 'unknown'}]"
