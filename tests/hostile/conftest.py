@@ -14,12 +14,19 @@ from tests.clients.stack import running_in_a_thread
 from tests.conftest import Addresses, Urls, cloned
 from tests.hostile.calling import WHOLE_SHARES, AnyTenant, Client
 from tests.hostile.stalls import StallProbe
+from tests.hostile.tables import Tables, reading
 
 
 @pytest.fixture(scope="package")
 def shared_urls(postgres: EmbeddedPostgres) -> Iterator[Urls]:
     with cloned(postgres) as urls:
         yield urls
+
+
+@pytest.fixture(scope="package")
+def tables(shared_urls: Urls) -> Iterator[Tables]:
+    with reading(shared_urls.superuser) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="package")

@@ -26,24 +26,19 @@ class StallProbe:
 
     def __init__(self) -> None:
         self._waits_s: list[float] = []
+        self._loop: asyncio.AbstractEventLoop
+        self._asked: asyncio.TimerHandle
+        self._before: dict[int, float] = {}  # CPU time by thread, when it asked
 
     @contextmanager
     def watching(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         """Ask the loop for turns within the block."""
-        watching = True
-
-        def turn(before: dict[int, float]) -> None:
-            # It asked after the interval, in which as much was done without keeping it waiting.
-            taken_s = sum(cpu_s - before.get(thread, 0.0) for thread, cpu_s in _cpu_s().items())
-            self._waits_s.append(max(0.0, taken_s - _INTERVAL_S))
-            if watching:
-                loop.call_later(_INTERVAL_S, turn, _cpu_s())
-
-        loop.call_soon_threadsafe(turn, _cpu_s())
+        self._loop = loop
+        loop.call_soon_threadsafe(self._ask)
         try:
             yield
         finally:
-            watching = False
+            loop.call_soon_threadsafe(self._stop)
 
     @contextmanager
     def nobody_waits(self) -> Iterator[None]:
@@ -52,21 +47,39 @@ class StallProbe:
         Raises:
             AssertionError: it does.
         """
-        self._next_turn()
+        self._turn_now()
         first = len(self._waits_s)  # what begins before the block is not counted
         yield
-        self._next_turn()
-        worst_s, second_s = sorted(self._waits_s[first:])[:-3:-1]
+        self._turn_now()
+        worst_s, second_s = sorted([*self._waits_s[first:], 0.0])[:-3:-1]
         told = f"another caller waited for {worst_s * 1000:.0f} and {second_s * 1000:.0f} ms of CPU time"
         assert second_s <= STALL_S_MAX, told
         assert worst_s <= _ONCE_S_MAX, told
 
-    def _next_turn(self) -> None:
-        """Wait for the end of a turn that has not yet been asked for."""
-        wanted, until_s = len(self._waits_s) + 2, time.monotonic() + _WAIT_S_MAX
-        while len(self._waits_s) < wanted:
-            assert time.monotonic() < until_s, "the loop gives no turns"
-            time.sleep(_INTERVAL_S)
+    def _ask(self) -> None:
+        self._before = _cpu_s()
+        self._asked = self._loop.call_later(_INTERVAL_S, self._turn)
+
+    def _stop(self) -> None:
+        self._asked.cancel()
+
+    def _turn(self) -> None:
+        # It asked after the interval, in which as much was done without keeping it waiting.
+        taken_s = sum(cpu_s - self._before.get(thread, 0.0) for thread, cpu_s in _cpu_s().items())
+        self._waits_s.append(max(0.0, taken_s - _INTERVAL_S))
+        self._ask()
+
+    def _turn_now(self) -> None:
+        """End the wait that is under way, and begin the next."""
+        ended = threading.Event()
+
+        def turn() -> None:
+            self._asked.cancel()
+            self._turn()
+            ended.set()
+
+        self._loop.call_soon_threadsafe(turn)
+        assert ended.wait(_WAIT_S_MAX), "the loop gives no turns"
 
 
 def _cpu_s() -> dict[int, float]:

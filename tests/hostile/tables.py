@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -31,19 +32,42 @@ def _relations(connection: psycopg.Connection) -> dict[str, bool]:
     )
 
 
-def rows_of(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
-    """Return how many rows a tenant has in each table, and a checksum over them."""
-    with psycopg.connect(superuser_url) as connection:
+class Tables:
+    """What tenants have in all tables, read between any two calls: on one connection, and planned once."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        self._names = [name for name, has_tenant in _relations(connection).items() if has_tenant]
+
+    def sums_of(self, tenant_id: uuid.UUID) -> dict[str, tuple[int, str]]:
+        """Return how many rows a tenant has in each table, and a checksum over them."""
+        rows = self._all("count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))", tenant_id)
+        return {name: (count, checksum) for name, count, checksum in rows}
+
+    def rows_of(self, tenant_id: uuid.UUID) -> dict[str, set[str]]:
+        """Return the rows that a tenant has in each table, as texts."""
+        found: dict[str, set[str]] = {name: set() for name in self._names}
+        for name, text in self._all("t::text", tenant_id):
+            found[name].add(text)
+        return found
+
+    def _all(self, columns: LiteralString, tenant_id: uuid.UUID) -> list[Any]:
         each = [
-            sql.SQL(
-                "SELECT {}, count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), ''))"
-                " FROM {} t WHERE tenant_id = %(tenant_id)s"
-            ).format(sql.Literal(name), sql.Identifier(*name.split(".")))
-            for name, has_tenant in _relations(connection).items()
-            if has_tenant
+            sql.SQL("SELECT {}, {} FROM {} t WHERE tenant_id = %(tenant_id)s").format(
+                sql.Literal(name), sql.SQL(columns), sql.Identifier(*name.split("."))
+            )
+            for name in self._names
         ]
-        rows = connection.execute(sql.SQL(" UNION ALL ").join(each), {"tenant_id": tenant_id}).fetchall()
-    return {name: (count, checksum) for name, count, checksum in rows}
+        statement = sql.SQL(" UNION ALL ").join(each)
+        return self._connection.execute(statement, {"tenant_id": tenant_id}, prepare=True).fetchall()
+
+
+@contextmanager
+def reading(superuser_url: str) -> Iterator[Tables]:
+    """Read the tables of a database in the block."""
+    planned_once = "-c plan_cache_mode=force_generic_plan"
+    with psycopg.connect(superuser_url, autocommit=True, options=planned_once) as connection:
+        yield Tables(connection)
 
 
 def columns_of(connection: psycopg.Connection, table: str) -> sql.Composed:

@@ -14,12 +14,10 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from contextkeep.context.v1 import tools_pb2
 from service_runtime.auth import SCOPES, Principal
@@ -27,7 +25,7 @@ from service_runtime.postgres import Database, Tenant
 from service_runtime.scopes import OF_CONTEXTS, scope_of
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Key, Outcome
-from tests.hostile.tables import relations, rows_of, switched_off
+from tests.hostile.tables import Tables, switched_off
 from tests.hostile.test_two_tenants import ALIKE, requests, shown, tokens_of
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
@@ -54,6 +52,7 @@ class Owned:
 
     tenant_id: uuid.UUID
     things: Things
+    tokens: dict[str, list[str]] = field(default_factory=dict)  # of second pages, by RPC
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +65,10 @@ def owned(client: Client, nothing_kept: None) -> Owned:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
 def test_what_is_outside_is_answered_as_what_never_was(
-    rpc: Rpc, kind: str, owned: Owned, client: Client, shared_urls: Urls
+    rpc: Rpc, kind: str, owned: Owned, client: Client, tables: Tables
 ):
     things, nothing = owned.things, unseen(kind, owned.things)
-    before = rows(shared_urls.superuser, owned.tenant_id)
+    before = rows(tables, owned.tenant_id)
     for theirs, never in pairs(rpc, kind, things, nothing):
         of_theirs = client.call(rpc, theirs, key=bound(kind, owned.tenant_id))
         of_never = client.call(rpc, never, key=bound(kind, owned.tenant_id))
@@ -82,7 +81,7 @@ def test_what_is_outside_is_answered_as_what_never_was(
         answered = client.call(rpc, second, key=bound(kind, owned.tenant_id))
         assert SECRET not in shown(answered, things)
         assert named(answered, things) <= named(Outcome(answers=[second]), things)
-    after = rows(shared_urls.superuser, owned.tenant_id)
+    after = rows(tables, owned.tenant_id)
     for table, texts in before.items():
         assert texts <= after[table], f"{rpc} changed rows outside of its bounds in {table}"
 
@@ -96,9 +95,9 @@ def test_what_does_not_know_contexts_refuses_a_key_of_one(rpc: Rpc, owned: Owned
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
-def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned, client: Client, shared_urls: Urls):
+def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned, client: Client, tables: Tables):
     things, nothing = owned.things, unseen(kind, owned.things)
-    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    before = tables.sums_of(owned.tenant_id)
     made = pairs(rpc, kind, things, nothing)
     seconds = second_pages(rpc, kind, owned, client)
     with blinded(kind):
@@ -108,7 +107,7 @@ def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned
             answered = client.call(rpc, second, key=owned.tenant_id)
             assert SECRET not in shown(answered, things)
             assert named(answered, things) <= named(Outcome(answers=[second]), things)
-    after = rows_of(shared_urls.superuser, owned.tenant_id)
+    after = tables.sums_of(owned.tenant_id)
     assert {t: row for t, row in after.items() if t not in TRACES} == {
         t: row for t, row in before.items() if t not in TRACES
     }
@@ -136,30 +135,28 @@ def test_without_its_policy_a_table_would_be_open(
 
 
 @pytest.mark.parametrize("rpc", RPCS.values(), ids=str)
-def test_a_key_without_the_scope_is_refused_and_changes_nothing(
-    rpc: Rpc, owned: Owned, client: Client, shared_urls: Urls
-):
+def test_a_key_without_the_scope_is_refused_and_changes_nothing(rpc: Rpc, owned: Owned, client: Client, tables: Tables):
     scope = scope_of(rpc.path)
     key = Key(tenant_id=owned.tenant_id, scopes=tuple(one for one in SCOPES if one != scope))
-    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    before = tables.sums_of(owned.tenant_id)
     for theirs, never in zip(cases(rpc, owned.things), cases(rpc, invented()), strict=True):
         for case in (theirs, never):
             outcome = client.call(rpc, case, key=key)
             assert outcome.reason == "PERMISSION_DENIED"
             assert outcome.metadata == {"scope": scope}
-    assert rows_of(shared_urls.superuser, owned.tenant_id) == before
+    assert tables.sums_of(owned.tenant_id) == before
 
 
-def test_a_key_that_may_only_read_runs_no_tool_that_writes(owned: Owned, client: Client, shared_urls: Urls):
+def test_a_key_that_may_only_read_runs_no_tool_that_writes(owned: Owned, client: Client, tables: Tables):
     rpc, key = RPCS["ExecuteTool"], Key(tenant_id=owned.tenant_id, scopes=("read",))
-    before = rows_of(shared_urls.superuser, owned.tenant_id)
+    before = tables.sums_of(owned.tenant_id)
     refused = set()
     for case in cases(rpc, owned.things):
         assert isinstance(case, tools_pb2.ExecuteToolRequest)
         if client.call(rpc, case, key=key).reason == "PERMISSION_DENIED":
             refused.add(case.tool_name)
     assert refused == {"wm_upload", "wm_archive"}
-    assert rows_of(shared_urls.superuser, owned.tenant_id) == before
+    assert tables.sums_of(owned.tenant_id) == before
 
 
 # What background work leaves, whenever it comes.
@@ -221,8 +218,9 @@ def second_pages(rpc: Rpc, kind: str, owned: Owned, client: Client) -> list[Case
     """Return the requests for the second pages of what the owner reads."""
     if not pairs(rpc, kind, owned.things, owned.things) or rpc.name == "ExecuteTool":
         return []
-    tokens = tokens_of(client, rpc, owned.things, owned.tenant_id)
-    return requests(rpc, owned.things, tokens)[len(cases(rpc, owned.things)) :]
+    if rpc.name not in owned.tokens:
+        owned.tokens[rpc.name] = tokens_of(client, rpc, owned.things, owned.tenant_id)
+    return requests(rpc, owned.things, owned.tokens[rpc.name])[len(cases(rpc, owned.things)) :]
 
 
 def assert_told_nothing(rpc: Rpc, client: Client, owned: Owned, nothing: Things, theirs: Case, never: Case) -> None:
@@ -240,14 +238,7 @@ def flat(case: Case) -> list[object]:
     return list(case) if isinstance(case, list) else [case]
 
 
-def rows(superuser_url: str, tenant_id: uuid.UUID) -> dict[str, set[str]]:
+def rows(tables: Tables, tenant_id: uuid.UUID) -> dict[str, set[str]]:
     """Return the rows of a tenant, but for what counts them and what the background sees to."""
-    found = {}
-    with psycopg.connect(superuser_url) as connection:
-        for name, has_tenant in relations(superuser_url).items():
-            if has_tenant and name not in ("context.tenant_usage", *TRACES):
-                statement = sql.SQL("SELECT t::text FROM {} t WHERE tenant_id = %s").format(
-                    sql.Identifier(*name.split("."))
-                )
-                found[name] = {row[0] for row in connection.execute(statement, (tenant_id,))}
-    return found
+    left_out = ("context.tenant_usage", *TRACES)
+    return {name: texts for name, texts in tables.rows_of(tenant_id).items() if name not in left_out}

@@ -16,9 +16,8 @@ from google.protobuf.message import Message
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
-from tests.conftest import Urls
 from tests.hostile.calling import Client, Outcome
-from tests.hostile.tables import rows_of
+from tests.hostile.tables import Tables
 from tests.hostile.test_cases import HOW
 from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc, fields
@@ -55,7 +54,7 @@ RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
 
 
 @pytest.mark.parametrize("rpc", ONCE, ids=str)
-def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, shared_urls: Urls):
+def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, tables: Tables):
     """The same answer for all, and no more rows than one call writes."""
     made = cases(rpc, invented())
     assert made, f"{rpc} has no request: {HOW}"
@@ -63,21 +62,21 @@ def test_twins_of_a_request_id_are_one_call(rpc: Rpc, client: Client, shared_url
     for position, case in enumerate(made):
         if with_request_id(case, "") is None:
             continue  # it has one of its own
-        alone = written_by(1, rpc, position, client, shared_urls)
-        together = written_by(TWINS, rpc, position, client, shared_urls)
+        alone = written_by(1, rpc, position, client, tables)
+        together = written_by(TWINS, rpc, position, client, tables)
         assert together == alone
         wrote |= set(alone) - {"entity.request", "context.request"}
     assert wrote, f"no request of {rpc} without a request id writes anything: {HOW}"
 
 
-def written_by(twins: int, rpc: Rpc, position: int, client: Client, urls: Urls) -> dict[str, int]:
+def written_by(twins: int, rpc: Rpc, position: int, client: Client, tables: Tables) -> dict[str, int]:
     """Return the tables that changed when one request was made several times at once, and how many rows they won."""
     key, request_id = uuid.uuid4(), str(new_id())
     things = seeded(client, key)
     case = with_request_id(cases(rpc, things)[position], request_id)
-    before = rows_of(urls.superuser, key)
+    before = tables.sums_of(key)
     outcomes = at_once(client, [(rpc, case)] * twins, key)
-    after = rows_of(urls.superuser, key)
+    after = tables.sums_of(key)
     if any(not outcome.ok for outcome in outcomes):  # what is refused is refused to all
         assert len({outcome.reason for outcome in outcomes}) == 1, [str(outcome) for outcome in outcomes]
     else:
@@ -85,7 +84,7 @@ def written_by(twins: int, rpc: Rpc, position: int, client: Client, urls: Urls) 
         assert len({str(outcome.answers) for outcome in (*outcomes, again)}) == 1
         other = with_request_id(cases(rpc, invented())[position], request_id)
         assert client.call(rpc, other, key=key).reason == "REQUEST_ID_REUSED"
-        assert rows_of(urls.superuser, key) == after
+        assert tables.sums_of(key) == after
     # Bytes that a twin wrote in vain go by the sweeper; a tenant's usage has a row for each connection that wrote.
     changed = {table for table in after if after[table] != before[table]} - {"context.blob", "context.tenant_usage"}
     return {table: after[table][0] - before[table][0] for table in changed}

@@ -19,9 +19,9 @@ from grpc_health.v1 import health_pb2
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.server import METADATA_BYTES_MAX, STREAMS_MAX
-from tests.conftest import Addresses, Urls
+from tests.conftest import Addresses
 from tests.hostile.calling import Client, Outcome, faults
-from tests.hostile.tables import rows_of
+from tests.hostile.tables import Tables
 from tests.hostile.things import RPCS
 from tests.rpcs import Rpc
 
@@ -97,7 +97,7 @@ def test_a_message_that_is_too_large_only_when_it_is_unpacked_is_refused(client:
     assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_an_upload_with_a_chunk_that_is_too_large_stores_nothing(client: Client, key: uuid.UUID, shared_urls: Urls):
+def test_an_upload_with_a_chunk_that_is_too_large_stores_nothing(client: Client, key: uuid.UUID, tables: Tables):
     record = memory.WMRecordInput(memory_type="file", name="a.txt")
     header = memory.UploadBlobRequest(header=memory.UploadHeader(record=record))
     for size_bytes in (MIB + 1, 5 * MIB):  # over our limit, over grpc's
@@ -106,7 +106,7 @@ def test_an_upload_with_a_chunk_that_is_too_large_stores_nothing(client: Client,
         assert outcome.code is (
             grpc.StatusCode.INVALID_ARGUMENT if size_bytes < 4 * MIB else grpc.StatusCode.RESOURCE_EXHAUSTED
         )
-        assert rows_of(shared_urls.superuser, key)["context.wm_record"][0] == 0
+        assert tables.sums_of(key)["context.wm_record"][0] == 0
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from service_runtime.postgres import Tenant
 from tests.conftest import Urls
 from tests.hostile.calling import Case, Client, Outcome
-from tests.hostile.tables import rows_of, switched_off
+from tests.hostile.tables import Tables, switched_off
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
@@ -77,9 +77,9 @@ def test_the_services_connect_as_a_role_that_passes_no_policy(client: Client, sh
     assert sorted(roles) == [("context-service", False, False, False), ("entity-service", False, False, False)]
 
 
-def test_row_level_security_alone_keeps_tenants_apart(known: Known, client: Client, shared_urls: Urls):
+def test_row_level_security_alone_keeps_tenants_apart(known: Known, client: Client, tables: Tables):
     rpc, owner, things, nothing = known.rpc, known.owner, known.things, known.nothing
-    before = rows_of(shared_urls.superuser, owner)
+    before = tables.sums_of(owner)
     with blinded():
         for theirs, never in zip(cases(rpc, things), cases(rpc, nothing), strict=True):
             assert_told_nothing(rpc, client, owner, things, nothing, theirs, never)
@@ -88,19 +88,19 @@ def test_row_level_security_alone_keeps_tenants_apart(known: Known, client: Clie
             asked_for = {f"<{field}>" for field in re.findall(r"<(\w+)>", shown(Outcome(answers=[second]), things))}
             assert SECRET not in of_second
             assert set(re.findall(r"<\w+>", of_second)) - {"<made>"} <= asked_for
-    assert rows_of(shared_urls.superuser, owner) == before
+    assert tables.sums_of(owner) == before
 
 
-def test_what_is_anothers_is_answered_as_what_never_was(known: Known, client: Client, shared_urls: Urls):
+def test_what_is_anothers_is_answered_as_what_never_was(known: Known, client: Client, tables: Tables):
     rpc, owner, things, nothing = known.rpc, known.owner, known.things, known.nothing
     theirs_all = requests(rpc, things, known.tokens)
     never_all = requests(rpc, nothing, [f"{token[4:]}{token[:4]}" for token in known.tokens])
     told_apart = 0
     for number, (theirs, never) in enumerate(zip(theirs_all, never_all, strict=True)):
-        before = rows_of(shared_urls.superuser, owner)
+        before = tables.sums_of(owner)
         of_theirs = client.call(rpc, theirs, key=uuid.uuid4())
         of_never = client.call(rpc, never, key=uuid.uuid4())
-        assert rows_of(shared_urls.superuser, owner) == before, f"{rpc} changed another tenant's rows: {theirs}"
+        assert tables.sums_of(owner) == before, f"{rpc} changed another tenant's rows: {theirs}"
 
         assert shown(of_theirs, things) == shown(of_never, nothing), f"{rpc} tells them apart: {theirs}"
         assert SECRET not in shown(of_theirs, things)
