@@ -23,8 +23,9 @@ def main() -> None:
         run_mcp(parser.parse_args())
         return
 
-    from context_service.mcp_command import add_mcp
-    from context_service.server_commands import add_server_commands, run_server_command
+    with loading():
+        from context_service.mcp_command import add_mcp
+        from context_service.server_commands import add_server_commands, run_server_command
 
     add_server_commands(commands)
     add_mcp(commands)

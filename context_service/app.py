@@ -66,12 +66,11 @@ from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServ
 from contextkeep.errors import FailedPrecondition
 from service_runtime import access, background, connections, http, postgres, probe, server, tls, tracing
 from service_runtime.auth import Authenticator, Principal
-from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.connections import Connection
 from service_runtime.extras import install
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
-from service_runtime.migrate import Migration, access_migrations, load
+from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
@@ -379,7 +378,7 @@ def _mcp(
     return mcp.serving(tools, callers, border, options)
 
 
-def probes(settings: Settings) -> dict[str, Probe]:
+def probes(settings: Settings) -> dict[str, Check]:
     """Return what `check-config` asks."""
 
     async def listening() -> None:
@@ -400,7 +399,7 @@ def probes(settings: Settings) -> dict[str, Probe]:
         async with _entity_service(settings) as connection:
             await probe.health_check(connection, _ENTITY_SERVICE)()
 
-    asked: dict[str, Probe] = {
+    asked: dict[str, Check] = {
         f"listening on {settings.context_service_host}": listening,
         "Postgres, as DATABASE_URL": database,
         "the place of the blobs": blobs,
@@ -413,7 +412,8 @@ def probes(settings: Settings) -> dict[str, Probe]:
 
         asked[f"the mappings in {settings.mappings_path}"] = mappings
     if settings.database_admin_url is not None:
-        asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
+        is_migrated = partial(asyncio.to_thread, require_applied, settings.database_admin, migrations())
+        asked["migrations, as DATABASE_ADMIN_URL"] = is_migrated
     return asked
 
 

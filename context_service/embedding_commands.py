@@ -7,9 +7,6 @@ import dataclasses
 import json
 import sys
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from context_service import maintenance
 from context_service.settings import Settings
 from context_service.working_memory.backfill import Backfilled
@@ -40,6 +37,9 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
         FailedPrecondition: there is no embedder.
         Unavailable: Postgres does not answer.
     """
+    from rich.console import Console  # `serve` starts without it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     try:

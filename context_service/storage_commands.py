@@ -1,4 +1,7 @@
-"""`context-service storage`: what an operator does with the blobs, with progress for people and JSON for programs."""
+"""`context-service storage`: what an operator does with the blobs, with progress for people and JSON for programs.
+
+What shows it is loaded where it is shown: `serve` starts without it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.table import Table
 
 from context_service import maintenance
 from context_service.blobs.providers import BACKENDS
@@ -114,6 +113,8 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
         f"{report.foreign:,} of these are foreign: no service of this database made them"
     )
     if report.problems:
+        from rich.table import Table
+
         table = Table("problem", "provider", "key", "records", "repaired", "", box=None, pad_edge=False)
         for column in table.columns:
             column.overflow = "fold"  # keys and ids are never cut
@@ -137,6 +138,9 @@ def _fsck(settings: Settings, arguments: argparse.Namespace) -> bool:
 @contextmanager
 def _progress(title: str, *, shown: bool) -> Iterator[Callable[[int, int], None]]:
     """Show a bar for the block, where somebody watches; yield what moves it: bytes done, and bytes in all."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

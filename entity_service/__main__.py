@@ -6,10 +6,6 @@ import argparse
 import logging
 import sys
 
-from contextkeep.errors import ContextKeepError
-from entity_service import app
-from entity_service.settings import Settings
-from service_runtime import development, logs, process
 from service_runtime.commands import (
     add_check_config,
     add_migrate,
@@ -18,7 +14,7 @@ from service_runtime.commands import (
     run_check_config,
     run_migrations,
 )
-from service_runtime.settings import load
+from service_runtime.loading import loading
 
 _log = logging.getLogger("entity_service")
 
@@ -26,6 +22,13 @@ _log = logging.getLogger("entity_service")
 @printing()
 def main() -> None:
     """Run one command."""
+    with loading():
+        from contextkeep.errors import ContextKeepError
+        from entity_service import app
+        from entity_service.settings import Settings
+        from service_runtime import development, logs, process
+        from service_runtime.settings import load
+
     parser = argparse.ArgumentParser(prog="entity-service", description="Nodes and typed edges, over gRPC.")
     commands = parser.add_subparsers(dest="command", required=True)
     add_serve(commands)

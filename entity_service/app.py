@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from pgvector.psycopg import register_vector_async
@@ -30,14 +32,13 @@ from entity_service.traversal import Traversal
 from entity_service.writes import GraphWrites
 from service_runtime import access, background, http, postgres, server, tls, tracing
 from service_runtime.auth import Authenticator
-from service_runtime.check_config import Probe, migrations_probe
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
-from service_runtime.migrate import Migration, access_migrations, load
+from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
-from service_runtime.server import ServerOptions
+from service_runtime.server import Check, ServerOptions
 
 
 def migrations() -> list[Migration]:
@@ -63,7 +64,7 @@ def limits_of(settings: Settings) -> Limits:
     )
 
 
-def probes(settings: Settings) -> dict[str, Probe]:
+def probes(settings: Settings) -> dict[str, Check]:
     """Return what `check-config` asks."""
 
     async def listening() -> None:
@@ -76,12 +77,13 @@ def probes(settings: Settings) -> dict[str, Probe]:
         async with Database.open(settings.database, connections_max=1, name="check-config") as opened:
             await SchemaCheck(opened, migrations()).ready()
 
-    asked: dict[str, Probe] = {
+    asked: dict[str, Check] = {
         f"listening on {settings.entity_service_host}": listening,
         "Postgres, as DATABASE_URL": database,
     }
     if settings.database_admin_url is not None:
-        asked["migrations, as DATABASE_ADMIN_URL"] = migrations_probe(settings.database_admin, migrations())
+        is_migrated = partial(asyncio.to_thread, require_applied, settings.database_admin, migrations())
+        asked["migrations, as DATABASE_ADMIN_URL"] = is_migrated
     return asked
 
 

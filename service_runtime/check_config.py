@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from pydantic import SecretStr, ValidationError
@@ -16,14 +16,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from contextkeep.errors import ContextKeepError
-from service_runtime.migrate import Migration, MigrationFailed, pending
+from service_runtime.server import Check
 from service_runtime.settings import problems_of
 from service_runtime.tables import print_table
 
 CHECK_TIMEOUT_S = 10.0
-
-# Raises what is wrong; the message says what to do.
-Probe = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +40,6 @@ class Checked:
 
     name: str
     problem: str = ""  # empty: all is well
-
-
-def migrations_probe(admin_url: str, migrations: list[Migration]) -> Probe:
-    """Return a probe that names the migrations that are missing."""
-
-    async def probe() -> None:
-        missing = await asyncio.to_thread(pending, admin_url, migrations)
-        if missing:
-            names = ", ".join(f"{one.schema} {one.name}" for one in missing)
-            raise MigrationFailed(f"not applied yet: {names}; run `migrate`")
-
-    return probe
 
 
 def explain(settings_class: type[BaseSettings]) -> list[Setting]:
@@ -78,10 +63,10 @@ def explain(settings_class: type[BaseSettings]) -> list[Setting]:
     ]
 
 
-async def check(probes: Mapping[str, Probe]) -> list[Checked]:
+async def check(probes: Mapping[str, Check]) -> list[Checked]:
     """Ask everything at once, each for `CHECK_TIMEOUT_S` at most."""
 
-    async def one(name: str, probe: Probe) -> Checked:
+    async def one(name: str, probe: Check) -> Checked:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT_S):
                 await probe()

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:  # loaded where they are used: `context-service mcp` starts without them
-    from service_runtime.check_config import Checked, Probe
+    from service_runtime.check_config import Checked
     from service_runtime.migrate import Migration
+    from service_runtime.server import Check
     from service_runtime.settings import ServiceSettings
 
 Subparsers = Any  # argparse keeps the type to itself
@@ -58,7 +59,7 @@ def add_check_config(commands: Subparsers) -> None:
 
 
 def run_check_config(
-    settings_class: type[_S], probes: Callable[[_S], Mapping[str, Probe]], arguments: argparse.Namespace
+    settings_class: type[_S], probes: Callable[[_S], Mapping[str, Check]], arguments: argparse.Namespace
 ) -> NoReturn:
     """Explain and check; exit with 1 if something is wrong.
 

@@ -107,11 +107,11 @@ def migrate(admin_url: str, migrations: list[Migration], *, service_role: str) -
     return applied_now
 
 
-def pending(admin_url: str, migrations: list[Migration]) -> list[Migration]:
-    """Return what `migrate` would apply.
+def require_applied(admin_url: str, migrations: list[Migration]) -> None:
+    """Look whether `migrate` would have nothing to do.
 
     Raises:
-        MigrationFailed: a file was changed after it was applied.
+        MigrationFailed: there are some to apply, or a file was changed after it was applied.
         CannotAdminister: Postgres does not answer, or not this role.
     """
     with administering(admin_url, autocommit=True) as connection:
@@ -120,7 +120,10 @@ def pending(admin_url: str, migrations: list[Migration]) -> list[Migration]:
             for schema in {migration.schema for migration in migrations}
             if _scalar(connection, "SELECT to_regclass(%s)", f"{schema}.migration") is not None
         }
-        return [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
+        missing = [one for one in migrations if one.schema not in there or not _is_applied(connection, one)]
+    if missing:
+        names = ", ".join(f"{one.schema} {one.name}" for one in missing)
+        raise MigrationFailed(f"not applied yet: {names}; run `migrate`")
 
 
 @contextmanager

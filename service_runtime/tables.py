@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # loaded where something is shown: a server starts without it
+    from rich.table import Table
 
 _WIDTH = 1000  # more than any row
 
 
 def print_table(table: Table) -> None:
     """Print a table as wide as the terminal; in a file or a pipe a row is a line, so that grep finds it whole."""
+    from rich.console import Console
+
     console = Console()
     if console.is_terminal:
         console.print(table)
