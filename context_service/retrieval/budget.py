@@ -1,0 +1,63 @@
+"""What of the best goes into a prompt: as much as fits, nothing twice, and not all of it from tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+SAME_SHARE = 0.9  # of the terms of two texts that both have: more, and one says what the other does
+_SAME_TERMS_MIN = 4  # shorter texts ("yes, please") are the same only if they are equal
+_RESULTS_SHARE = 3  # of the items, one in so many may be what a tool answered
+
+
+class Item(NamedTuple):
+    """What might go in."""
+
+    tokens: int  # with all that the prompt says around it
+    is_result: bool  # a tool's
+    terms: Sequence[str]  # of its text, for what it repeats
+
+
+def within_budget(items: Sequence[Item], *, tokens_max: int, items_max: int) -> list[int]:
+    """Return which items go in, by their numbers, in their order.
+
+    One that does not fit is passed over: a shorter one behind it may. So are near-duplicates of one that is in, and
+    results of tools behind the first third of `items_max`.
+
+    Args:
+        items: The best first.
+        tokens_max: Of all that go in.
+        items_max: That go in.
+    """
+    taken: list[int] = []
+    seen: list[_Said] = []
+    results_left = max(items_max // _RESULTS_SHARE, 1)
+    for number, item in enumerate(items):
+        if len(taken) >= items_max or tokens_max <= 0:
+            break
+        if item.tokens > tokens_max or (item.is_result and not results_left):
+            continue
+        said = _Said(item.terms)
+        if any(map(said.is_same, seen)):
+            continue
+        seen.append(said)
+        taken.append(number)
+        tokens_max -= item.tokens
+        results_left -= item.is_result
+    return taken
+
+
+class _Said:
+    """What a text says, as far as its terms tell."""
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._terms = tuple(terms)
+        self._different = frozenset(terms)
+        self._numbers = frozenset(term for term in self._different if any(map(str.isdigit, term)))
+
+    def is_same(self, other: _Said) -> bool:
+        """Whether it says what the other does: another number is another fact."""
+        if self._terms == other._terms:
+            return bool(self._terms)
+        both, together = len(self._different & other._different), len(self._different | other._different)
+        return both >= _SAME_TERMS_MIN and both >= SAME_SHARE * together and self._numbers == other._numbers

@@ -1,0 +1,75 @@
+"""How much each feature of ranking counts: profiles, as YAML beside this file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from context_service.retrieval.features import FEATURES
+
+DEFAULT = "default"
+_FOLDER = Path(__file__).parent
+_OF_VECTORS = frozenset({"cos", "cosw"})
+
+
+class BadProfile(ValueError):
+    """A profile is not of its form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Weights of features by their names (`features.FEATURES`), in the order in which they are shown."""
+
+    name: str
+    words: Mapping[str, float]  # where there are no vectors
+    with_meaning: Mapping[str, float]  # where there are
+
+
+@cache
+def profile(name: str) -> Profile:
+    """Return a profile that comes with the service.
+
+    Raises:
+        KeyError: there is none of this name.
+        BadProfile: its file is not of the form.
+    """
+    if name not in profile_names():
+        raise KeyError(name)
+    return parsed(name, yaml.safe_load((_FOLDER / f"{name}.yaml").read_text("utf-8")))
+
+
+@cache
+def profile_names() -> tuple[str, ...]:
+    """Return the names of the profiles that come with the service."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+
+
+def parsed(name: str, said: Any) -> Profile:
+    """Return a profile as a file says it.
+
+    Raises:
+        BadProfile: it says something else, or names a feature that is not there.
+    """
+    if not isinstance(said, dict) or said.keys() != {"words", "with_meaning"}:
+        raise BadProfile(f"{name}: a profile has `words` and `with_meaning`, and nothing else")
+    words, with_meaning = (_weights(f"{name}.{key}", said[key]) for key in ("words", "with_meaning"))
+    if of_vectors := _OF_VECTORS & words.keys():
+        raise BadProfile(f"{name}.words: without vectors there is no {', '.join(sorted(of_vectors))}")
+    return Profile(name=name, words=words, with_meaning=with_meaning)
+
+
+def _weights(path: str, said: Any) -> Mapping[str, float]:
+    if not isinstance(said, dict) or not said:
+        raise BadProfile(f"{path}: names features with their weights")
+    for feature, weight in said.items():
+        if feature not in FEATURES:
+            raise BadProfile(f"{path}: there is no feature {feature!r}; there are {', '.join(FEATURES)}")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+            raise BadProfile(f"{path}.{feature}: {weight!r} is no number")
+    return {feature: float(weight) for feature, weight in said.items()}

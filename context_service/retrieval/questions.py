@@ -1,0 +1,108 @@
+"""What a question asks for: its terms, the dates it names, and whether it asks when, how many or where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import NamedTuple
+
+from context_service.retrieval.terms import asked_terms
+
+CHARS_MAX = 20_000  # of a question that are looked at
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = re.compile(
+    r"\b(?:(?P<day_before>\d{1,2})(?:st|nd|rd|th)?\s(?:of\s)?)?"
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b"
+    r"(?:\.?\s(?P<day_behind>\d{1,2})(?:st|nd|rd|th)?\b(?![:\d]))?",
+    re.IGNORECASE,
+)
+_VERBS_TOO = frozenset({"may", "march", "mar"})  # alone they are months only behind one of these
+_BEFORE_MONTH = re.compile(r"\b(?:in|of)\s$", re.IGNORECASE)
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+_ASKS_WHEN = re.compile(r"\s*(?:when|what\s(?:date|year|month|day)|how\slong)\b", re.IGNORECASE)
+_ASKS_NUMBER = re.compile(r"\bhow\s(?:many|much|old|often|long)\b", re.IGNORECASE)
+_ASKS_PLACE = re.compile(r"\b(?:where|country|city|place|state)\b", re.IGNORECASE)
+
+
+class Day(NamedTuple):
+    """A date as a question names it: 0 is what it does not say."""
+
+    year: int
+    month: int
+    day: int
+
+    def closeness(self, said: date) -> float:
+        """Return how well a date fits: 1 all that is named, .5 the month of a day, or a year alone; else 0."""
+        if self.year and self.year != said.year:
+            return 0.0
+        if not self.month:
+            return 0.5
+        if self.month != said.month:
+            return 0.0
+        return 1.0 if self.day in (0, said.day) else 0.5
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        text: As the caller wrote it, the first `CHARS_MAX` characters.
+        words: Its terms in their order.
+    """
+
+    text: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Question:
+        """Return the question of a text: any message is one."""
+        text = text[:CHARS_MAX]
+        return cls(text=text, words=tuple(asked_terms(text)))
+
+    @cached_property
+    def terms(self) -> Sequence[str]:
+        """Its different terms, in the order in which they come first: a row tells by their numbers which it has."""
+        return list(dict.fromkeys(self.words))
+
+    @cached_property
+    def days(self) -> Sequence[Day]:
+        """The dates that it names."""
+        days = [Day(*map(int, found.groups())) for found in _ISO_DATE.finditer(self.text)]
+        rest = _ISO_DATE.sub(" ", self.text)
+        years = [int(year) for year in _YEAR.findall(rest)] or [0]
+        months = [found for found in _MONTH.finditer(rest) if _is_month(found, rest)]
+        for found in months:
+            day = int(found["day_behind"] or found["day_before"] or 0)
+            days.extend(Day(year, _MONTHS.index(found["month"][:3].lower()) + 1, day) for year in years)
+        if not months and years != [0]:
+            days.extend(Day(year, 0, 0) for year in years)
+        return list(dict.fromkeys(days))
+
+    @cached_property
+    def asks_when(self) -> bool:
+        """Whether the answer is a time."""
+        return bool(_ASKS_WHEN.match(self.text))
+
+    @cached_property
+    def asks_number(self) -> bool:
+        """Whether the answer is a number."""
+        return bool(_ASKS_NUMBER.search(self.text))
+
+    @cached_property
+    def asks_place(self) -> bool:
+        """Whether the answer is a place."""
+        return bool(_ASKS_PLACE.search(self.text))
+
+
+def _is_month(found: re.Match[str], text: str) -> bool:
+    if found["month"].lower() not in _VERBS_TOO or found["day_before"] or found["day_behind"]:
+        return True
+    return bool(_BEFORE_MONTH.search(text, max(0, found.start() - 4), found.start()))

@@ -1,0 +1,67 @@
+"""What of a scope answers a question best: a profile says how much each feature of a candidate counts."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from context_service.retrieval.features import FEATURES, Candidates
+from context_service.retrieval.matching import Matching, Row
+from context_service.retrieval.profiles import Profile
+from context_service.retrieval.questions import Question
+
+RANKED_MAX = 100
+
+
+class Ranked(NamedTuple):
+    """A candidate and why it is where it is."""
+
+    row: Row
+    score: float
+    features: Mapping[str, float]  # their shares of the score
+
+
+def ranked(
+    question: Question,
+    matching: Matching,
+    profile: Profile,
+    *,
+    cosines: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+    limit: int = RANKED_MAX,
+) -> list[Ranked]:
+    """Return the best candidates, the best first. Of equal ones what was said first is first.
+
+    What has no term of the question, nor stands beside one that has, is none, unless it is near by its vector.
+
+    Args:
+        question: What is asked. The rows tell by the numbers of its terms which they have.
+        matching: The rows, in any order, and what the scope is.
+        profile: What counts how much.
+        cosines: Of the question's vector, by `seq` and `ordinal`: with that of the passage, and of it with what was
+            said before it. Passages without one count as the farthest. None: words decide.
+        limit: Candidates to return.
+    """
+    weights = profile.words if cosines is None else profile.with_meaning
+    candidates = Candidates(question, matching, cosines or {})
+    rows, columns = candidates.rows, {name: FEATURES[name](candidates) for name in weights}
+    scores = [0.0] * len(rows)
+    for name, weight in weights.items():
+        scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
+    near = candidates.cosines
+    best = heapq.nsmallest(
+        limit,
+        [
+            (-score, row.seq, row.ordinal, number)
+            for number, (row, score, counts) in enumerate(zip(rows, scores, candidates.counts_window, strict=True))
+            if counts or (row.seq, row.ordinal) in near
+        ],
+    )
+    return [
+        Ranked(
+            row=rows[number],
+            score=scores[number],
+            features={name: weight * columns[name][number] for name, weight in weights.items()},
+        )
+        for _, _, _, number in best
+    ]

@@ -1,0 +1,48 @@
+"""A conversation, and questions whose answers stand in it: what a searcher is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One message."""
+
+    id: str
+    text: str
+    session: int
+    said_at: datetime
+    author: str = ""
+    role: str = "user"
+    kind: str = "text"  # "text", "tool_call" or "tool_result"
+
+    @property
+    def indexed(self) -> str:
+        """What it is found by: who says it, and what."""
+        return f"{self.author}: {self.text}" if self.author else self.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A question, and the turns that answer it."""
+
+    text: str
+    kind: str
+    evidence: frozenset[str]  # ids of turns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """What one context holds."""
+
+    name: str
+    turns: Sequence[Turn]
+    asked: Sequence[Asked] = field(default=())
+
+
+# Given a conversation, what answers a question of it: ids of turns, the best first.
+Ask = Callable[[str], Sequence[str]]
+Searcher = Callable[[Conversation], Ask]

@@ -1,0 +1,145 @@
+"""Retrieval over a conversation in memory: what `Passages.matching` reads of the database, and the ranking of it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from functools import partial
+
+from context_service.retrieval.features import FEATURES, Candidates
+from context_service.retrieval.marks import marks_of
+from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.profiles import Profile
+from context_service.retrieval.questions import Question
+from context_service.retrieval.ranking import ranked
+from context_service.retrieval.terms import terms_of
+from tests.bench.quality.conversations import Ask, Conversation, Searcher
+
+
+class Index:
+    """The passages of a conversation: a turn each.
+
+    Args:
+        conversation: What is searched.
+        read_whole: In larger conversations terms find that are in no more than `common_share` of it; see `Passages`.
+        common_share: Of the turns.
+    """
+
+    def __init__(self, conversation: Conversation, *, read_whole: int = 600, common_share: float = 0.3) -> None:
+        self._terms = [terms_of(turn.indexed) for turn in conversation.turns]
+        self._commonness = Counter(term for terms in self._terms for term in set(terms))
+        self._read_whole, self._common_share = read_whole, common_share
+        lengths: Counter[int] = Counter()
+        places: Counter[int] = Counter()
+        last: dict[int, int] = defaultdict(int)
+        rows = []
+        before_all = after_all = 0
+        for seq, (turn, terms) in enumerate(zip(conversation.turns, self._terms, strict=True)):
+            is_said = turn.kind == "text"
+            length_before = last[turn.session] if is_said else 0
+            rows.append((seq, turn, places[turn.session] if is_said else None, len(terms), length_before))
+            lengths[turn.session] += len(terms)
+            before_all += length_before
+            if is_said:
+                after_all += len(terms) if places[turn.session] else 0
+                places[turn.session] += 1
+                last[turn.session] = len(terms)
+        self._rows = [
+            Row(
+                seq=seq,
+                ordinal=0,
+                session=turn.session,
+                place=place,
+                length=length,
+                length_before=length_before,
+                session_length=lengths[turn.session],
+                session_places=places[turn.session],
+                marks=marks_of(turn.text),
+                kind=turn.kind,
+                role=turn.role,
+                author=turn.author,
+                task_id=None,
+                said_at=turn.said_at,
+                found=(),
+            )
+            for seq, turn, place, length, length_before in rows
+        ]
+        self._by_place = {(row.session, row.place): row.seq for row in self._rows if row.place is not None}
+        self._totals = Totals(
+            passages=len(self._rows),
+            sessions=len(lengths),
+            length=sum(lengths.values()),
+            length_before=before_all,
+            length_after=after_all,
+            first_seq=0,
+            last_seq=len(self._rows) - 1,
+            authors=frozenset(turn.author for turn in conversation.turns if turn.author),
+        )
+
+    def matching(self, question: Question) -> Matching:
+        """Return the rows that a question is ranked by, as the service reads them."""
+        numbers = {term: number for number, term in enumerate(question.terms[:ASKED_TERMS_MAX])}
+        if not numbers:
+            return Matching(totals=self._totals, rows=(), is_whole=False, estimated={})
+        if len(self._rows) <= self._read_whole:
+            rows = [self._row(seq, numbers) for seq in range(len(self._rows))]
+            return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
+        rare = {term for term in numbers if self._commonness[term] <= self._common_share * len(self._rows)}
+        finding = rare or {min(numbers, key=self._commonness.__getitem__)}
+        seqs = {seq for seq, terms in enumerate(self._terms) if not finding.isdisjoint(terms)}
+        beside = {other for seq in seqs for other in self._beside(seq)}
+        return Matching(
+            totals=self._totals,
+            rows=[self._row(seq, numbers) for seq in sorted(seqs | beside)],
+            is_whole=False,
+            estimated={numbers[term]: float(self._commonness[term]) for term in numbers.keys() - finding},
+        )
+
+    def _row(self, seq: int, numbers: Mapping[str, int]) -> Row:
+        found = [(place, numbers[term]) for place, term in enumerate(self._terms[seq]) if term in numbers]
+        return self._rows[seq]._replace(found=found)
+
+    def _beside(self, seq: int) -> list[int]:
+        row = self._rows[seq]
+        if row.place is None:
+            return []
+        places = [(row.session, row.place - 1), (row.session, row.place + 1)]
+        return [self._by_place[place] for place in places if place in self._by_place]
+
+
+def by_profile(profile: Profile, conversation: Conversation) -> Ask:
+    """Return what answers by a profile's words."""
+    index = Index(conversation)
+
+    def ask(text: str) -> list[str]:
+        question = Question.of(text)
+        found = ranked(question, index.matching(question), profile)
+        return [conversation.turns[one.row.seq].id for one in found]
+
+    return ask
+
+
+def by_bm25(conversation: Conversation) -> Ask:
+    """Return what answers by BM25 of turns alone."""
+    index = Index(conversation)
+
+    def ask(text: str) -> list[str]:
+        question = Question.of(text)
+        candidates = Candidates(question, index.matching(question), {})
+        scored = zip(candidates.bm25, candidates.rows, strict=True)
+        best = sorted((-score, row.seq) for score, row in scored if score > 0)
+        return [conversation.turns[seq].id for _, seq in best]
+
+    return ask
+
+
+def searcher(profile: Profile) -> Searcher:
+    """Return a searcher by a profile."""
+    return partial(by_profile, profile)
+
+
+def columns(index: Index, text: str, features: Mapping[str, object]) -> tuple[list[int], dict[str, list[float]]]:
+    """Return the turns that are candidates, by their numbers, and each feature of them."""
+    question = Question.of(text)
+    candidates = Candidates(question, index.matching(question), {})
+    return [row.seq for row in candidates.rows], {name: FEATURES[name](candidates) for name in features}
