@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import socket
@@ -140,13 +141,13 @@ NO_MESSAGES = [
 ]
 
 
-@pytest.mark.parametrize("body", NO_MESSAGES, ids=lambda body: repr(body[:20]))
-async def test_a_body_that_is_no_message_is_refused_without_a_fault(http, body: bytes, caplog):
-    for rest in (b"", b" " * 70_000):  # here, and in a process of its own
-        answer = await post(http, "GetNode", body + rest)
-        assert (answer.status_code, reason(answer)) == (400, "INVALID_ARGUMENT"), answer.text
-        assert answer.json()["message"].startswith("the request is no JSON of a GetNodeRequest: ")
-    assert not errors(caplog)
+async def test_a_body_that_is_no_message_is_refused_without_a_fault(http, caplog, subtests: pytest.Subtests):
+    for body, rest in itertools.product(NO_MESSAGES, (b"", b" " * 70_000)):  # here, and in a process of its own
+        with subtests.test(body=repr(body[:20]), beside=bool(rest)):
+            answer = await post(http, "GetNode", body + rest)
+            assert (answer.status_code, reason(answer)) == (400, "INVALID_ARGUMENT"), answer.text
+            assert answer.json()["message"].startswith("the request is no JSON of a GetNodeRequest: ")
+            assert not errors(caplog)
 
 
 async def test_without_a_key_nothing_is_read_and_nothing_is_told(http):
