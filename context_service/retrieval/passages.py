@@ -219,11 +219,11 @@ _IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.sco
 _AS_ROWS = f"""
 SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
     s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
-    ARRAY(
+    CASE WHEN p.terms && %(asked)s::integer[] THEN ARRAY(
         SELECT (t.number - 1) * {ASKED_TERMS_MAX} + array_position(%(asked)s::integer[], t.term) - 1
         FROM unnest(p.terms) WITH ORDINALITY t (term, number)
         WHERE t.term = ANY (%(asked)s::integer[])
-    )::integer[] AS found
+    )::integer[] ELSE '{{}}' END AS found
 FROM read p
     JOIN context.passage_session s ON s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
         AND s.scope_kind = %(scope_kind)s AND s.session = p.session

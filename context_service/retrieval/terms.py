@@ -18,7 +18,7 @@ from uuid import UUID
 import Stemmer
 
 WORD_CHARS_MAX = 64  # of a word that are looked at: a hash is whole, a MiB without a space is one short term
-MASK_BITS = 22
+MASK_BITS = 20
 
 _MASK = (1 << MASK_BITS) - 1
 
@@ -82,7 +82,8 @@ def mask(scope: UUID, term: str) -> int:
 
     Scope and term give one number, so one index serves all scopes without growing with their vocabularies: keys that
     no passage has any longer stay in a GIN index for ever, and a number of few bits comes again. Two terms may share
-    one: whoever reads checks the scope, and takes a term that is not there as noise.
+    one: whoever reads checks the scope, and takes a term that is not there as noise. Why of 20: docs/benchmarks.md,
+    "The index of words"; with another width all that is indexed would have to be written anew.
     """
     return zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) & _MASK
 
