@@ -14,9 +14,10 @@ from context_service.blobs import local
 from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import TWO_TENANTS, running
+from tests.clients.stack import running
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
 from tests.context_service.working_memory import Caller, Start
+from tests.contract.running import AnyPrincipal
 from tests.fakes.blob_backend import FailingBackend
 
 
@@ -54,7 +55,7 @@ async def shared_services(
 ) -> AsyncIterator[Addresses]:
     """Both services of the module's own."""
     with cloned(postgres) as urls:
-        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=TWO_TENANTS) as addresses:
+        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyPrincipal()) as addresses:
             yield addresses
 
 

@@ -28,13 +28,28 @@ from contextkeep.errors import (
     MappingNotFound,
 )
 from service_runtime.auth import Authenticator
-from tests.conftest import METADATA, OTHERS, Addresses, Urls
+from tests.conftest import KEY, OTHER_KEY, Addresses, Urls
 from tests.errors import raised
+
+METADATA: list[tuple[str, str]] = []  # of the test's own tenant
+OTHERS: list[tuple[str, str]] = []  # of another one
 
 
 @pytest.fixture
-async def stub(services: Addresses) -> AsyncIterator[ChatHistoryStub]:
-    async with grpc.aio.insecure_channel(services.context) as channel:
+def address(request: pytest.FixtureRequest) -> str:
+    """Of a test that looks into the database or has two replicas, its own service; all others share one."""
+    if {"urls", "replica"} & set(request.fixturenames):
+        own, other, services = KEY, OTHER_KEY, request.getfixturevalue("services")
+    else:
+        own, other, services = map(request.getfixturevalue, ("key", "other_key", "shared_services"))
+    METADATA[:], OTHERS[:] = ([("authorization", f"Bearer {key}")] for key in (own, other))
+    found: str = services.context
+    return found
+
+
+@pytest.fixture
+async def stub(address: str) -> AsyncIterator[ChatHistoryStub]:
+    async with grpc.aio.insecure_channel(address) as channel:
         yield ChatHistoryStub(channel)
 
 
