@@ -23,7 +23,7 @@ PAGE_SIZES = (0, 1, 2)
 
 
 class AnyPrincipal:
-    """Takes for a key what the caller says of itself: each case is a tenant of its own. The keys of `tests` are known."""
+    """Takes for a key what the caller says of itself, so that each case is a tenant of its own; knows our two keys."""
 
     async def authenticate(self, metadata: Metadata) -> Principal:
         try:

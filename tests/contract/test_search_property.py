@@ -123,8 +123,9 @@ searches = st.fixed_dictionaries(
 
 
 @pytest.fixture(scope="module")
-async def written(stack: Stack) -> AsyncIterator[Case]:
-    running = Case(stack, CASE)
+async def written(both: Stack) -> AsyncIterator[Case]:
+    """Over gRPC alone: what HTTP makes of a search is in its cases."""
+    running = Case(both, CASE)
     await running.hold([])
     yield running
 
