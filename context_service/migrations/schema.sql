@@ -882,6 +882,8 @@ CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, topic, subject_id);
 
+CREATE INDEX passage_place ON context.passage USING btree (tenant_id, scope_id, session, place) WHERE (place IS NOT NULL);
+
 CREATE INDEX passage_terms ON context.passage USING gin (terms) WITH (gin_pending_list_limit='512');
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);

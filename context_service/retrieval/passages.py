@@ -48,7 +48,6 @@ CONTEXT = "context"  # the kind of scope whose passages are a context's
 READ_WHOLE = 600  # passages of a scope that is read as it is
 FOUND_MAX = 1_000  # rows that terms find; of more, the newest
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
-NEAR = 16  # passages that are looked at for the one said before, or after
 AUTHORS_MAX = 100  # of a scope that are known by name
 
 SAMPLE = 600  # passages
@@ -238,7 +237,8 @@ WITH read AS MATERIALIZED (
 """  # noqa: S608
 
 # The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
-# rows that the terms find. What is beside them is looked for in the order of the scope, past what nobody said.
+# rows that the terms find. What was said beside them is looked up by its place; what follows one of them, or is one
+# already, is not looked up a second time.
 _MATCHING = f"""
 WITH matched AS MATERIALIZED (
     SELECT {_COLUMNS}
@@ -246,48 +246,22 @@ WITH matched AS MATERIALIZED (
     WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
     ORDER BY p.seq DESC, p.ordinal DESC
     LIMIT %(rows_max)s
-), behind AS (
-    SELECT {_COLUMNS}
-    FROM matched m
-        CROSS JOIN LATERAL (
-            SELECT {_COLUMNS}
-            FROM (
-                SELECT {_COLUMNS}
-                FROM context.passage p
-                WHERE {_IN_SCOPE} AND (p.seq, p.ordinal) > (m.seq, m.ordinal)
-                ORDER BY p.seq, p.ordinal
-                LIMIT {NEAR}
-            ) p
-            WHERE p.session = m.session AND p.place = m.place + 1
-            LIMIT 1
-        ) p
-    WHERE m.place IS NOT NULL
-        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place + 1)
-), before AS (
-    SELECT {_COLUMNS}
-    FROM matched m
-        CROSS JOIN LATERAL (
-            SELECT {_COLUMNS}
-            FROM (
-                SELECT {_COLUMNS}
-                FROM context.passage p
-                WHERE {_IN_SCOPE} AND (p.seq, p.ordinal) < (m.seq, m.ordinal)
-                ORDER BY p.seq DESC, p.ordinal DESC
-                LIMIT {NEAR}
-            ) p
-            WHERE p.session = m.session AND p.place = m.place - 1
-            LIMIT 1
-        ) p
-    WHERE m.place > 0
-        -- Neither a row already nor behind one.
-        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place - 1)
-        AND NOT EXISTS (SELECT FROM matched x WHERE x.session = m.session AND x.place = m.place - 2)
+), places AS (
+    SELECT m.session, m.place + 1 AS place FROM matched m
+    UNION
+    SELECT m.session, m.place - 1 FROM matched m
+    EXCEPT
+    SELECT m.session, m.place FROM matched m
 ), read AS MATERIALIZED (
     SELECT {_COLUMNS} FROM matched p
     UNION ALL
-    SELECT {_COLUMNS} FROM behind p
-    UNION ALL
-    SELECT {_COLUMNS} FROM before p
+    SELECT {_COLUMNS}
+    FROM places b
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
+            LIMIT 1
+        ) p
 )
 {_AS_ROWS}
 """  # noqa: S608

@@ -145,7 +145,7 @@ def sizes(url: str) -> dict[str, int]:
         return dict(
             connection.execute(
                 "SELECT relname, pg_table_size(oid) FROM pg_class WHERE relnamespace = 'context'::regnamespace"
-                " AND relname IN ('passage', 'passage_pkey', 'passage_terms')"
+                " AND relname IN ('passage', 'passage_pkey', 'passage_place', 'passage_terms')"
             ).fetchall()
         )
 
