@@ -15,7 +15,7 @@ WORKERS ?= 2
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench bench-peers fuzz clean
+	cel-vectors bench bench-peers bench-recall fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -117,6 +117,9 @@ soak: install npm ## 1 GiB there and back; then kill everything at random, and l
 
 bench: install ## measure, as ratios against fixed floors in the same run (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench $(if $(SAVE),--save)
+
+bench-recall: install ## measure whether what is recalled holds the answer (LOCOMO=folder SAVE=1: into docs/benchmarks.md)
+	@$(RUN) -m tests.bench.quality $(LOCOMO) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)

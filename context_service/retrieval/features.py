@@ -288,6 +288,10 @@ def _spk(candidates: Candidates) -> list[float]:
     return [1.0 if row.author == named[0] else 0.0 for row in candidates.rows]
 
 
+def _said(candidates: Candidates) -> list[float]:
+    return [0.0 if row.place is None else 1.0 for row in candidates.rows]
+
+
 def _time(candidates: Candidates) -> list[float]:
     days = candidates.question.days
     if not days:
@@ -387,6 +391,7 @@ FEATURES: Mapping[str, Callable[[Candidates], list[float]]] = {
     "nbp": _nbp,  # `prev`, with a share of what stands beside
     "sess": _sess,  # BM25 of its session
     "spk": _spk,  # its author is the one whom the question names
+    "said": _said,  # somebody said it: no call of a tool, nor its result
     "time": _time,  # it was said when the question says
     "covp": _covp,  # share of the question in `prev`
     "covw": _covw,  # share of the question in `win`

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from context_service.retrieval.features import FEATURES, Candidates
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import ranked
@@ -21,14 +22,16 @@ class Index:
 
     Args:
         conversation: What is searched.
-        read_whole: In larger conversations terms find that are in no more than `common_share` of it; see `Passages`.
-        common_share: Of the turns.
+        read_whole: Larger conversations are not read whole: see `Passages`.
     """
 
-    def __init__(self, conversation: Conversation, *, read_whole: int = 600, common_share: float = 0.3) -> None:
+    def __init__(self, conversation: Conversation, *, read_whole: int = READ_WHOLE) -> None:
         self._terms = [terms_of(turn.indexed) for turn in conversation.turns]
-        self._commonness = Counter(term for terms in self._terms for term in set(terms))
-        self._read_whole, self._common_share = read_whole, common_share
+        self._seqs: dict[str, list[int]] = defaultdict(list)
+        for seq, terms in enumerate(self._terms):
+            for term in set(terms):
+                self._seqs[term].append(seq)
+        self._read_whole = read_whole
         lengths: Counter[int] = Counter()
         places: Counter[int] = Counter()
         last: dict[int, int] = defaultdict(int)
@@ -84,16 +87,25 @@ class Index:
         if len(self._rows) <= self._read_whole:
             rows = [self._row(seq, numbers) for seq in range(len(self._rows))]
             return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
-        rare = {term for term in numbers if self._commonness[term] <= self._common_share * len(self._rows)}
-        finding = rare or {min(numbers, key=self._commonness.__getitem__)}
-        seqs = {seq for seq, terms in enumerate(self._terms) if not finding.isdisjoint(terms)}
+        often = {term: len(self._seqs.get(term, ())) for term in numbers}
+        rare = {term for term in numbers if often[term] <= COMMON_SHARE * len(self._rows)}
+        left_out = sorted(numbers.keys() - rare, key=often.__getitem__)
+        finding = rare or {left_out.pop(0)}
+        seqs = self._found(finding)
+        if not seqs and left_out:
+            finding = {*finding, left_out[0]}
+            seqs = self._found(finding)
         beside = {other for seq in seqs for other in self._beside(seq)}
         return Matching(
             totals=self._totals,
             rows=[self._row(seq, numbers) for seq in sorted(seqs | beside)],
             is_whole=False,
-            estimated={numbers[term]: float(self._commonness[term]) for term in numbers.keys() - finding},
+            estimated={numbers[term]: float(often[term]) for term in numbers.keys() - finding},
         )
+
+    def _found(self, terms: Collection[str]) -> set[int]:
+        """Return the newest that have one of the terms."""
+        return set(sorted({seq for term in terms for seq in self._seqs.get(term, ())})[-FOUND_MAX:])
 
     def _row(self, seq: int, numbers: Mapping[str, int]) -> Row:
         found = [(place, numbers[term]) for place, term in enumerate(self._terms[seq]) if term in numbers]

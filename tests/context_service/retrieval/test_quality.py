@@ -1,0 +1,69 @@
+"""How good recall is by words alone, on conversations that are generated: what a change of ranking must not lose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+
+from context_service.retrieval.profiles import profile
+from tests.bench.quality.agent_log import agent_log
+from tests.bench.quality.conversations import Conversation
+from tests.bench.quality.figures import figures
+from tests.bench.quality.in_memory import by_bm25, searcher
+from tests.bench.quality.locomo import conversations
+from tests.bench.quality.talk import talk
+
+
+@pytest.mark.parametrize(
+    ("generate", "least", "above_bm25"),
+    [(agent_log, 0.84, 0.1), (partial(talk, facts=60), 0.74, 0.5)],
+    ids=["a log of agents", "a conversation of 20,000 messages"],
+)
+def test_the_default_finds_what_is_planted(generate: Callable[[], Conversation], least: float, above_bm25: float):
+    """`make bench-recall` has the figures of all profiles, and of conversations of people."""
+    generated = generate()
+    by_words = figures(by_bm25, [generated])[""].recall_at_10
+    recall = figures(searcher(profile("default")), [generated])[""].recall_at_10
+
+    assert recall >= least
+    assert recall >= by_words + above_bm25
+
+
+@pytest.mark.parametrize("make", [agent_log, talk])
+def test_the_same_seed_gives_the_same_conversation(make):
+    one, same, other = make(seed=1), make(seed=1), make(seed=2)
+
+    assert one == same
+    assert one.turns != other.turns
+    assert len({turn.id for turn in one.turns}) == len(one.turns)
+    assert all(asked.evidence <= {turn.id for turn in one.turns} for asked in one.asked)
+
+
+def test_conversations_of_a_folder_are_read(tmp_path):
+    document = {
+        "sessions": [
+            {
+                "session": 3,
+                "date": "12:05 am on 2 March, 2024",
+                "turns": [{"id": "D3:1", "speaker": "Kim", "text": "Look!", "caption": "a photo of a bee"}],
+            }
+        ],
+        "questions": [
+            {"question": "What did Kim show?", "kind": "single-hop", "evidence": ["D3:1"]},
+            {"question": "Who is not there?", "kind": "single-hop", "evidence": ["D9:1"]},
+        ],
+    }
+    (tmp_path / "conversation-1.json").write_text(json.dumps(document), "utf-8")
+    (read,) = conversations(tmp_path)
+
+    (turn,) = read.turns
+    assert (turn.indexed, turn.session, turn.said_at) == (
+        "Kim: Look! [a photo of a bee]",
+        3,
+        datetime(2024, 3, 2, 0, 5, tzinfo=UTC),
+    )
+    assert [asked.evidence for asked in read.asked] == [{"D3:1"}]
