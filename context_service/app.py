@@ -23,7 +23,7 @@ from context_service.cel import ExpressionLimits
 from context_service.contexts.checks import MessageChecks
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
-from context_service.contexts.texts import tokens_of
+from context_service.contexts.recall import Recalling
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.graph import EntityGraph
@@ -37,12 +37,14 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.retrieval.passages import Passages
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
+from context_service.tokens import TokenCounter
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.lifecycle import LifeCycle
@@ -138,8 +140,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ground = await _ground(settings, stack)
         memory = await _working_memory(ground, stack)
         history = await _chat_history(ground, stack)
-        contexts = _contexts(ground)
-        tools = _tools(ground, memory, history)
+        contexts = await _contexts(ground)
+        tools = _tools(ground, memory, history, contexts)
         services = [room.service for room in (memory, history, contexts, tools)]
         ground.database.show(metrics)
         callers = callers or access.authenticator(settings, ground.database, metrics)
@@ -295,15 +297,17 @@ async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHis
     return _Room(servicer, service)
 
 
-def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
+async def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
     settings = ground.settings
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
         if not await ground.records.exists(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
+    passages, tokens = Passages(ground.database), await asyncio.to_thread(TokenCounter)
+    log = Log(ground.database, passages)
     messaging = Messaging(
-        Log(ground.database),
+        log,
         requests=_REQUESTS,
         checks=MessageChecks(
             message_bytes_max=settings.context_message_bytes_max,
@@ -312,10 +316,10 @@ def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
             nesting_max=settings.json_nesting_max,
             name_chars_max=settings.name_chars_max,
         ),
-        count_tokens=partial(tokens_of, count=_estimated),
+        tokens=tokens,
         check_record=check_record,
     )
-    servicer = ContextsServicer(messaging)
+    servicer = ContextsServicer(messaging, Recalling(log, passages, tokens))
     service = Service(
         full_name="contextkeep.context.v1.Contexts",
         add=partial(add_ContextsServicer_to_server, servicer),
@@ -324,18 +328,18 @@ def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
     return _Room(servicer, service)
 
 
-def _estimated(text: str) -> int:
-    return len(text.encode()) // 4
-
-
 def _tools(
-    ground: _Ground, memory: _Room[WorkingMemoryServicer], history: _Room[ChatHistoryServicer]
+    ground: _Ground,
+    memory: _Room[WorkingMemoryServicer],
+    history: _Room[ChatHistoryServicer],
+    contexts: _Room[ContextsServicer],
 ) -> _Room[ToolsServicer]:
     settings = ground.settings
     servicer = ToolsServicer(
         Services(
             memory=memory.servicer,
             history=history.servicer,
+            contexts=contexts.servicer,
             graph=ground.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,
         ),
@@ -346,7 +350,7 @@ def _tools(
     service = Service(
         full_name="contextkeep.context.v1.Tools",
         add=partial(add_ToolsServicer_to_server, servicer),
-        checks=list(dict.fromkeys([*memory.service.checks, *history.service.checks])),
+        checks=list(dict.fromkeys([*memory.service.checks, *history.service.checks, *contexts.service.checks])),
     )
     return _Room(servicer, service)
 

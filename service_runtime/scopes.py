@@ -22,7 +22,7 @@ OF_CONTEXTS = frozenset(
     f"/contextkeep.context.v1.Contexts/{name}"
     for name in (
         *("SendMessage", "AppendMessages", "GetContext", "GetContextsByExternalId", "ListContexts", "UpdateContext"),
-        *("CloseContext", "ListMessages", "GetMessage", "RetractMessages"),
+        *("CloseContext", "ListMessages", "GetMessage", "RetractMessages", "Recall", "SearchContext"),
     )
 )
 

@@ -36,6 +36,8 @@ EXPENSIVE = {
     "RegisterMapping": "compiles a mapping",
     "FetchWMManifest": "walks a graph",
     "SearchWMRecords": "compares texts and vectors of many records",
+    "Recall": "compares a text with many passages",
+    "SearchContext": "as Recall",
     "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",
     "SearchNodes": "meets conditions that no index knows",

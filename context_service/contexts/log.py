@@ -1,7 +1,8 @@
 """The SQL of contexts: headers, and the log of their messages.
 
-An append is one statement: it takes the next places of the context, writes the messages, and answers the request. What
-is already there (a message id, a request id, the one context of an external id) makes Postgres refuse the whole.
+An append is one statement: it takes the next places of the context, writes the messages, and answers the request. Their
+passages are written behind it, in its transaction. What is already there (a message id, a request id, the one context
+of an external id) makes Postgres refuse the whole.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.parts import of_json, to_json
+from context_service.retrieval.passages import Audience, Passage, Passages, Scope
 from service_runtime.auth import Principal
 from service_runtime.pages import PAGE_BYTES_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
@@ -67,7 +69,7 @@ _WRITE = """
         s.size_bytes, p.owner_user_id, p.app_id, p.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
         s.content_sha256, s.parts::json, s.metadata::json
     FROM place p, said s
-    RETURNING context_id, message_id, seq, created_at, tokens
+    RETURNING context_id, message_id, seq, created_at, tokens, session, said_at
 ), answered AS (
     INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
     SELECT
@@ -81,7 +83,10 @@ _WRITE = """
     WHERE %(request_key)s::uuid IS NOT NULL
     HAVING count(*) > 0
 )
-SELECT message_id, seq, created_at, tokens FROM written ORDER BY seq
+SELECT w.message_id, w.seq, w.created_at, w.tokens, w.session, w.said_at, p.ancestors, p.owner_user_id, p.app_id,
+    p.agent_bundle_id
+FROM written w, place p
+ORDER BY w.seq
 """
 
 _BEGIN = f"""
@@ -207,6 +212,12 @@ _LIST_NAMED = _listing("""(
     JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
     WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
 ) c""")
+_IDS = """
+SELECT seq, message_id
+FROM context.message
+WHERE tenant_id = %s AND context_id = %s AND seq = ANY (%s) AND retracted_at IS NULL
+"""
+
 _LISTS_HEADERS = "it lists headers: of what the principal sees, whichever contexts"
 _LISTS_ANYBODYS = "an administrator lists all of the tenant"
 _LIST_SEEN = Across(sql=_LIST, contexts=True, why=_LISTS_HEADERS)
@@ -337,8 +348,9 @@ class Known:
 class Log:
     """Contexts and their messages."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, passages: Passages) -> None:
         self._database = database
+        self._passages = passages
 
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
         """Return the door to the rows of one context, for whom a principal acts."""
@@ -416,22 +428,31 @@ class Log:
         *,
         request: Request | None,
     ) -> list[Sent]:
+        parameters = {
+            **parameters,
+            **_message_parameters(messages),
+            "tenant_id": door.tenant_id,
+            "context_id": context_id,
+            "created": statement is _BEGIN,
+            "agents_max": AGENTS_MAX,
+            "gap": SESSION_GAP,
+            "request_key": request and request.key(door.bounds),
+            "rpc": request and request.rpc,
+            "fingerprint": request and request.fingerprint,
+        }
+
+        async def work(transaction: Transaction) -> list[Row]:
+            rows = await transaction.query(statement, parameters)
+            if rows:
+                passages = _passages(rows, messages)
+                await self._passages.put(transaction, Scope.of_context(context_id), _audience(rows[0]), passages)
+            return rows
+
         try:
-            rows = await door.query(
-                statement,
-                {
-                    **parameters,
-                    **_message_parameters(messages),
-                    "tenant_id": door.tenant_id,
-                    "context_id": context_id,
-                    "created": statement is _BEGIN,
-                    "agents_max": AGENTS_MAX,
-                    "gap": SESSION_GAP,
-                    "request_key": request and request.key(door.bounds),
-                    "rpc": request and request.rpc,
-                    "fingerprint": request and request.fingerprint,
-                },
-            )
+            if any(message.passages for message in messages):
+                rows = await door.transaction(work)
+            else:
+                rows = await door.query(statement, parameters)  # one round trip
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(Taken(error.diag.constraint_name)) from error
         return [_sent(row) for row in rows]
@@ -509,11 +530,10 @@ class Log:
         (row,) = await transaction.query(_UPDATE, parameters)
         return _context(row)
 
-    async def close(self, context_id: UUID, *, principal: Principal) -> Context | None:
-        """Close a context, and return it; None: there is none."""
-        door = self.of(principal, context_id)
-        rows = await door.query(_CLOSE, (door.tenant_id, context_id))
-        return _context(rows[0]) if rows else None
+    async def close(self, transaction: Transaction, context_id: UUID) -> Context:
+        """Close a context that is locked, and return it."""
+        (row,) = await transaction.query(_CLOSE, (transaction.tenant_id, context_id))
+        return _context(row)
 
     async def page(
         self,
@@ -548,6 +568,12 @@ class Log:
         )
         return [_message(row) for row in rows if row.seq is not None] if rows else None
 
+    async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
+        """Return the ids of messages by their places, without those that are retracted."""
+        door = self.of(principal, context_id)
+        rows = await door.query(_IDS, (door.tenant_id, context_id, list(seqs)))
+        return {row.seq: row.message_id for row in rows}
+
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
         """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""
         door = self.of(principal, context_id)
@@ -562,7 +588,41 @@ class Log:
             "context_id": context_id,
             "message_ids": list(message_ids),
         }
-        return [row.seq for row in await transaction.query(_RETRACT, parameters)]
+        seqs = [row.seq for row in await transaction.query(_RETRACT, parameters)]
+        await self._passages.remove(transaction, Scope.of_context(context_id), seqs)
+        return seqs
+
+
+def _passages(rows: Sequence[Row], messages: Sequence[NewMessage]) -> list[Passage]:
+    """Return the passages of messages that are written, where they stand now."""
+    by_id = {message.said.message_id: message for message in messages}
+    return [
+        Passage(
+            seq=row.seq,
+            ordinal=ordinal,
+            session=row.session,
+            text=one.text,
+            terms=one.terms,
+            kind=one.kind,
+            said_at=row.said_at,
+            is_said=one.is_said,
+            marks=one.marks,
+            role=by_id[row.message_id].said.role,
+            author=by_id[row.message_id].said.name,
+            part=one.part,
+        )
+        for row in rows
+        for ordinal, one in enumerate(by_id[row.message_id].passages)
+    ]
+
+
+def _audience(row: Row) -> Audience:
+    return Audience(
+        owner_user_id=row.owner_user_id,
+        ancestors=tuple(row.ancestors),
+        agent_bundle_id=row.agent_bundle_id,
+        app_id=row.app_id,
+    )
 
 
 def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:

@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import orjson
 
 from context_service.contexts.checks import MessageChecks, check_external_id, check_message_ids, size_of
+from context_service.contexts.indexing import passages_of
 from context_service.contexts.log import AlreadyThere, Known, Log, Taken
 from context_service.contexts.model import (
     Context,
@@ -23,7 +25,9 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.contexts.order import Order
+from context_service.contexts.texts import tokens_of
 from context_service.parts import to_json
+from context_service.tokens import TokenCounter
 from contextkeep.errors import (
     Aborted,
     ContextClosed,
@@ -47,7 +51,6 @@ _SEQ_MAX = 2**63 - 1
 
 # Whether the caller may read a record; raises RecordNotFound if not.
 CheckRecord = Callable[[UUID, Principal], Awaitable[None]]
-CountTokens = Callable[[MessageInput], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ class Messaging:
         log: Where they are.
         requests: The request ids of this service.
         checks: Of what callers say.
-        count_tokens: Of a message.
+        tokens: Counts those of messages, and of what is cut.
         check_record: Of a record that a part names.
     """
 
@@ -85,20 +88,20 @@ class Messaging:
         *,
         requests: Requests,
         checks: MessageChecks,
-        count_tokens: CountTokens,
+        tokens: TokenCounter,
         check_record: CheckRecord,
     ) -> None:
         self._log = log
         self._requests = requests
         self._checks = checks
-        self._count_tokens = count_tokens
+        self._tokens = tokens
         self._check_record = check_record
         self._order = Order()
 
     async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse what could not be sent, and store nothing: of a standalone message."""
         await beside_the_loop(size_of(said), self._checks.check_message, said, path=path)
-        await self._check_records([said], principal)
+        await self._check_records(_records([said]), principal)
 
     async def send(
         self,
@@ -134,7 +137,12 @@ class Messaging:
         size_bytes = sum(map(size_of, messages))
         await beside_the_loop(size_bytes, self._checks.check_messages, messages, paths=paths)
         new = await beside_the_loop(size_bytes, self._prepared, messages, paths=paths)
-        await self._check_records(messages, principal)
+        records = _records(messages)
+        if records and request:  # a record may be gone since it was answered
+            door = self._log.of(principal, target.context_id or new_id())
+            if answer := await self._requests.answered(door, request):
+                return _written(answer)
+        await self._check_records(records, principal)
         if target.context_id:
             return await self._append(target.context_id, new, principal=principal, request=request)
         return await self._begin(target, new, principal=principal, request=request)
@@ -145,6 +153,8 @@ class Messaging:
         self._checks.check_context(target.new, path="context")
         _check_expiry(target.new)
         said = _within_bounds(target.new, principal)
+        if target.only and target.only not in said.external_ids:
+            said = replace(said, external_ids=(target.only, *said.external_ids))
         for _ in range(_TRIES):
             if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
                 return await self._append(found, messages, principal=principal, request=request)
@@ -184,6 +194,8 @@ class Messaging:
                         # Refused; but what was written before it was closed, is.
                         known = await self._known(context_id, messages, principal)
                         if len(known) < len(messages):
+                            if request:  # whatever it names now: what it named first counts
+                                await self._requests.answered(self._log.of(principal, context_id), request)
                             raise await self._refusal(context_id, principal)
                 else:
                     sent = []
@@ -208,16 +220,7 @@ class Messaging:
         answer = await self._requests.answered(tenant, request)
         if answer is None:  # forgotten, a day after it was given, just now
             raise Aborted("the request was answered long ago")
-        messages = [
-            Sent(
-                message_id=message_id,
-                seq=seq,
-                created_at=_utc(created_at),
-                tokens=tokens,
-            )
-            for message_id, seq, created_at, tokens in answer["messages"]
-        ]
-        return Written(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
+        return _written(answer)
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=_without_admin(principal)):
@@ -233,18 +236,18 @@ class Messaging:
             message = NewMessage(
                 said=said,
                 said_at=said.said_at or now,
-                tokens=self._count_tokens(said),
+                tokens=tokens_of(said, count=self._tokens.count),
                 size_bytes=size_of(said),
                 sha256=_sha256(said),
+                passages=passages_of(said, count=self._tokens.count),
             )
             if prepared.setdefault(said.message_id, message).sha256 != message.sha256:
                 raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
         return list(prepared.values())
 
-    async def _check_records(self, messages: Sequence[MessageInput], principal: Principal) -> None:
-        named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
-        for record_id in sorted(named):
-            await self._check_record(UUID(record_id), principal)
+    async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:
+        for record_id in record_ids:
+            await self._check_record(record_id, principal)
 
     async def read(
         self, context_id: UUID, *, principal: Principal, history_length: int | None
@@ -389,17 +392,26 @@ class Messaging:
 
         return await self._log.of(principal, context_id).transaction(work)
 
-    async def close(self, context_id: UUID, *, principal: Principal) -> Context:
+    async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
         """Close a context.
 
         Raises:
             ContextNotFound: there is none.
+            RequestIdReused: see the contract.
         """
+
+        async def work(transaction: Transaction) -> Context:
+            again = request and await self._requests.claim(transaction, request)
+            context = await self._locked(transaction, context_id)
+            if again:
+                return context
+            closed = await self._log.close(transaction, context_id)
+            if request:
+                await self._requests.answer(transaction, request, {"context_id": str(context_id)})
+            return closed
+
         async with self._order.turn((principal.tenant_id, context_id)):
-            context = await self._log.close(context_id, principal=principal)
-        if context is None:
-            raise not_found(context_id)
-        return context
+            return await self._log.of(principal, context_id).transaction(work)
 
     async def retract(
         self, context_id: UUID, message_ids: Sequence[str], *, principal: Principal, request: Request | None
@@ -479,6 +491,21 @@ def _within_bounds(said: ContextInput, principal: Principal) -> ContextInput:
     )
     principal.check_bounds(graph_name="", agent_bundle_id=said.agent_bundle_id, app_id=said.app_id)
     return said
+
+
+def _records(messages: Sequence[MessageInput]) -> list[UUID]:
+    """Return the records that parts name, each once."""
+    named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
+    return sorted(map(UUID, named))
+
+
+def _written(answer: dict[str, Any]) -> Written:
+    """Return what was written when a request came first."""
+    messages = [
+        Sent(message_id=message_id, seq=seq, created_at=_utc(created_at), tokens=tokens)
+        for message_id, seq, created_at, tokens in answer["messages"]
+    ]
+    return Written(context_id=UUID(answer["context_id"]), messages=messages, created=answer["created"])
 
 
 def _check_expiry(said: ContextInput) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -74,6 +75,18 @@ class MessageInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PassageText:
+    """A passage of a message, before it is known where the message stands."""
+
+    part: int  # 0: the content, else the number of the part, from 1
+    kind: str
+    text: str
+    terms: Sequence[str]
+    marks: int
+    is_said: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
     """A message that is to be written, with all that is worked out of it before."""
 
@@ -82,6 +95,7 @@ class NewMessage:
     tokens: int
     size_bytes: int
     sha256: bytes
+    passages: tuple[PassageText, ...] = ()  # what it is found by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

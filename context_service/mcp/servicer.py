@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
 from context_service.mcp.tool import ARGUMENTS, Arguments, Services, Tool, Use
@@ -17,7 +18,8 @@ from service_runtime import calls
 from service_runtime.documents import beside_the_loop, parse_object
 
 TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in sorted((*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *RAG_TOOLS), key=lambda tool: tool.name)
+    tool.name: tool
+    for tool in sorted((*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *RAG_TOOLS), key=lambda tool: tool.name)
 }
 
 _ARGUMENTS_BYTES_MAX = 3 * 1024 * 1024

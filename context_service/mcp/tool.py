@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from context_service.graph import EntityGraph
 from context_service.mcp.answers import Document
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from contextkeep.errors import FieldViolation, InvalidArgument
 
@@ -45,6 +46,7 @@ class Services:
 
     memory: WorkingMemoryServicer
     history: ChatHistoryServicer
+    contexts: ContextsServicer
     graph: EntityGraph
     answer_bytes_max: int
 
@@ -75,7 +77,7 @@ class Tool:
     """A row of the table."""
 
     name: str
-    context_type: str  # "WM", "History" or "RAG"
+    context_type: str  # "WM", "History", "Context" or "RAG"
     rpc: str  # that it comes down to: it waits for a turn where that does
     description: str
     arguments: type[Arguments]

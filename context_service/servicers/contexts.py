@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
 
 from context_service.contexts.messaging import Messaging, Target, Written
 from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.recall import (
+    ITEMS_DEFAULT,
+    TOKENS_DEFAULT,
+    Asked,
+    Filter,
+    Recalled,
+    RecalledItem,
+    Recalling,
+)
 from context_service.contexts.secrets import without_secret
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.records_wire import optional_id
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
-from contextkeep.errors import InvalidArgument
+from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Principal
 from service_runtime.ids import parse_id, parse_optional_id
@@ -26,8 +37,9 @@ _TTL_S = 3600  # of a key, if the caller does not say
 class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     """Answers the RPCs of `Contexts`."""
 
-    def __init__(self, messaging: Messaging) -> None:
+    def __init__(self, messaging: Messaging, recalling: Recalling) -> None:
         self._messaging = messaging
+        self._recalling = recalling
 
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
@@ -43,7 +55,17 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             target, [said], paths=["message"], principal=principal, request=request_of("SendMessage", request)
         )
         (sent,) = _sent(written, [said])
-        return pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
+        response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
+        if asked := _asked_behind(request, said, written):
+            response.recall.CopyFrom(await self._recalled_behind(written.context_id, asked, principal))
+        return response
+
+    async def _recalled_behind(self, context_id: UUID, asked: Asked, principal: Principal) -> pb.Recalled:
+        """Return what a message that is written recalls; if that fails, why: the message is written all the same."""
+        try:
+            return _recalled(await self._recalling.recall(context_id, asked, principal=principal))
+        except ContextKeepError as error:
+            return pb.Recalled(error=error.reason)
 
     async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
         """Write several messages."""
@@ -56,6 +78,29 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         return pb.AppendMessagesResponse(
             context_id=str(written.context_id), messages=_sent(written, said), created=written.created
         )
+
+    async def Recall(self, request: pb.RecallRequest, context: object) -> pb.RecallResponse:
+        """Find what matters to a text."""
+        recalled = await self._recalling.recall(
+            parse_id("context_id", request.context_id),
+            _asked(request.text, request.options),
+            principal=_principal(request.subject_user_id),
+        )
+        return pb.RecallResponse(recalled=_recalled(recalled))
+
+    async def SearchContext(self, request: pb.SearchContextRequest, context: object) -> pb.SearchContextResponse:
+        """Find passages by words."""
+        asked = Asked(
+            text=request.query,
+            items_max=request.limit or ITEMS_DEFAULT,
+            profile=request.profile,
+            which=_which(request.filter, "filter"),
+            with_features=request.with_features,
+        )
+        hits = await self._recalling.search(
+            parse_id("context_id", request.context_id), asked, principal=_principal(request.subject_user_id)
+        )
+        return pb.SearchContextResponse(hits=map(_recalled_item, hits))
 
     async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
         """Read a context and its newest messages."""
@@ -108,7 +153,9 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
         """Close a context."""
         closed = await self._messaging.close(
-            parse_id("context_id", request.context_id), principal=_principal(request.subject_user_id)
+            parse_id("context_id", request.context_id),
+            principal=_principal(request.subject_user_id),
+            request=request_of("CloseContext", request),
         )
         return pb.CloseContextResponse(context=_context(closed))
 
@@ -170,6 +217,76 @@ def _scopes(names: Sequence[str]) -> list[str]:
 
 def _principal(subject_user_id: str) -> Principal:
     return calls.principal().acting_for(subject_user_id)
+
+
+def _asked_behind(request: pb.SendMessageRequest, said: MessageInput, written: Written) -> Asked | None:
+    """Return what is to be recalled for a message that is written, if anything is."""
+    if not request.HasField("recall"):
+        return _asked(_text(said), pb.RecallOptions(), before=written) if _recalls(said, written) else None
+    if request.recall.off:
+        return None
+    return _asked(_text(said), request.recall, before=written) if _text(said) else None
+
+
+def _recalls(said: MessageInput, written: Written) -> bool:
+    return said.role == "user" and not written.created and bool(_text(said))
+
+
+def _text(said: MessageInput) -> str:
+    return "\n".join([said.content, *(part.text for part in said.parts if part.text)]).strip()
+
+
+def _asked(text: str, options: pb.RecallOptions, *, before: Written | None = None) -> Asked:
+    which = _which(options.filter, "options.filter")
+    ends = [which.seq_to] if which.seq_to else []
+    ends += [options.not_after_seq] if options.not_after_seq else []
+    if before:
+        ends.append(before.messages[0].seq - 1)
+    return Asked(
+        text=text,
+        tokens_max=options.tokens_max or TOKENS_DEFAULT,
+        items_max=options.items_max or ITEMS_DEFAULT,
+        profile=options.profile,
+        which=replace(which, seq_to=min(ends)) if ends else which,
+        with_features=options.with_features,
+    )
+
+
+def _which(said: pb.RecallFilter, path: str) -> Filter:
+    return Filter(
+        roles=frozenset(said.roles),
+        kinds=frozenset(said.kinds),
+        authors=frozenset(said.authors),
+        said_from=wire.time_of(f"{path}.said_from", said.said_from) if said.HasField("said_from") else None,
+        said_to=wire.time_of(f"{path}.said_to", said.said_to) if said.HasField("said_to") else None,
+        seq_from=said.seq_from,
+        seq_to=said.seq_to or None,
+    )
+
+
+def _recalled(recalled: Recalled) -> pb.Recalled:
+    return pb.Recalled(
+        items=map(_recalled_item, recalled.items),
+        prompt_text=recalled.prompt_text,
+        tokens=recalled.tokens,
+        left_out_count=recalled.left_out,
+    )
+
+
+def _recalled_item(item: RecalledItem) -> pb.RecalledItem:
+    return pb.RecalledItem(
+        ref=item.ref,
+        kind=item.kind,
+        seq=item.seq,
+        message_id=item.message_id,
+        role=item.role,
+        name=item.name,
+        said_at=wire.timestamp(item.said_at),
+        text=item.text,
+        tokens=item.tokens,
+        score=item.score,
+        features=item.features,
+    )
 
 
 def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest) -> Target:

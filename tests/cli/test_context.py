@@ -100,6 +100,36 @@ def test_a_line_of_another_form_is_told_with_its_place_and_nothing_is_sent(run: 
     assert told in result.stderr
 
 
+def test_what_matters_is_recalled_with_the_reason_why(run: Run, answer: Answer):
+    said = lines({"content": "The cat is black."}, {"content": "It rains.", "role": "assistant"}, {"content": "A cat."})
+    context_id = answer("context append", stdin=said)[0]["context_id"]
+
+    recalled = answer(f"context recall {context_id} 'Which colour has the cat?' --tokens 500 --explain")
+    assert [item["ref"] for item in recalled["items"]] == ["m3.0", "m1.0"]
+    assert "> The cat is black." in recalled["prompt_text"]
+    assert sum(recalled["items"][0]["features"].values()) == pytest.approx(recalled["items"][0]["score"])
+    assert [item["ref"] for item in answer(f"context recall {context_id} rain --role user")["items"]] == []
+
+    table = run(f"context recall {context_id} cat --items 1")
+    heading, row = table.stdout.splitlines()
+    assert heading.split() == ["ref", "score", "role", "said_at", "text"]
+    assert row.startswith("m3.0")
+    assert "1 more did not fit" in table.stderr
+    heading = run(f"context recall {context_id} cat --explain --raw").stdout.splitlines()[0]
+    assert len(heading.split("\t")) > len(("ref", "score", "role", "said_at", "text"))
+    assert "prev" in run(f"context recall {context_id} cat --explain").stdout.splitlines()[0].split()
+    assert "nothing found" in run(f"context recall {context_id} elephants").stderr
+
+
+def test_passages_are_found_by_their_words(run: Run, answer: Answer, context_id: str):
+    (hit,) = answer(f"context search {context_id} hello")
+    assert (hit["ref"], hit["message_id"], hit["text"], hit["features"]) == ("m1.0", "greeting", "Hello", {})
+    assert answer(f"context search {context_id} hello --kind data") == []
+    assert "Hello" in run(f"context search {context_id} hello --explain").stdout
+    unknown = run(f"context search {context_id} hello --profile none")
+    assert (unknown.exit_code, "INVALID_ARGUMENT" in unknown.stderr) == (2, True)
+
+
 def test_fields_are_set_and_cleared(run: Run, answer: Answer, context_id: str):
     answer(f"context update {context_id} --expires-at 2100-01-31T12:00:00Z --metadata '{{\"a\": 1}}'")
     changed = answer(f"context update {context_id} --clear expires_at --clear title --entity {context_id}")

@@ -71,7 +71,7 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     record = context.upload_blob(text, name="report", memory_type="text/markdown", entity_node_id=session.id)
     context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session.id)
     thread = ContextInput(external_ids=[ExternalId("threads", session.external_id)])
-    begun = context.send_message(MessageInput("Hello", message_id="greeting"), context=thread)
+    begun = context.send_message(MessageInput("Where is my lost file?", message_id="greeting"), context=thread)
 
     monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

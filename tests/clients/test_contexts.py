@@ -14,6 +14,8 @@ from contextkeep import (
     MessageInput,
     PartInput,
     Reasoning,
+    RecallFilter,
+    RecallOptions,
     ToolCall,
     ToolCallInput,
     ToolResult,
@@ -189,6 +191,8 @@ async def test_the_user_of_a_call_goes_along(world, context):
     for method, *args in (
         (context.send_message, "y", context_id),
         (context.append_messages, ["y"], context_id),
+        (context.recall, context_id, "x"),
+        (context.search_context, context_id, "x"),
         (context.get_context, context_id),
         (context.update_context, context_id),
         (context.close_context, context_id),
@@ -210,6 +214,72 @@ async def test_a_key_of_a_context_is_made(world, context):
     made = await world.run(context.issue_context_key, context_id, scopes=["read"], ttl_s=60)
     assert made.key.startswith("cgc_")
     assert timedelta(0) < made.expires_at - datetime.now(UTC) <= timedelta(seconds=60)
+
+
+async def test_what_matters_is_recalled_within_a_budget(world, context):
+    cat = MessageInput("The cat is black.", name="Ann", message_id="cat", said_at=SAID_AT)
+    said = [cat, *(f"It rains on day {n}." for n in range(5))]
+    context_id = (await world.run(context.append_messages, said))[0].context_id
+
+    recalled = await world.run(context.recall, context_id, "Is the cat grey?", tokens_max=1000, with_features=True)
+    (item,) = recalled.items
+    assert (item.ref, item.kind, item.seq, item.message_id) == ("m1.0", "text", 1, "cat")
+    assert (item.role, item.name, item.said_at, item.text) == ("user", "Ann", SAID_AT, "The cat is black.")
+    assert item.score > 0
+    assert item.tokens > 0
+    assert sum(item.features.values()) == pytest.approx(item.score)
+    assert str(item) == "[m1.0] user: The cat is black."
+    assert "[m1.0]" in str(recalled)
+    assert (0 < recalled.tokens <= 1000, recalled.left_out_count, recalled.error) == (True, 0, "")
+
+    cut = await world.run(context.recall, context_id, "On which day does it rain?", items_max=2, profile="conversation")
+    assert len(cut.items) == 2
+    assert cut.left_out_count > 0
+    assert cut.items[0].features == {}
+    assert (await world.run(context.recall, context_id, "elephants")).prompt_text == ""
+
+
+async def test_what_is_recalled_and_found_can_be_filtered(world, context):
+    said = [
+        MessageInput("One zebra.", role="assistant", name="Ann", said_at=SAID_AT),
+        MessageInput("Two zebra.", said_at=SAID_AT + timedelta(hours=1)),
+        MessageInput(parts=[PartInput(data={"animal": "zebra"})], said_at=SAID_AT + timedelta(hours=2)),
+    ]
+    context_id = (await world.run(context.append_messages, said))[0].context_id
+
+    for only, seqs in (
+        (None, [1, 2, 3]),
+        (RecallFilter(roles=["assistant"]), [1]),
+        (RecallFilter(authors=["Ann"]), [1]),
+        (RecallFilter(kinds=["data"]), [3]),
+        (RecallFilter(said_from=SAID_AT + timedelta(hours=1)), [2, 3]),
+        (RecallFilter(said_to=SAID_AT + timedelta(hours=1)), [1]),
+        (RecallFilter(seq_from=2, seq_to=2), [2]),
+    ):
+        found = await world.run(context.search_context, context_id, "zebra", filter=only)
+        assert sorted(item.seq for item in found) == seqs, only
+        recalled = await world.run(context.recall, context_id, "zebra", filter=only)
+        assert sorted(item.seq for item in recalled.items) == seqs, only
+    assert len(await world.run(context.search_context, context_id, "zebra", limit=1)) == 1
+    held = await world.run(context.recall, context_id, "zebra", not_after_seq=1)
+    assert [item.seq for item in held.items] == [1]
+    with pytest.raises(InvalidArgument):
+        await world.run(context.search_context, context_id, "zebra", profile="none of them")
+
+
+async def test_a_message_comes_back_with_what_matters_to_it(world, context):
+    first = await world.run(context.send_message, "The cat is black.")
+    assert first.recalled is None
+
+    async def recalled(said: MessageInput | str, **options: Any) -> list[str] | None:
+        sent = await world.run(context.send_message, said, first.context_id, **options)
+        return None if sent.recalled is None else [item.text for item in sent.recalled.items]
+
+    assert await recalled("Is the cat grey?") == ["The cat is black."]
+    assert await recalled("Is the cat grey?", recall=False) is None
+    assert await recalled(MessageInput("No cat is grey.", role="assistant")) is None
+    asked = RecallOptions(tokens_max=500, filter=RecallFilter(seq_to=1))
+    assert await recalled(MessageInput("No cat at all.", role="assistant"), recall=asked) == ["The cat is black."]
 
 
 class Contexts(ContextsServicer):
@@ -302,6 +372,23 @@ def test_what_is_said_of_a_context_is_refused_likewise(given: Any, field: str):
         with pytest.raises(InvalidArgument) as refused:
             refusing()
         assert [violation.field for violation in refused.value.violations] == [field]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (5, "recall"),
+        (True, "recall"),
+        (RecallOptions(tokens_max="many"), "recall.tokens_max"),
+        (RecallOptions(filter={"roles": ["user"]}), "recall.filter"),
+        (RecallOptions(filter=RecallFilter(roles="user")), "recall.filter.roles"),
+        (RecallOptions(filter=RecallFilter(said_to=datetime(2026, 1, 1))), "recall.filter.said_to"),
+    ],
+)
+def test_what_is_to_be_recalled_is_refused_likewise(given: Any, field: str):
+    with pytest.raises(InvalidArgument) as refused:
+        contexts.recall_behind(given)
+    assert [violation.field for violation in refused.value.violations] == [field]
 
 
 def test_one_message_is_not_a_list_of_messages():

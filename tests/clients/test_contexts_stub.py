@@ -45,6 +45,28 @@ def test_AppendMessages_answers_the_places_of_all(grpc_stub, begun):
     assert [sent.seq for sent in answer.messages] == [2, 3]
 
 
+def test_Recall_finds_what_matters_and_says_it_as_a_prompt(grpc_stub, begun):
+    said = [pb.MessageInput(content=text) for text in ("The cat is black.", "It rains.")]
+    grpc_stub.AppendMessages(pb.AppendMessagesRequest(context_id=begun.context_id, messages=said), metadata=METADATA)
+    options = pb.RecallOptions(tokens_max=1000, with_features=True)
+    request = pb.RecallRequest(context_id=begun.context_id, text="Which colour has the cat?", options=options)
+    recalled = grpc_stub.Recall(request, metadata=METADATA).recalled
+    assert [(item.ref, item.seq, item.role, item.text) for item in recalled.items] == [
+        ("m2.0", 2, "user", "The cat is black.")
+    ]
+    assert sum(recalled.items[0].features.values()) == pytest.approx(recalled.items[0].score)
+    assert "[m2.0]" in recalled.prompt_text
+    assert 0 < recalled.tokens <= 1000
+
+
+def test_SearchContext_finds_passages_by_their_words(grpc_stub, begun):
+    request = pb.SearchContextRequest(context_id=begun.context_id, query="hello")
+    (hit,) = grpc_stub.SearchContext(request, metadata=METADATA).hits
+    assert (hit.ref, hit.message_id, hit.text) == ("m1.0", "m-1", "Hello")
+    request.query = "goodbye"
+    assert not grpc_stub.SearchContext(request, metadata=METADATA).hits
+
+
 def test_GetContext_answers_the_header_and_the_newest_messages(grpc_stub, begun):
     answer = grpc_stub.GetContext(pb.GetContextRequest(context_id=begun.context_id), metadata=METADATA)
     assert (answer.context.title, answer.context.state) == ("support", pb.CONTEXT_STATE_OPEN)

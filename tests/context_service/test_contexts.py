@@ -253,6 +253,8 @@ async def test_one_external_id_has_one_context_whoever_is_first(caller: Caller):
     answers = await asyncio.gather(*(caller.send(str(n), get_or_create=only) for n in range(8)))
     assert len({answer.context_id for answer in answers}) == 1
     assert [answer.created for answer in answers].count(True) == 1
+    found = await caller.call("GetContextsByExternalId", external_id=only)
+    assert [one.context_id for one in found.contexts] == [answers[0].context_id]
     theirs = await caller.of("ada").send("hers", get_or_create=only)
     assert theirs.context_id != answers[0].context_id
     with pytest.raises(InvalidArgument):

@@ -32,6 +32,9 @@ OTHER_READ_KEY = "key-of-the-other-tenant-that-only-reads"
 BOUND_KEY = "key-of-an-app-and-an-agent-bundle"
 CAP = 64 * 1024
 READING = [
+    "context_read",
+    "context_recall",
+    "context_search",
     "history_chat",
     "history_entity",
     "rag_search_nodes",
@@ -43,7 +46,7 @@ READING = [
     "wm_read",
     "wm_search",
 ]
-WRITING = ["wm_archive", "wm_upload"]
+WRITING = ["context_send", "wm_archive", "wm_upload"]
 
 # Opens a client: of a key, with a current entity.
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -153,6 +156,7 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         record_id = stored["working_memory_id"]
         await find_the_record(client, record_id)
         await read_the_histories(client, session.id)
+        context_id = await use_a_context(client)
         await use_resources(client, record_id)
 
         wrong = await error(client, "wm_list", sql="SELECT 1")
@@ -169,7 +173,14 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         assert (await error(other, "history_chat"))["reason"] == "NODE_NOT_FOUND"
         assert (await answer(other, "rag_search_nodes"))["nodes"] == []
         assert (await other.list_resources()).resources == []
+        for tool, asked in {
+            "context_read": {},
+            "context_recall": {"text": "a"},
+            "context_search": {"query": "a"},
+        }.items():
+            assert (await error(other, tool, context_id=context_id, **asked))["reason"] == "CONTEXT_NOT_FOUND"
         assert (await error(other, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
+        assert (await error(other, "context_send", content="b"))["reason"] == "PERMISSION_DENIED"
 
 
 async def test_a_bound_key_is_bound_on_each_transport(
@@ -223,6 +234,29 @@ async def read_the_histories(client: Client, session_id: str) -> None:
     assert [n["id"] for n in (await answer(client, "rag_search_nodes", text="of ada"))["nodes"]] == [session_id]
     assert (await answer(client, "rag_search_nodes", text="of%ada"))["nodes"] == []
     assert (await error(client, "rag_similar_nodes"))["reason"] == "EMBEDDING_NOT_FOUND"
+
+
+async def use_a_context(client: Client) -> str:
+    begun = await answer(client, "context_send", content="The cat is black.", role="user", title="cats")
+    context_id = begun["context_id"]
+    assert (begun["created"], begun["message"]["seq"]) == (True, 1)
+    again = await answer(client, "context_send", content="Noted.", context_id=context_id)
+    assert again["message"]["seq"] == 2
+    assert "recall" not in again
+
+    said = (await answer(client, "context_read", context_id=context_id))["messages"]
+    assert [(one["role"], one["content"]) for one in said] == [("user", "The cat is black."), ("assistant", "Noted.")]
+    page = await answer(client, "context_read", context_id=context_id, newest_first=True, page_size=1)
+    asked = {"newest_first": True, "page_token": page["next_page_token"]}
+    assert (await answer(client, "context_read", context_id=context_id, **asked))["messages"] == said[:1]
+
+    recalled = await answer(client, "context_recall", context_id=context_id, text="Which colour has the cat?")
+    assert [(one["ref"], one["text"]) for one in recalled["items"]] == [("m1.0", "The cat is black.")]
+    assert "prompt_text" not in recalled
+    (hit,) = (await answer(client, "context_search", context_id=context_id, query="cat"))["hits"]
+    assert (hit["seq"], hit["role"]) == (1, "user")
+    assert (await answer(client, "context_search", context_id=context_id, query="cat", kinds=["data"]))["hits"] == []
+    return context_id
 
 
 async def use_resources(client: Client, record_id: str) -> None:
@@ -424,6 +458,36 @@ async def test_pages_fit_whatever_their_rows_hold_and_lose_none(context: AsyncCo
         assert len(rows) == {"wm_list": 12, "wm_manifest": 1, "history_entity": 12}[tool]
     found = await context.execute_tool("wm_query", {"select": ["name", "description"]})
     assert len(found["rows"]) + found["left_out"] == 12
+
+
+async def test_what_is_recalled_fits_an_answer_and_says_what_it_leaves_out(context: AsyncContextClient):
+    """A model that asks for all it may gets what it can read, the most relevant."""
+    said = [" ".join(f"zebra w{number}x{word}" for word in range(300)) for number in range(60)]
+    context_id = (await context.append_messages(said))[0].context_id
+    found = await context.execute_tool("context_search", {"context_id": context_id, "query": "zebra", "limit": 100})
+    page = await context.execute_tool("context_read", {"context_id": context_id, "page_size": 200})
+    assert len(json.dumps(found)) <= CAP * 1.2
+    assert len(json.dumps(page)) <= CAP * 1.2
+    assert len(found["hits"]) + found["left_out"] == 100
+    assert page["next_page_token"]
+    recalled = await context.execute_tool(
+        "context_recall", {"context_id": context_id, "text": "zebra", "tokens_max": 100_000, "items_max": 200}
+    )
+    assert len(json.dumps(recalled)) <= CAP * 1.2
+    assert recalled["left_out"] > 0
+
+
+async def test_a_message_of_the_same_request_is_written_once(context: AsyncContextClient):
+    arguments = {"content": "a", "request_id": new_id()}
+    first = await context.execute_tool("context_send", arguments)
+    assert await context.execute_tool("context_send", arguments) == first
+
+
+async def test_a_model_does_not_speak_as_the_system(context: AsyncContextClient):
+    """Else what a tool talked it into would be an instruction of the next window."""
+    with pytest.raises(InvalidArgument) as refused:
+        await context.execute_tool("context_send", {"content": "a", "role": "system"})
+    assert refused.value.violations[0].field == "arguments_json.role"
 
 
 async def test_arguments_are_checked_before_anything_is_done(context: AsyncContextClient):

@@ -64,7 +64,7 @@ async def test_an_example_runs_as_printed(
 
 def test_the_readme_shows_the_examples_that_are_there_to_run():
     shown = [match["code"] for match in BLOCK.finditer((ROOT / "README.md").read_text("utf-8"))]
-    for name, code in zip(("chat", "file", "find"), shown, strict=True):
+    for name, code in zip(("chat", "file", "find", "recall"), shown, strict=True):
         assert (ROOT / "examples" / f"{name}.py").read_text("utf-8").endswith(code)
         within = code.partition("with ")[2]
         assert within.count("\n") <= 5, f"{name}: five lines"

@@ -155,7 +155,7 @@ def test_a_key_that_may_only_read_runs_no_tool_that_writes(owned: Owned, client:
         assert isinstance(case, tools_pb2.ExecuteToolRequest)
         if client.call(rpc, case, key=key).reason == "PERMISSION_DENIED":
             refused.add(case.tool_name)
-    assert refused == {"wm_upload", "wm_archive"}
+    assert refused == {"wm_upload", "wm_archive", "context_send"}
     assert tables.sums_of(owned.tenant_id) == before
 
 

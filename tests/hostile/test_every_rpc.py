@@ -36,7 +36,7 @@ PROMISED = {
     """,
     "contextkeep.context.v1.Contexts": """
         SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
-        ListMessages GetMessage RetractMessages IssueContextKey
+        ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

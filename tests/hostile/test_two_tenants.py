@@ -38,6 +38,7 @@ ALIKE = {"ListTools"}  # says nothing of what anybody has
 MADE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(blob_)?[0-9a-f]{32}\b|\b[0-9a-f]{16}\b"
     r"|(?<=resume_token: \")[\w-]+"
+    r"|(?<=_at\\\":\\\")[\d:.TZ-]+"  # in what a tool answers
 )
 # A number that is 0 has no line.
 COUNTED = re.compile(r"^\s*(seq|duration_us): \d+\n", re.MULTILINE)

@@ -51,6 +51,7 @@ class Things:
     context_id: str
     message_id: str
     thread_id: str  # what another system calls the context
+    user_id: str  # who may own some
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -78,6 +79,7 @@ def invented() -> Things:
         context_id=str(new_id()),
         message_id=f"message {label}",
         thread_id=f"thread {label}",
+        user_id=f"user {label}",
         request_id=str(new_id()),
     )
 
@@ -258,7 +260,13 @@ def _tool(tool_name: str, *, entity: str = "", **arguments: object) -> tools.Exe
 CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "SendMessage": lambda t: [
         contexts.SendMessageRequest(
-            context_id=t.context_id, message=contexts.MessageInput(content="x", parts=_parts("x")), subject_user_id=""
+            context_id=t.context_id, message=contexts.MessageInput(content="x", parts=_parts("x"))
+        ),
+        contexts.SendMessageRequest(
+            context_id=t.context_id,
+            message=contexts.MessageInput(content="what nobody else may read?"),
+            subject_user_id=t.user_id,
+            recall=contexts.RecallOptions(with_features=True),
         ),
         contexts.SendMessageRequest(
             context_id=t.context_id,
@@ -272,7 +280,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.SendMessageRequest(
             message=contexts.MessageInput(content="x", session="s", said_at=Timestamp(seconds=1)),
             get_or_create=contexts.ExternalId(system="threads", id=t.thread_id),
-            context=contexts.ContextInput(entity_node_id=t.node_id, recall_profile="default"),
+            context=contexts.ContextInput(
+                entity_node_id=t.node_id, recall_profile="default", external_ids=[_thread(t)], app_id=t.app_id
+            ),
         ),
         contexts.SendMessageRequest(
             message=contexts.MessageInput(parts=[message_pb2.Part(working_memory_id=t.record_id)]), standalone=True
@@ -287,16 +297,27 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             messages=[contexts.MessageInput(content="x"), contexts.MessageInput(content="y", message_id=t.message_id)],
             request_id=t.request_id,
         ),
+        contexts.AppendMessagesRequest(
+            messages=[contexts.MessageInput(parts=[message_pb2.Part(working_memory_id=t.record_id)])],
+            context=contexts.ContextInput(entity_node_id=t.node_id, external_ids=[_thread(t)], app_id=t.app_id),
+            get_or_create=_thread(t),
+            subject_user_id=t.user_id,
+        ),
     ],
     "GetContext": lambda t: [
         contexts.GetContextRequest(context_id=t.context_id),
-        contexts.GetContextRequest(context_id=t.context_id, history_length=1),
+        contexts.GetContextRequest(context_id=t.context_id, history_length=1, subject_user_id=t.user_id),
     ],
-    "GetContextsByExternalId": lambda t: [contexts.GetContextsByExternalIdRequest(external_id=_thread(t))],
+    "GetContextsByExternalId": lambda t: [
+        contexts.GetContextsByExternalIdRequest(external_id=_thread(t)),
+        contexts.GetContextsByExternalIdRequest(external_id=_thread(t), subject_user_id=t.user_id),
+    ],
     "ListContexts": lambda t: [
         contexts.ListContextsRequest(),
         contexts.ListContextsRequest(external_id=_thread(t), metadata_contains_json="{}"),
         contexts.ListContextsRequest(agent_id=SECRET, created_from=Timestamp(seconds=1)),
+        contexts.ListContextsRequest(owner_user_id=t.user_id, subject_user_id=t.user_id),
+        contexts.ListContextsRequest(entity_node_id=t.node_id, app_id=t.app_id),
     ],
     "UpdateContext": lambda t: [
         contexts.UpdateContextRequest(
@@ -307,20 +328,59 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.UpdateContextRequest(
             context_id=t.context_id, update_mask=FieldMask(paths=["external_ids"]), request_id=t.request_id
         ),
+        contexts.UpdateContextRequest(
+            context_id=t.context_id,
+            context=contexts.ContextInput(external_ids=[_thread(t)], entity_node_id=t.node_id, app_id=t.app_id),
+            update_mask=FieldMask(paths=["external_ids", "entity_node_id"]),
+            subject_user_id=t.user_id,
+        ),
     ],
     "ListMessages": lambda t: [
         contexts.ListMessagesRequest(context_id=t.context_id),
         contexts.ListMessagesRequest(context_id=t.context_id, seq_from=1, seq_to=9, newest_first=True),
+        contexts.ListMessagesRequest(context_id=t.context_id, subject_user_id=t.user_id),
     ],
-    "GetMessage": lambda t: [contexts.GetMessageRequest(context_id=t.context_id, message_id=t.message_id)],
+    "GetMessage": lambda t: [
+        contexts.GetMessageRequest(context_id=t.context_id, message_id=t.message_id),
+        contexts.GetMessageRequest(context_id=t.context_id, message_id=t.message_id, subject_user_id=t.user_id),
+    ],
     "RetractMessages": lambda t: [
         contexts.RetractMessagesRequest(context_id=t.context_id, message_ids=[t.message_id]),
+        contexts.RetractMessagesRequest(
+            context_id=t.context_id, message_ids=[t.message_id], subject_user_id=t.user_id, request_id=t.request_id
+        ),
+    ],
+    "Recall": lambda t: [
+        contexts.RecallRequest(context_id=t.context_id, text="nobody else may read"),
+        contexts.RecallRequest(context_id=t.context_id, text="nobody else", subject_user_id=t.user_id),
+        contexts.RecallRequest(
+            context_id=t.context_id,
+            text="what nobody reads",
+            options=contexts.RecallOptions(
+                tokens_max=100, items_max=3, profile="conversation", not_after_seq=1, with_features=True
+            ),
+        ),
+    ],
+    "SearchContext": lambda t: [
+        contexts.SearchContextRequest(context_id=t.context_id, query="nobody else"),
+        contexts.SearchContextRequest(context_id=t.context_id, query="nobody else", subject_user_id=t.user_id),
+        contexts.SearchContextRequest(
+            context_id=t.context_id,
+            query="read",
+            limit=1,
+            filter=contexts.RecallFilter(roles=["user"], said_from=Timestamp(seconds=1), seq_to=9),
+            with_features=True,
+        ),
     ],
     "IssueContextKey": lambda t: [
         contexts.IssueContextKeyRequest(context_id=t.context_id),
         contexts.IssueContextKeyRequest(context_id=t.context_id, scopes=["read"], ttl_s=60),
+        contexts.IssueContextKeyRequest(context_id=t.context_id, subject_user_id=t.user_id),
     ],
-    "CloseContext": lambda t: [contexts.CloseContextRequest(context_id=t.context_id)],
+    "CloseContext": lambda t: [
+        contexts.CloseContextRequest(context_id=t.context_id),
+        contexts.CloseContextRequest(context_id=t.context_id, subject_user_id=t.user_id, request_id=t.request_id),
+    ],
     "CreateNode": lambda t: [
         graph.CreateNodeRequest(node=graph.NodeInput(name=t.node_name, general_type_name="Session")),
         graph.CreateNodeRequest(
@@ -672,6 +732,11 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _tool("rag_search_nodes", text=t.node_name, condition={"external_id": t.external_id}),
         _tool("rag_search_nodes", below_node_id=t.node_id),
         _tool("rag_similar_nodes", entity=t.node_id, embedding_name=t.embedding_name),
+        _tool("context_recall", context_id=t.context_id, text=SECRET, tokens_max=500, roles=["user"]),
+        _tool("context_search", context_id=t.context_id, query=SECRET, kinds=["text"]),
+        _tool("context_read", context_id=t.context_id, seq_from=1, seq_to=9, newest_first=True, page_size=1),
+        _tool("context_send", context_id=t.context_id, content="x", role="user", request_id=t.request_id),
+        _tool("context_send", entity=t.node_id, content="x", message_id=t.message_id, title=t.node_name),
         _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),
         _tool("wm_archive", working_memory_id=t.record_id),
     ],

@@ -106,6 +106,31 @@ class ContextInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallFilter:
+    """Which passages of a context are recalled or found; what is empty asks for nothing."""
+
+    roles: Iterable[str] = ()  # "user", "assistant", "system", "tool"
+    kinds: Iterable[str] = ()  # "text", "data", "tool_call", "tool_result", "file"
+    authors: Iterable[str] = ()  # names of those who spoke
+    said_from: datetime | None = None  # aware; said then or later
+    said_to: datetime | None = None  # aware; said before
+    seq_from: int = 0  # from this `seq` on
+    seq_to: int = 0  # up to this one, included; 0: to the last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallOptions:
+    """How much is recalled for a message that is sent, and of what."""
+
+    tokens_max: int = 0  # of the prompt text, up to 100,000; 0: 2,000
+    items_max: int = 0  # up to 200; 0: 20
+    profile: str = ""  # the ranking: "default", "conversation"; empty: the context's, else the default
+    not_after_seq: int = 0  # only what stands up to this `seq`, for who holds the newest messages; 0: all
+    filter: RecallFilter | None = None
+    with_features: bool = False  # say of each item what its score is made of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallInput:
     """A model asks for a tool."""
 

@@ -7,7 +7,7 @@ import { PartSchema } from "./gen/contextkeep/context/v1/message_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import type { ChatMessage, Reasoning } from "./history.js";
 import { type JsonObject, parseObject, toJson, toObject } from "./json.js";
-import { enumText, fieldsOf } from "./messages.js";
+import { enumText, fieldsOf, whole } from "./messages.js";
 import { timeText, toTimestamp } from "./times.js";
 
 /** What another system calls a context. */
@@ -114,6 +114,69 @@ export interface MessageInput {
   session?: string;
 }
 
+/** Which passages of a context are recalled or found; what is left out asks for nothing. */
+export interface RecallFilter {
+  roles?: ("user" | "assistant" | "system" | "tool")[];
+  kinds?: ("text" | "data" | "tool_call" | "tool_result" | "file")[];
+  /** Names of those who spoke. */
+  authors?: string[];
+  /** Said then or later. */
+  saidFrom?: Date | string;
+  /** Said before. */
+  saidTo?: Date | string;
+  /** Places, both included. */
+  seqFrom?: number;
+  seqTo?: number;
+}
+
+/** How much is recalled, and of what. */
+export interface RecallOptions {
+  /** Of the prompt text, up to 100,000; else 2,000. */
+  tokensMax?: number;
+  /** Up to 200; else 20. */
+  itemsMax?: number;
+  /** The ranking: "default", "conversation". Else the context's. */
+  profile?: string;
+  /** Only what stands up to this `seq`, for who holds the newest messages. */
+  notAfterSeq?: number;
+  filter?: RecallFilter;
+  /** Say of each item what its score is made of. */
+  withFeatures?: boolean;
+}
+
+/** A passage of a context that was recalled or found. */
+export interface RecalledItem {
+  /** Names it in its context: "m12.0" is the first passage of the message with `seq` 12. */
+  ref: string;
+  /** "text", "data", "tool_call", "tool_result" or "file". */
+  kind: string;
+  seq: number;
+  messageId: string;
+  role: string;
+  /** Who spoke, where several share a role. */
+  name: string;
+  saidAt: string;
+  text: string;
+  tokens: number;
+  score: number;
+  /** Shares of the score, if they were asked for. */
+  features: Record<string, number>;
+}
+
+/** What of a context's past matters to a text. */
+export interface Recalled {
+  /** The most relevant first. */
+  items: RecalledItem[];
+  /** The same as one block for a model, oldest first, each marked as quoted. Empty: there is nothing. */
+  promptText: string;
+  /** Of `promptText`. */
+  tokens: number;
+  /** Candidates that did not fit the budget or the number of items. */
+  leftOutCount: number;
+  /** The reason for which nothing was recalled behind a message that is written. */
+  error: string;
+}
+
 /** What became of a message that was sent. Of a standalone one only `redactedParts` is set. */
 export interface SentMessage {
   contextId: string;
@@ -127,6 +190,8 @@ export interface SentMessage {
   tokens: number;
   /** Places of the parts that held secrets: `{"redacted": true}` stands there. */
   redactedParts: number[];
+  /** What of the context's past matters to it; undefined: nothing was to be recalled. */
+  recalled?: Recalled;
 }
 
 /** A key that reaches one context. It is shown once. */
@@ -186,6 +251,37 @@ export function messageInput(said: MessageInput | string, field: string): Messag
   };
 }
 
+/** Return the message of how much is recalled, and of what; `false` is nothing. */
+export function recallOptions(
+  said: RecallOptions | false,
+  field: string,
+): MessageInitShape<typeof pb.RecallOptionsSchema> {
+  if (said === false) return { off: true };
+  const { tokensMax, itemsMax, profile, withFeatures } = said;
+  return {
+    tokensMax,
+    itemsMax,
+    profile,
+    notAfterSeq: whole(`${field}.not_after_seq`, said.notAfterSeq),
+    filter: said.filter && recallFilter(said.filter, `${field}.filter`),
+    withFeatures,
+  };
+}
+
+/** Return the message of which passages are meant. */
+export function recallFilter(said: RecallFilter, field: string): MessageInitShape<typeof pb.RecallFilterSchema> {
+  const { roles, kinds, authors } = said;
+  return {
+    roles,
+    kinds,
+    authors,
+    saidFrom: toTimestamp(said.saidFrom, `${field}.said_from`),
+    saidTo: toTimestamp(said.saidTo, `${field}.said_to`),
+    seqFrom: whole(`${field}.seq_from`, said.seqFrom),
+    seqTo: whole(`${field}.seq_to`, said.seqTo),
+  };
+}
+
 type Content = NonNullable<MessageInitShape<typeof PartSchema>["content"]>;
 
 function partInput(part: PartInput, field: string) {
@@ -241,8 +337,20 @@ export function contextOf(message: pb.Context): Context {
 /** Return what became of a message of an answer. */
 export function sentMessageOf(
   sent: pb.SentMessage,
-  { contextId, created }: pb.SendMessageResponse | pb.AppendMessagesResponse,
+  answer: pb.SendMessageResponse | pb.AppendMessagesResponse,
 ): SentMessage {
+  const { contextId, created } = answer;
   const { seq, createdAt, ...fields } = fieldsOf(sent);
-  return { contextId, created, ...fields, seq: Number(seq), createdAt: timeText(createdAt) };
+  const became = { contextId, created, ...fields, seq: Number(seq), createdAt: timeText(createdAt) };
+  return "recall" in answer && answer.recall ? { ...became, recalled: recalledOf(answer.recall) } : became;
+}
+
+export function recalledOf(message: pb.Recalled): Recalled {
+  const { items, ...fields } = fieldsOf(message);
+  return { items: items.map(recalledItemOf), ...fields };
+}
+
+export function recalledItemOf(message: pb.RecalledItem): RecalledItem {
+  const { seq, saidAt, ...fields } = fieldsOf(message);
+  return { ...fields, seq: Number(seq), saidAt: timeText(saidAt) };
 }

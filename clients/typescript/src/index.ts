@@ -22,6 +22,10 @@ export type {
   ExternalId,
   MessageInput,
   PartInput,
+  RecallFilter,
+  RecallOptions,
+  Recalled,
+  RecalledItem,
   SentMessage,
 } from "./contexts.js";
 export { EntityClient } from "./entity.js";

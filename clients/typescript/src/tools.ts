@@ -7,7 +7,7 @@ import { fieldsOf } from "./messages.js";
 /** A tool that a model can be offered. */
 export interface Tool {
   toolName: string;
-  /** What it works on: "WM" (working memory), "History" or "RAG" (searches). */
+  /** What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches). */
   contextType: string;
   /** For the model. */
   description: string;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, BinaryIO, Literal
 
@@ -12,12 +13,13 @@ from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_
 from contextkeep.cli._lines import messages_of, time_of
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._context_messages import STATES, KeyScope
-from contextkeep.inputs import ContextInput, ExternalId, MessageInput
-from contextkeep.values import ChatMessage, ContextState, Part
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
+from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
 
 _ROW = ("context_id", "title", "state", "message_count", "token_count", "created_at")
 _SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
 _ROLES = ("user", "assistant", "system", "tool")
+_KINDS = ("text", "data", "tool_call", "tool_result", "file")
 _CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "recall_profile")
 
 
@@ -48,6 +50,12 @@ _ENTITY = click.option("--entity", "entity_node_id", help="The node that it hang
 _EXPIRES = click.option("--expires-at", type=_TIME, help="When it goes by itself, as in 2026-01-31T12:00:00Z.")
 _PROFILE = click.option("--recall-profile", help="Which ranking recall has in it.")
 _HEADER = (_TITLE, _EXTERNAL, _METADATA, _ENTITY, _EXPIRES, _PROFILE)
+_RANKED = (
+    click.option("--profile", default="", help="The ranking; else the context's."),
+    click.option("--explain", "with_features", is_flag=True, help="Show what each score is made of."),
+    click.option("--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only what they said."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only passages of this kind."),
+)
 _TARGET = (
     click.option("--context", "context_id", help="Where it goes; else a new context."),
     click.option(
@@ -211,6 +219,73 @@ def message(session: Session, output: Output, *, context_id: str, message_id: st
 
 @command(
     _CONTEXT,
+    click.argument("text"),
+    click.option("--tokens", "tokens_max", type=click.IntRange(0), default=0, help="Of all of it; 0: 2,000."),
+    click.option("--items", "items_max", type=click.IntRange(0), default=0, help="Passages at most; 0: 20."),
+    *_RANKED,
+    _SUBJECT,
+    name="recall",
+    group=context,
+    example="""
+contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --tokens 1000 --explain
+contextkeep context recall 0197f1f2-0000-7000-8000-000000000001 'Where was my file?' --json > recalled.json
+""",
+)
+def recall(
+    session: Session,
+    output: Output,
+    *,
+    context_id: str,
+    text: str,
+    roles: tuple[str, ...],
+    kinds: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Print what of its past matters to a text.
+
+    With --json also as one block for a model, `prompt_text`.
+    """
+    recalled = session.context.recall(context_id, text, filter=RecallFilter(roles=roles, kinds=kinds), **given)
+    if output.format is Format.JSON:
+        output.one(recalled)
+        return
+    _print_items(output, recalled.items)
+    if recalled.left_out_count:
+        click.echo(f"{recalled.left_out_count} more did not fit; see --tokens and --items", err=True)
+
+
+@command(
+    _CONTEXT,
+    click.argument("query"),
+    click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
+    *_RANKED,
+    _SUBJECT,
+    name="search",
+    group=context,
+    example="""
+contextkeep context search 0197f1f2-0000-7000-8000-000000000001 'lost file' --role user
+""",
+)
+def search(
+    session: Session,
+    output: Output,
+    *,
+    context_id: str,
+    query: str,
+    roles: tuple[str, ...],
+    kinds: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Find passages by their words, the best first."""
+    found = session.context.search_context(context_id, query, filter=RecallFilter(roles=roles, kinds=kinds), **given)
+    if output.format is Format.JSON:
+        output.many(found)
+        return
+    _print_items(output, found)
+
+
+@command(
+    _CONTEXT,
     *_HEADER,
     click.option("--clear", multiple=True, type=click.Choice(_CLEARED), help="Empty a field; may be repeated."),
     _SUBJECT,
@@ -293,6 +368,23 @@ def _target(given: dict[str, Any]) -> dict[str, Any]:
     if header and given["context_id"]:
         raise click.UsageError("--context names a context that is there; change it with `contextkeep context update`")
     return {"context": ContextInput(**header), "get_or_create": ExternalId(*only) if only else None, **given}
+
+
+def _print_items(output: Output, items: Sequence[RecalledItem]) -> None:
+    """Print a row for each passage, with the shares of its score where they are known."""
+    names = sorted({name for item in items for name in item.features})
+    rows = (
+        {
+            "ref": item.ref,
+            "score": round(item.score, 3),
+            **{name: round(share, 3) for name, share in item.features.items()},
+            "role": item.role,
+            "said_at": item.said_at,
+            "text": item.text,
+        }
+        for item in items
+    )
+    output.many(rows, "ref", "score", *names, "role", "said_at", "text")
 
 
 def _text(message: ChatMessage) -> str:

@@ -6,11 +6,20 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from contextkeep.client._messages import Id, built, to_id, to_json, to_object, to_timestamp
+from contextkeep.client._messages import Id, built, texts, to_id, to_json, to_object, to_timestamp
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import InvalidArgument
-from contextkeep.inputs import ContextInput, ExternalId, MessageInput, PartInput, ToolCallInput, ToolResultInput
+from contextkeep.inputs import (
+    ContextInput,
+    ExternalId,
+    MessageInput,
+    PartInput,
+    RecallFilter,
+    RecallOptions,
+    ToolCallInput,
+    ToolResultInput,
+)
 from contextkeep.values import ContextState, Part, Reasoning
 
 KeyScope = Literal["read", "write"]
@@ -120,6 +129,64 @@ def message_inputs(said: Iterable[MessageInput | str]) -> list[contexts_pb.Messa
     """
     listed = _listed(said, "MessageInput", field="messages")
     return [message_input(one, field=f"messages[{place}]") for place, one in enumerate(listed)]
+
+
+def recall_behind(said: RecallOptions | Literal[False] | None) -> contexts_pb.RecallOptions | None:
+    """Return the message of what is recalled for a message that is sent: False is nothing, None as the service does.
+
+    Raises:
+        InvalidArgument: it is something else, or a value cannot travel.
+    """
+    if said is None:
+        return None
+    if said is False:
+        return contexts_pb.RecallOptions(off=True)
+    if not isinstance(said, RecallOptions):
+        raise InvalidArgument(
+            f"recall is a {type(said).__name__}; RecallOptions(), False or None is wanted", field="recall"
+        )
+    return recall_options(said, field="recall")
+
+
+def recall_options(said: RecallOptions, *, field: str = "options") -> contexts_pb.RecallOptions:
+    """Return the message of how much is recalled, and of what.
+
+    Raises:
+        InvalidArgument: a value cannot travel.
+    """
+    return built(
+        contexts_pb.RecallOptions,
+        field,
+        tokens_max=said.tokens_max,
+        items_max=said.items_max,
+        profile=said.profile,
+        not_after_seq=said.not_after_seq,
+        filter=recall_filter(said.filter, field=f"{field}.filter"),
+        with_features=said.with_features,
+    )
+
+
+def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contexts_pb.RecallFilter | None:
+    """Return the message of which passages are meant; None is any.
+
+    Raises:
+        InvalidArgument: it is something else, or a value cannot travel.
+    """
+    if said is None:
+        return None
+    if not isinstance(said, RecallFilter):
+        raise InvalidArgument(f"{field} is a {type(said).__name__}; a RecallFilter is wanted", field=field)
+    return built(
+        contexts_pb.RecallFilter,
+        field,
+        roles=texts(f"{field}.roles", said.roles),
+        kinds=texts(f"{field}.kinds", said.kinds),
+        authors=texts(f"{field}.authors", said.authors),
+        said_from=to_timestamp(f"{field}.said_from", said.said_from),
+        said_to=to_timestamp(f"{field}.said_to", said.said_to),
+        seq_from=said.seq_from,
+        seq_to=said.seq_to,
+    )
 
 
 def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:

@@ -5,7 +5,15 @@ looks into costs nothing. Most values keep what they parsed: change a copy. Time
 """
 
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
-from contextkeep.values.contexts import Context, ContextHistory, ContextKey, ContextState, SentMessage
+from contextkeep.values.contexts import (
+    Context,
+    ContextHistory,
+    ContextKey,
+    ContextState,
+    Recalled,
+    RecalledItem,
+    SentMessage,
+)
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
 from contextkeep.values.events import HistoryEvent
@@ -85,6 +93,8 @@ __all__ = [
     "QueryAnswer",
     "ReachedBy",
     "Reasoning",
+    "Recalled",
+    "RecalledItem",
     "Record",
     "RecordAction",
     "RecordActionKind",

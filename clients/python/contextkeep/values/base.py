@@ -24,7 +24,7 @@ class Value:
         texts = []
         for each in dataclasses.fields(self):
             value = getattr(self, each.name) if each.repr else None
-            if value is None or value in ("", 0, ()):  # False is 0
+            if value is None or value in ("", 0, (), {}):  # False is 0
                 continue
             texts.append(f"{each.name}={shown(value)}")
         return f"{type(self).__name__}({', '.join(texts)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -80,6 +81,68 @@ class ContextHistory(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RecalledItem(Value):
+    """A passage of a context that was recalled or found."""
+
+    ref: str  # names it in its context: "m12.0" is the first passage of the message with `seq` 12
+    kind: str  # "text", "data", "tool_call", "tool_result" or "file"
+    seq: int
+    message_id: str
+    role: str
+    name: str = ""  # who spoke, where several share a role
+    said_at: datetime
+    text: str
+    tokens: int
+    score: float
+    features: Mapping[str, float] = field(default_factory=dict, hash=False)  # shares of the score, if asked for
+
+    def __str__(self) -> str:
+        return f"[{self.ref}] {self.role}: {self.text}"
+
+    @classmethod
+    def from_proto(cls, item: contexts_pb.RecalledItem) -> RecalledItem:
+        """Return the value of a message."""
+        return cls(
+            ref=item.ref,
+            kind=item.kind,
+            seq=item.seq,
+            message_id=item.message_id,
+            role=item.role,
+            name=item.name,
+            said_at=time_of(item.said_at),
+            text=item.text,
+            tokens=item.tokens,
+            score=item.score,
+            features=dict(item.features),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Recalled(Value):
+    """What of a context's past matters to a text."""
+
+    items: tuple[RecalledItem, ...] = ()  # the most relevant first
+    prompt_text: str = ""  # the same as one block for a model, oldest first, marked as quoted; empty: there is nothing
+    tokens: int = 0  # of `prompt_text`
+    left_out_count: int = 0  # candidates that did not fit the budget or the number of items
+    error: str = ""  # the reason for which nothing was recalled behind a message that is written
+
+    def __str__(self) -> str:
+        return self.prompt_text
+
+    @classmethod
+    def from_proto(cls, recalled: contexts_pb.Recalled) -> Recalled:
+        """Return the value of a message."""
+        return cls(
+            items=tuple(map(RecalledItem.from_proto, recalled.items)),
+            prompt_text=recalled.prompt_text,
+            tokens=recalled.tokens,
+            left_out_count=recalled.left_out_count,
+            error=recalled.error,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SentMessage(Value):
     """What became of a message that was sent. Of a standalone one only `redacted_parts` is set."""
 
@@ -90,6 +153,7 @@ class SentMessage(Value):
     created_at: datetime | None = None
     tokens: int = 0  # what it takes of a model's context, about
     redacted_parts: tuple[int, ...] = ()  # places of the parts that held secrets; {"redacted": true} stands there
+    recalled: Recalled | None = None  # what of the context's past matters to it; None: nothing was to be recalled
 
     @classmethod
     def from_proto(
@@ -98,6 +162,9 @@ class SentMessage(Value):
         answer: contexts_pb.SendMessageResponse | contexts_pb.AppendMessagesResponse,
     ) -> SentMessage:
         """Return the value of a message of an answer."""
+        recalled = None
+        if isinstance(answer, contexts_pb.SendMessageResponse) and answer.HasField("recall"):
+            recalled = Recalled.from_proto(answer.recall)
         return cls(
             context_id=answer.context_id,
             created=answer.created,
@@ -106,6 +173,7 @@ class SentMessage(Value):
             created_at=time_of(sent.created_at) if sent.HasField("created_at") else None,
             tokens=sent.tokens,
             redacted_parts=tuple(sent.redacted_parts),
+            recalled=recalled,
         )
 
 

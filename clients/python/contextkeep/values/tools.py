@@ -14,7 +14,7 @@ class Tool(Value):
     """What a model may call by itself: `execute_tool`."""
 
     tool_name: str
-    context_type: str  # "WM", "History" or "RAG"
+    context_type: str  # "WM", "History", "Context" or "RAG"
     description: str
     input_schema_json: str
     read_only: bool

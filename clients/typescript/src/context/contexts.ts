@@ -3,7 +3,8 @@
 import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
 import type { Context, ContextChanges, ContextHistory, ContextInput, ContextKey } from "../contexts.js";
-import type { ExternalId, MessageInput, SentMessage } from "../contexts.js";
+import type { ExternalId, MessageInput, RecallFilter, RecallOptions, Recalled, RecalledItem } from "../contexts.js";
+import type { SentMessage } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { type ChatMessage, chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
@@ -60,7 +61,8 @@ export abstract class ContextCalls extends ToolCalls {
    * Write a message, and return what became of it; without a `contextId` it begins a new context.
    *
    * @param message A text is a user's. The same `messageId` again is the same message, and answers as the first time.
-   * @param options `standalone` stores nothing: the message is only checked.
+   * @param options `standalone` stores nothing: the message is only checked. `recall` says how much of the context's past comes along
+   *   in `recalled`: `false` is nothing; else, for a message of a user in a context that was there, as much as `recall` gives.
    * @throws ContextNotFound There is no such context; nothing was made.
    * @throws ContextClosed It takes no more messages.
    * @throws MessageExists The `messageId` is that of another message of the context.
@@ -69,12 +71,14 @@ export abstract class ContextCalls extends ToolCalls {
    */
   async sendMessage(
     message: MessageInput | string,
-    options: SendOptions & { standalone?: boolean } = {},
+    options: SendOptions & { standalone?: boolean; recall?: RecallOptions | false } = {},
   ): Promise<SentMessage> {
+    const { recall } = options;
     const request = {
       ...this.target(options),
       message: contexts.messageInput(message, "message"),
       standalone: options.standalone,
+      recall: recall === undefined ? undefined : contexts.recallOptions(recall, "recall"),
     };
     const answer = await this.call(method.sendMessage, request, options);
     return contexts.sentMessageOf(answer.message!, answer);
@@ -85,6 +89,35 @@ export abstract class ContextCalls extends ToolCalls {
     const messages = said.map((one, place) => contexts.messageInput(one, `messages[${place}]`));
     const answer = await this.call(method.appendMessages, { ...this.target(options), messages }, options);
     return answer.messages.map((sent) => contexts.sentMessageOf(sent, answer));
+  }
+
+  /**
+   * Return what of a context's past matters to a text, within a budget of tokens.
+   *
+   * @param text A question, or the message to which it is to matter; its first 20,000 characters count.
+   * @throws InvalidArgument The text is empty, or there is no such profile.
+   * @throws LimitExceeded More is asked for than there may be.
+   */
+  async recall(contextId: string, text: string, options: RecallOptions & ContextOptions = {}): Promise<Recalled> {
+    const { subjectUserId } = options;
+    const request = { contextId, text, options: contexts.recallOptions(options, "options"), subjectUserId };
+    return contexts.recalledOf((await this.call(method.recall, request, options)).recalled!);
+  }
+
+  /**
+   * Return the passages of a context that a query finds, the best first: as `recall`, without a budget.
+   *
+   * @param options `limit` is up to 200, else 20.
+   */
+  async searchContext(
+    contextId: string,
+    query: string,
+    options: { limit?: number; filter?: RecallFilter } & Pick<RecallOptions, "profile" | "withFeatures"> & ContextOptions = {},
+  ): Promise<RecalledItem[]> {
+    const { limit, profile, withFeatures, subjectUserId } = options;
+    const filter = options.filter && contexts.recallFilter(options.filter, "filter");
+    const request = { contextId, query, limit, profile, filter, withFeatures, subjectUserId };
+    return (await this.call(method.searchContext, request, options)).hits.map(contexts.recalledItemOf);
   }
 
   /**

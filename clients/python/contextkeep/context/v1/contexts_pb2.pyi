@@ -126,7 +126,7 @@ class SentMessage(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., seq: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., redacted_parts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class SendMessageRequest(_message.Message):
-    __slots__ = ("context_id", "message", "context", "get_or_create", "standalone", "subject_user_id", "request_id")
+    __slots__ = ("context_id", "message", "context", "get_or_create", "standalone", "subject_user_id", "request_id", "recall")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
@@ -134,6 +134,7 @@ class SendMessageRequest(_message.Message):
     STANDALONE_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    RECALL_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     message: MessageInput
     context: ContextInput
@@ -141,17 +142,145 @@ class SendMessageRequest(_message.Message):
     standalone: bool
     subject_user_id: str
     request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., standalone: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    recall: RecallOptions
+    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., standalone: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., recall: _Optional[_Union[RecallOptions, _Mapping]] = ...) -> None: ...
 
 class SendMessageResponse(_message.Message):
-    __slots__ = ("context_id", "message", "created")
+    __slots__ = ("context_id", "message", "created", "recall")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
+    RECALL_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     message: SentMessage
     created: bool
-    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[SentMessage, _Mapping]] = ..., created: _Optional[bool] = ...) -> None: ...
+    recall: Recalled
+    def __init__(self, context_id: _Optional[str] = ..., message: _Optional[_Union[SentMessage, _Mapping]] = ..., created: _Optional[bool] = ..., recall: _Optional[_Union[Recalled, _Mapping]] = ...) -> None: ...
+
+class RecallOptions(_message.Message):
+    __slots__ = ("off", "tokens_max", "items_max", "profile", "not_after_seq", "filter", "with_features")
+    OFF_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_MAX_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    NOT_AFTER_SEQ_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    WITH_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    off: bool
+    tokens_max: int
+    items_max: int
+    profile: str
+    not_after_seq: int
+    filter: RecallFilter
+    with_features: bool
+    def __init__(self, off: _Optional[bool] = ..., tokens_max: _Optional[int] = ..., items_max: _Optional[int] = ..., profile: _Optional[str] = ..., not_after_seq: _Optional[int] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ...) -> None: ...
+
+class RecallFilter(_message.Message):
+    __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to")
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    SAID_FROM_FIELD_NUMBER: _ClassVar[int]
+    SAID_TO_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
+    SEQ_TO_FIELD_NUMBER: _ClassVar[int]
+    roles: _containers.RepeatedScalarFieldContainer[str]
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    authors: _containers.RepeatedScalarFieldContainer[str]
+    said_from: _timestamp_pb2.Timestamp
+    said_to: _timestamp_pb2.Timestamp
+    seq_from: int
+    seq_to: int
+    def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ...) -> None: ...
+
+class RecalledItem(_message.Message):
+    __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features")
+    class FeaturesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    REF_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SAID_AT_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    ref: str
+    kind: str
+    seq: int
+    message_id: str
+    role: str
+    name: str
+    said_at: _timestamp_pb2.Timestamp
+    text: str
+    tokens: int
+    score: float
+    features: _containers.ScalarMap[str, float]
+    def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class Recalled(_message.Message):
+    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[RecalledItem]
+    prompt_text: str
+    tokens: int
+    left_out_count: int
+    error: str
+    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ...) -> None: ...
+
+class RecallRequest(_message.Message):
+    __slots__ = ("context_id", "text", "options", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    text: str
+    options: RecallOptions
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., text: _Optional[str] = ..., options: _Optional[_Union[RecallOptions, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class RecallResponse(_message.Message):
+    __slots__ = ("recalled",)
+    RECALLED_FIELD_NUMBER: _ClassVar[int]
+    recalled: Recalled
+    def __init__(self, recalled: _Optional[_Union[Recalled, _Mapping]] = ...) -> None: ...
+
+class SearchContextRequest(_message.Message):
+    __slots__ = ("context_id", "query", "limit", "profile", "filter", "with_features", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    WITH_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    query: str
+    limit: int
+    profile: str
+    filter: RecallFilter
+    with_features: bool
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[str] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class SearchContextResponse(_message.Message):
+    __slots__ = ("hits",)
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[RecalledItem]
+    def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ...) -> None: ...
 
 class AppendMessagesRequest(_message.Message):
     __slots__ = ("context_id", "messages", "context", "get_or_create", "subject_user_id", "request_id")

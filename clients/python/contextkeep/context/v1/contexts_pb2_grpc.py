@@ -53,6 +53,16 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesResponse.FromString,
                 _registered_method=True)
+        self.Recall = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/Recall',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallResponse.FromString,
+                _registered_method=True)
+        self.SearchContext = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/SearchContext',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.FromString,
+                _registered_method=True)
         self.GetContext = channel.unary_unary(
                 '/contextkeep.context.v1.Contexts/GetContext',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetContextRequest.SerializeToString,
@@ -119,7 +129,8 @@ class ContextsServicer:
         again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
 
         Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
-        RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED.
+        RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
+        written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -127,6 +138,27 @@ class ContextsServicer:
 
     def AppendMessages(self, request, context):
         """Writes up to 500 messages in their order, all or none. Reasons: those of SendMessage.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Recall(self, request, context):
+        """Finds what of a context's past matters to a text, within a budget of tokens: by words, with what stands beside them, authors and dates.
+
+        Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation with
+        its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
+
+        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (no text; an unknown `profile`), LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchContext(self, request, context):
+        """Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+
+        Reasons: those of Recall.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -221,6 +253,16 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.AppendMessages,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesResponse.SerializeToString,
+            ),
+            'Recall': grpc.unary_unary_rpc_method_handler(
+                    servicer.Recall,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallResponse.SerializeToString,
+            ),
+            'SearchContext': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchContext,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.SerializeToString,
             ),
             'GetContext': grpc.unary_unary_rpc_method_handler(
                     servicer.GetContext,
@@ -331,6 +373,60 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/AppendMessages',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.AppendMessagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Recall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/Recall',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.RecallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/SearchContext',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SearchContextResponse.FromString,
             options,
             channel_credentials,
             insecure,

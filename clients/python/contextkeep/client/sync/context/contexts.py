@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -15,8 +15,16 @@ from contextkeep.client._context_messages import ContextChanges, GivenState, Key
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
-from contextkeep.inputs import ContextInput, ExternalId, MessageInput
-from contextkeep.values import ChatMessage, Context, ContextHistory, ContextKey, SentMessage
+from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
+from contextkeep.values import (
+    ChatMessage,
+    Context,
+    ContextHistory,
+    ContextKey,
+    Recalled,
+    RecalledItem,
+    SentMessage,
+)
 
 
 class ContextCalls(Client):
@@ -35,14 +43,15 @@ class ContextCalls(Client):
         context: ContextInput | None = None,
         get_or_create: ExternalId | None = None,
         standalone: bool = False,
+        recall: RecallOptions | Literal[False] | None = None,
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
     ) -> SentMessage:
         """Write a message, and return what became of it; without a `context_id` it begins a new context.
 
-        When this returns, the message is stored and indexed. The same `message_id` again is the same message, and
-        answers as the first time.
+        When this returns, the message is stored and indexed, and what of the context's past matters to it is in
+        `recalled`. The same `message_id` again is the same message, and answers as the first time.
 
         Args:
             message: A `MessageInput`, or the text of a user.
@@ -51,6 +60,8 @@ class ContextCalls(Client):
             get_or_create: Instead of a `context_id`: the one context that tenant and owner have for this id, made by
                 whoever is first.
             standalone: Store nothing; the message is only checked.
+            recall: How much is recalled for it. None: with the defaults for a user's message in a context that was
+                there, and nothing for others. False: nothing.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers as the first time and writes nothing. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -71,6 +82,7 @@ class ContextCalls(Client):
             standalone=standalone,
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
+            recall=contexts.recall_behind(recall),
         )
         response: contexts_pb.SendMessageResponse = self.call("SendMessage", request, timeout_s=timeout_s)
         return SentMessage.from_proto(response.message, response)
@@ -110,6 +122,95 @@ class ContextCalls(Client):
         )
         response: contexts_pb.AppendMessagesResponse = self.call("AppendMessages", request, timeout_s=timeout_s)
         return [SentMessage.from_proto(sent, response) for sent in response.messages]
+
+    def recall(
+        self,
+        context_id: Id,
+        text: str,
+        *,
+        tokens_max: int = 0,
+        items_max: int = 0,
+        profile: str = "",
+        not_after_seq: int = 0,
+        filter: RecallFilter | None = None,
+        with_features: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> Recalled:
+        """Return what of a context's past matters to a text, within a budget of tokens.
+
+        Args:
+            context_id: Where to look.
+            text: A question, or the message to which it is to matter; its first 20,000 characters count.
+            tokens_max: Of the prompt text, up to 100,000; it is never of more. 0: 2,000.
+            items_max: Up to 200. 0: 20.
+            profile: The ranking: "default", "conversation". Empty: the context's, else the default.
+            not_after_seq: Only what stands up to this `seq`, for who holds the newest messages. 0: all.
+            filter: Which passages are meant.
+            with_features: Say of each item what its score is made of.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is none.
+            InvalidArgument: the text is empty, or there is no such profile.
+            LimitExceeded: more is asked for than there may be.
+        """
+        options = RecallOptions(
+            tokens_max=tokens_max,
+            items_max=items_max,
+            profile=profile,
+            not_after_seq=not_after_seq,
+            filter=filter,
+            with_features=with_features,
+        )
+        request = contexts_pb.RecallRequest(
+            context_id=messages.to_id(context_id),
+            text=text,
+            options=contexts.recall_options(options),
+            subject_user_id=subject_user_id,
+        )
+        response: contexts_pb.RecallResponse = self.call("Recall", request, timeout_s=timeout_s)
+        return Recalled.from_proto(response.recalled)
+
+    def search_context(
+        self,
+        context_id: Id,
+        query: str,
+        *,
+        limit: int = 0,
+        profile: str = "",
+        filter: RecallFilter | None = None,
+        with_features: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> list[RecalledItem]:
+        """Return the passages of a context that a query finds, the best first: as `recall`, without a budget.
+
+        Args:
+            context_id: Where to look.
+            query: Words to find.
+            limit: Passages at most, up to 200. 0: 20.
+            profile: As in `recall`.
+            filter: Which passages are meant.
+            with_features: Say of each what its score is made of.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextKeepError: those of `recall`.
+        """
+        request = contexts_pb.SearchContextRequest(
+            context_id=messages.to_id(context_id),
+            query=query,
+            limit=limit,
+            profile=profile,
+            filter=contexts.recall_filter(filter),
+            with_features=with_features,
+            subject_user_id=subject_user_id,
+        )
+        response: contexts_pb.SearchContextResponse = self.call("SearchContext", request, timeout_s=timeout_s)
+        return [RecalledItem.from_proto(hit) for hit in response.hits]
 
     def get_context(
         self,

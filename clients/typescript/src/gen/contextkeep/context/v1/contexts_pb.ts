@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/contexts.proto.
  */
 export const file_contextkeep_context_v1_contexts: GenFile = /*@__PURE__*/
-  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIigKCkV4dGVybmFsSWQSDgoGc3lzdGVtGAEgASgJEgoKAmlkGAIgASgJIpcECgdDb250ZXh0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOAoMZXh0ZXJuYWxfaWRzGAMgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YBCABKAkSFgoOZW50aXR5X25vZGVfaWQYBSABKAkSEQoJYWdlbnRfaWRzGAYgAygJEg4KBmFwcF9pZBgHIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYCCABKAkSFQoNb3duZXJfdXNlcl9pZBgJIAEoCRISCgpjcmVhdGVkX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGA4gASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSFgoOcmVjYWxsX3Byb2ZpbGUYDyABKAkSEAoIbGFzdF9zZXEYECABKAMSFQoNbWVzc2FnZV9jb3VudBgRIAEoAxITCgt0b2tlbl9jb3VudBgSIAEoAyL3AQoMQ29udGV4dElucHV0Eg0KBXRpdGxlGAEgASgJEjgKDGV4dGVybmFsX2lkcxgCIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIVCg1tZXRhZGF0YV9qc29uGAMgASgJEhYKDmVudGl0eV9ub2RlX2lkGAQgASgJEg4KBmFwcF9pZBgFIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVjYWxsX3Byb2ZpbGUYCCABKAki4wEKDE1lc3NhZ2VJbnB1dBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHJvbGUYAiABKAkSDwoHY29udGVudBgDIAEoCRIrCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydBIMCgRuYW1lGAUgASgJEhAKCGFnZW50X2lkGAYgASgJEhUKDW1ldGFkYXRhX2pzb24YByABKAkSKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgJIAEoCSKGAQoLU2VudE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRILCgNzZXEYAiABKAMSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdG9rZW5zGAQgASgFEhYKDnJlZGFjdGVkX3BhcnRzGAUgAygFIpICChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1CgdtZXNzYWdlGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlSW5wdXQSNQoHY29udGV4dBgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0EjkKDWdldF9vcl9jcmVhdGUYBCABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSEgoKc3RhbmRhbG9uZRgFIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCSJwChNTZW5kTWVzc2FnZVJlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNAoHbWVzc2FnZRgCIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VudE1lc3NhZ2USDwoHY3JlYXRlZBgDIAEoCCKCAgoVQXBwZW5kTWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNgoIbWVzc2FnZXMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCSJ0ChZBcHBlbmRNZXNzYWdlc1Jlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgicAoRR2V0Q29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgCIAEoBUgAiAEBEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIRCg9faGlzdG9yeV9sZW5ndGgifQoSR2V0Q29udGV4dFJlc3BvbnNlEjAKB2NvbnRleHQYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlIpkBCh5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QSNwoLZXh0ZXJuYWxfaWQYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIm0KH0dldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2USMQoIY29udGV4dHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpYDChNMaXN0Q29udGV4dHNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhUKDW93bmVyX3VzZXJfaWQYAiABKAkSMAoMY3JlYXRlZF9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgFIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFN0YXRlEjcKC2V4dGVybmFsX2lkGAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEh4KFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YByABKAkSDgoGYXBwX2lkGAggASgJEhYKDmVudGl0eV9ub2RlX2lkGAkgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRIRCglwYWdlX3NpemUYCyABKAUSEgoKcGFnZV90b2tlbhgMIAEoCSJiChRMaXN0Q29udGV4dHNSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwEKFFVwZGF0ZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNQoHY29udGV4dBgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSJJChVVcGRhdGVDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCJWChNDbG9zZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiSAoUQ2xvc2VDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCKhAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhAKCHNlcV9mcm9tGAIgASgDEg4KBnNlcV90bxgDIAEoAxIUCgxuZXdlc3RfZmlyc3QYBCABKAgSFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImYKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoRR2V0TWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJKChJHZXRNZXNzYWdlUmVzcG9uc2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UibgoWUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIjIKF1JldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEhcKD3JldHJhY3RlZF9jb3VudBgBIAEoBSJkChZJc3N1ZUNvbnRleHRLZXlSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEg0KBXR0bF9zGAMgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJWChdJc3N1ZUNvbnRleHRLZXlSZXNwb25zZRILCgNrZXkYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqXwoMQ29udGV4dFN0YXRlEh0KGUNPTlRFWFRfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJDT05URVhUX1NUQVRFX09QRU4QARIYChRDT05URVhUX1NUQVRFX0NMT1NFRBACMuoJCghDb250ZXh0cxJmCgtTZW5kTWVzc2FnZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEm8KDkFwcGVuZE1lc3NhZ2VzEi0uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHBlbmRNZXNzYWdlc1JlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USaAoKR2V0Q29udGV4dBIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dFJlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRSZXNwb25zZSIDkAIBEo8BChdHZXRDb250ZXh0c0J5RXh0ZXJuYWxJZBI2LmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dHNCeUV4dGVybmFsSWRSZXF1ZXN0GjcuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlc3BvbnNlIgOQAgESbgoMTGlzdENvbnRleHRzEisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0Q29udGV4dHNSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0Q29udGV4dHNSZXNwb25zZSIDkAIBEmwKDVVwZGF0ZUNvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZUNvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVDb250ZXh0UmVzcG9uc2USaQoMQ2xvc2VDb250ZXh0EisuY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZUNvbnRleHRSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZUNvbnRleHRSZXNwb25zZRJuCgxMaXN0TWVzc2FnZXMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZXNzYWdlc1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RNZXNzYWdlc1Jlc3BvbnNlIgOQAgESaAoKR2V0TWVzc2FnZRIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWVzc2FnZVJlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldE1lc3NhZ2VSZXNwb25zZSIDkAIBEnIKD1JldHJhY3RNZXNzYWdlcxIuLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBovLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmV0cmFjdE1lc3NhZ2VzUmVzcG9uc2UScgoPSXNzdWVDb250ZXh0S2V5Ei4uY29udGV4dGtlZXAuY29udGV4dC52MS5Jc3N1ZUNvbnRleHRLZXlSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5Jc3N1ZUNvbnRleHRLZXlSZXNwb25zZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIigKCkV4dGVybmFsSWQSDgoGc3lzdGVtGAEgASgJEgoKAmlkGAIgASgJIpcECgdDb250ZXh0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOAoMZXh0ZXJuYWxfaWRzGAMgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YBCABKAkSFgoOZW50aXR5X25vZGVfaWQYBSABKAkSEQoJYWdlbnRfaWRzGAYgAygJEg4KBmFwcF9pZBgHIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYCCABKAkSFQoNb3duZXJfdXNlcl9pZBgJIAEoCRISCgpjcmVhdGVkX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGA4gASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSFgoOcmVjYWxsX3Byb2ZpbGUYDyABKAkSEAoIbGFzdF9zZXEYECABKAMSFQoNbWVzc2FnZV9jb3VudBgRIAEoAxITCgt0b2tlbl9jb3VudBgSIAEoAyL3AQoMQ29udGV4dElucHV0Eg0KBXRpdGxlGAEgASgJEjgKDGV4dGVybmFsX2lkcxgCIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIVCg1tZXRhZGF0YV9qc29uGAMgASgJEhYKDmVudGl0eV9ub2RlX2lkGAQgASgJEg4KBmFwcF9pZBgFIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVjYWxsX3Byb2ZpbGUYCCABKAki4wEKDE1lc3NhZ2VJbnB1dBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHJvbGUYAiABKAkSDwoHY29udGVudBgDIAEoCRIrCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydBIMCgRuYW1lGAUgASgJEhAKCGFnZW50X2lkGAYgASgJEhUKDW1ldGFkYXRhX2pzb24YByABKAkSKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgJIAEoCSKGAQoLU2VudE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRILCgNzZXEYAiABKAMSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdG9rZW5zGAQgASgFEhYKDnJlZGFjdGVkX3BhcnRzGAUgAygFIskCChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1CgdtZXNzYWdlGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlSW5wdXQSNQoHY29udGV4dBgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0EjkKDWdldF9vcl9jcmVhdGUYBCABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSEgoKc3RhbmRhbG9uZRgFIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRI1CgZyZWNhbGwYCCABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbE9wdGlvbnMiogEKE1NlbmRNZXNzYWdlUmVzcG9uc2USEgoKY29udGV4dF9pZBgBIAEoCRI0CgdtZXNzYWdlGAIgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW50TWVzc2FnZRIPCgdjcmVhdGVkGAMgASgIEjAKBnJlY2FsbBgEIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWQiuAEKDVJlY2FsbE9wdGlvbnMSCwoDb2ZmGAEgASgIEhIKCnRva2Vuc19tYXgYAiABKAUSEQoJaXRlbXNfbWF4GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSFQoNbm90X2FmdGVyX3NlcRgFIAEoAxI0CgZmaWx0ZXIYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIVCg13aXRoX2ZlYXR1cmVzGAcgASgIIrsBCgxSZWNhbGxGaWx0ZXISDQoFcm9sZXMYASADKAkSDQoFa2luZHMYAiADKAkSDwoHYXV0aG9ycxgDIAMoCRItCglzYWlkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NhaWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHNlcV9mcm9tGAYgASgDEg4KBnNlcV90bxgHIAEoAyK3AgoMUmVjYWxsZWRJdGVtEgsKA3JlZhgBIAEoCRIMCgRraW5kGAIgASgJEgsKA3NlcRgDIAEoAxISCgptZXNzYWdlX2lkGAQgASgJEgwKBHJvbGUYBSABKAkSDAoEbmFtZRgGIAEoCRIrCgdzYWlkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0ZXh0GAggASgJEg4KBnRva2VucxgJIAEoBRINCgVzY29yZRgKIAEoARJECghmZWF0dXJlcxgLIAMoCzIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtLkZlYXR1cmVzRW50cnkaLwoNRmVhdHVyZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIosBCghSZWNhbGxlZBIzCgVpdGVtcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhMKC3Byb21wdF90ZXh0GAIgASgJEg4KBnRva2VucxgDIAEoBRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBRINCgVlcnJvchgFIAEoCSKCAQoNUmVjYWxsUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEgwKBHRleHQYAiABKAkSNgoHb3B0aW9ucxgDIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsT3B0aW9ucxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkiRAoOUmVjYWxsUmVzcG9uc2USMgoIcmVjYWxsZWQYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkIr8BChRTZWFyY2hDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSNAoGZmlsdGVyGAUgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxGaWx0ZXISFQoNd2l0aF9mZWF0dXJlcxgGIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkiSwoVU2VhcmNoQ29udGV4dFJlc3BvbnNlEjIKBGhpdHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkSXRlbSKCAgoVQXBwZW5kTWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNgoIbWVzc2FnZXMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCSJ0ChZBcHBlbmRNZXNzYWdlc1Jlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgicAoRR2V0Q29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgCIAEoBUgAiAEBEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIRCg9faGlzdG9yeV9sZW5ndGgifQoSR2V0Q29udGV4dFJlc3BvbnNlEjAKB2NvbnRleHQYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlIpkBCh5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QSNwoLZXh0ZXJuYWxfaWQYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIm0KH0dldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2USMQoIY29udGV4dHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpYDChNMaXN0Q29udGV4dHNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhUKDW93bmVyX3VzZXJfaWQYAiABKAkSMAoMY3JlYXRlZF9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgFIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFN0YXRlEjcKC2V4dGVybmFsX2lkGAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEh4KFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YByABKAkSDgoGYXBwX2lkGAggASgJEhYKDmVudGl0eV9ub2RlX2lkGAkgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRIRCglwYWdlX3NpemUYCyABKAUSEgoKcGFnZV90b2tlbhgMIAEoCSJiChRMaXN0Q29udGV4dHNSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwEKFFVwZGF0ZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNQoHY29udGV4dBgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSJJChVVcGRhdGVDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCJWChNDbG9zZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiSAoUQ2xvc2VDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCKhAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhAKCHNlcV9mcm9tGAIgASgDEg4KBnNlcV90bxgDIAEoAxIUCgxuZXdlc3RfZmlyc3QYBCABKAgSFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImYKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoRR2V0TWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJKChJHZXRNZXNzYWdlUmVzcG9uc2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UibgoWUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIjIKF1JldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEhcKD3JldHJhY3RlZF9jb3VudBgBIAEoBSJkChZJc3N1ZUNvbnRleHRLZXlSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEg0KBXR0bF9zGAMgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJWChdJc3N1ZUNvbnRleHRLZXlSZXNwb25zZRILCgNrZXkYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqXwoMQ29udGV4dFN0YXRlEh0KGUNPTlRFWFRfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJDT05URVhUX1NUQVRFX09QRU4QARIYChRDT05URVhUX1NUQVRFX0NMT1NFRBACMrsLCghDb250ZXh0cxJmCgtTZW5kTWVzc2FnZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEm8KDkFwcGVuZE1lc3NhZ2VzEi0uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHBlbmRNZXNzYWdlc1JlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USXAoGUmVjYWxsEiUuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXF1ZXN0GiYuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXNwb25zZSIDkAIBEnEKDVNlYXJjaENvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaENvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hDb250ZXh0UmVzcG9uc2UiA5ACARJoCgpHZXRDb250ZXh0EikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dFJlc3BvbnNlIgOQAgESjwEKF0dldENvbnRleHRzQnlFeHRlcm5hbElkEjYuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QaNy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2UiA5ACARJuCgxMaXN0Q29udGV4dHMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1Jlc3BvbnNlIgOQAgESbAoNVXBkYXRlQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZUNvbnRleHRSZXNwb25zZRJpCgxDbG9zZUNvbnRleHQSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlc3BvbnNlEm4KDExpc3RNZXNzYWdlcxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2UiA5ACARJoCgpHZXRNZXNzYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNZXNzYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWVzc2FnZVJlc3BvbnNlIgOQAgEScgoPUmV0cmFjdE1lc3NhZ2VzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXNwb25zZRJyCg9Jc3N1ZUNvbnRleHRLZXkSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlc3BvbnNlYgZwcm90bzM", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * An id that another system has for a context.
@@ -367,7 +367,7 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
 
   /**
    * Instead of a `context_id`: the one context that the owner has for this id in the app and the agent bundle that a new one would have;
-   * made by whoever is first.
+   * made by whoever is first. It is one of the context's `external_ids`.
    *
    * @generated from field: contextkeep.context.v1.ExternalId get_or_create = 4;
    */
@@ -389,6 +389,13 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
    * @generated from field: string request_id = 7;
    */
   requestId: string;
+
+  /**
+   * What is recalled for the message. Unset: with the defaults, for a message of a user in a context that was there.
+   *
+   * @generated from field: contextkeep.context.v1.RecallOptions recall = 8;
+   */
+  recall?: RecallOptions | undefined;
 };
 
 /**
@@ -420,6 +427,13 @@ export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageRes
    * @generated from field: bool created = 3;
    */
   created: boolean;
+
+  /**
+   * What of the context's past matters to the message; unset if nothing was to be recalled.
+   *
+   * @generated from field: contextkeep.context.v1.Recalled recall = 4;
+   */
+  recall?: Recalled | undefined;
 };
 
 /**
@@ -428,6 +442,365 @@ export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageRes
  */
 export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_contexts, 6);
+
+/**
+ * How much is recalled, and of what.
+ *
+ * @generated from message contextkeep.context.v1.RecallOptions
+ */
+export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
+  /**
+   * Recalls nothing.
+   *
+   * @generated from field: bool off = 1;
+   */
+  off: boolean;
+
+  /**
+   * Of `prompt_text`, at most; 0: 2,000. Up to 100,000.
+   *
+   * @generated from field: int32 tokens_max = 2;
+   */
+  tokensMax: number;
+
+  /**
+   * 0: 20. Up to 200.
+   *
+   * @generated from field: int32 items_max = 3;
+   */
+  itemsMax: number;
+
+  /**
+   * The ranking: "default", "conversation". Empty: the context's, else the default.
+   *
+   * @generated from field: string profile = 4;
+   */
+  profile: string;
+
+  /**
+   * Only what stands up to this `seq`; 0: all. For callers who hold the newest messages already.
+   *
+   * @generated from field: int64 not_after_seq = 5;
+   */
+  notAfterSeq: bigint;
+
+  /**
+   * @generated from field: contextkeep.context.v1.RecallFilter filter = 6;
+   */
+  filter?: RecallFilter | undefined;
+
+  /**
+   * Say of each item what its score is made of.
+   *
+   * @generated from field: bool with_features = 7;
+   */
+  withFeatures: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RecallOptions.
+ * Use `create(RecallOptionsSchema)` to create a new message.
+ */
+export const RecallOptionsSchema: GenMessage<RecallOptions> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 7);
+
+/**
+ * Which passages are recalled or found; what is empty asks for nothing.
+ *
+ * @generated from message contextkeep.context.v1.RecallFilter
+ */
+export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
+  /**
+   * @generated from field: repeated string roles = 1;
+   */
+  roles: string[];
+
+  /**
+   * "text", "data", "tool_call", "tool_result", "file".
+   *
+   * @generated from field: repeated string kinds = 2;
+   */
+  kinds: string[];
+
+  /**
+   * Names of those who spoke.
+   *
+   * @generated from field: repeated string authors = 3;
+   */
+  authors: string[];
+
+  /**
+   * Said at or after, and before.
+   *
+   * @generated from field: google.protobuf.Timestamp said_from = 4;
+   */
+  saidFrom?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp said_to = 5;
+   */
+  saidTo?: Timestamp | undefined;
+
+  /**
+   * Places, both included; 0: any.
+   *
+   * @generated from field: int64 seq_from = 6;
+   */
+  seqFrom: bigint;
+
+  /**
+   * @generated from field: int64 seq_to = 7;
+   */
+  seqTo: bigint;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RecallFilter.
+ * Use `create(RecallFilterSchema)` to create a new message.
+ */
+export const RecallFilterSchema: GenMessage<RecallFilter> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 8);
+
+/**
+ * A passage that was recalled or found.
+ *
+ * @generated from message contextkeep.context.v1.RecalledItem
+ */
+export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
+  /**
+   * Names the passage in its context: "m12.0" is the first of the message with `seq` 12.
+   *
+   * @generated from field: string ref = 1;
+   */
+  ref: string;
+
+  /**
+   * "text", "data", "tool_call", "tool_result" or "file".
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * @generated from field: int64 seq = 3;
+   */
+  seq: bigint;
+
+  /**
+   * @generated from field: string message_id = 4;
+   */
+  messageId: string;
+
+  /**
+   * @generated from field: string role = 5;
+   */
+  role: string;
+
+  /**
+   * @generated from field: string name = 6;
+   */
+  name: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp said_at = 7;
+   */
+  saidAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string text = 8;
+   */
+  text: string;
+
+  /**
+   * @generated from field: int32 tokens = 9;
+   */
+  tokens: number;
+
+  /**
+   * @generated from field: double score = 10;
+   */
+  score: number;
+
+  /**
+   * Shares of the score by feature, where they were asked for.
+   *
+   * @generated from field: map<string, double> features = 11;
+   */
+  features: { [key: string]: number };
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RecalledItem.
+ * Use `create(RecalledItemSchema)` to create a new message.
+ */
+export const RecalledItemSchema: GenMessage<RecalledItem> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 9);
+
+/**
+ * What was recalled.
+ *
+ * @generated from message contextkeep.context.v1.Recalled
+ */
+export type Recalled = Message<"contextkeep.context.v1.Recalled"> & {
+  /**
+   * The most relevant first.
+   *
+   * @generated from field: repeated contextkeep.context.v1.RecalledItem items = 1;
+   */
+  items: RecalledItem[];
+
+  /**
+   * The same as one block, oldest first, each marked as quoted material with its ref. Empty if there is nothing.
+   *
+   * @generated from field: string prompt_text = 2;
+   */
+  promptText: string;
+
+  /**
+   * Of `prompt_text`.
+   *
+   * @generated from field: int32 tokens = 3;
+   */
+  tokens: number;
+
+  /**
+   * Candidates that did not fit the budget or the number of items.
+   *
+   * @generated from field: int32 left_out_count = 4;
+   */
+  leftOutCount: number;
+
+  /**
+   * The reason of the error for which nothing was recalled behind a message that is written.
+   *
+   * @generated from field: string error = 5;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Recalled.
+ * Use `create(RecalledSchema)` to create a new message.
+ */
+export const RecalledSchema: GenMessage<Recalled> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 10);
+
+/**
+ * @generated from message contextkeep.context.v1.RecallRequest
+ */
+export type RecallRequest = Message<"contextkeep.context.v1.RecallRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * A question, or the message to which it is to matter. The first 20,000 characters count.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.RecallOptions options = 3;
+   */
+  options?: RecallOptions | undefined;
+
+  /**
+   * @generated from field: string subject_user_id = 4;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RecallRequest.
+ * Use `create(RecallRequestSchema)` to create a new message.
+ */
+export const RecallRequestSchema: GenMessage<RecallRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 11);
+
+/**
+ * @generated from message contextkeep.context.v1.RecallResponse
+ */
+export type RecallResponse = Message<"contextkeep.context.v1.RecallResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Recalled recalled = 1;
+   */
+  recalled?: Recalled | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.RecallResponse.
+ * Use `create(RecallResponseSchema)` to create a new message.
+ */
+export const RecallResponseSchema: GenMessage<RecallResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 12);
+
+/**
+ * @generated from message contextkeep.context.v1.SearchContextRequest
+ */
+export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContextRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: string query = 2;
+   */
+  query: string;
+
+  /**
+   * 0: 20. Up to 200.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * @generated from field: string profile = 4;
+   */
+  profile: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.RecallFilter filter = 5;
+   */
+  filter?: RecallFilter | undefined;
+
+  /**
+   * @generated from field: bool with_features = 6;
+   */
+  withFeatures: boolean;
+
+  /**
+   * @generated from field: string subject_user_id = 7;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SearchContextRequest.
+ * Use `create(SearchContextRequestSchema)` to create a new message.
+ */
+export const SearchContextRequestSchema: GenMessage<SearchContextRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 13);
+
+/**
+ * @generated from message contextkeep.context.v1.SearchContextResponse
+ */
+export type SearchContextResponse = Message<"contextkeep.context.v1.SearchContextResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.RecalledItem hits = 1;
+   */
+  hits: RecalledItem[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SearchContextResponse.
+ * Use `create(SearchContextResponseSchema)` to create a new message.
+ */
+export const SearchContextResponseSchema: GenMessage<SearchContextResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 14);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesRequest
@@ -469,7 +842,7 @@ export type AppendMessagesRequest = Message<"contextkeep.context.v1.AppendMessag
  * Use `create(AppendMessagesRequestSchema)` to create a new message.
  */
 export const AppendMessagesRequestSchema: GenMessage<AppendMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 7);
+  messageDesc(file_contextkeep_context_v1_contexts, 15);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesResponse
@@ -496,7 +869,7 @@ export type AppendMessagesResponse = Message<"contextkeep.context.v1.AppendMessa
  * Use `create(AppendMessagesResponseSchema)` to create a new message.
  */
 export const AppendMessagesResponseSchema: GenMessage<AppendMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 8);
+  messageDesc(file_contextkeep_context_v1_contexts, 16);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextRequest
@@ -525,7 +898,7 @@ export type GetContextRequest = Message<"contextkeep.context.v1.GetContextReques
  * Use `create(GetContextRequestSchema)` to create a new message.
  */
 export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 9);
+  messageDesc(file_contextkeep_context_v1_contexts, 17);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextResponse
@@ -547,7 +920,7 @@ export type GetContextResponse = Message<"contextkeep.context.v1.GetContextRespo
  * Use `create(GetContextResponseSchema)` to create a new message.
  */
 export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 10);
+  messageDesc(file_contextkeep_context_v1_contexts, 18);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdRequest
@@ -579,7 +952,7 @@ export type GetContextsByExternalIdRequest = Message<"contextkeep.context.v1.Get
  * Use `create(GetContextsByExternalIdRequestSchema)` to create a new message.
  */
 export const GetContextsByExternalIdRequestSchema: GenMessage<GetContextsByExternalIdRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 11);
+  messageDesc(file_contextkeep_context_v1_contexts, 19);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdResponse
@@ -601,7 +974,7 @@ export type GetContextsByExternalIdResponse = Message<"contextkeep.context.v1.Ge
  * Use `create(GetContextsByExternalIdResponseSchema)` to create a new message.
  */
 export const GetContextsByExternalIdResponseSchema: GenMessage<GetContextsByExternalIdResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 12);
+  messageDesc(file_contextkeep_context_v1_contexts, 20);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsRequest
@@ -681,7 +1054,7 @@ export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRe
  * Use `create(ListContextsRequestSchema)` to create a new message.
  */
 export const ListContextsRequestSchema: GenMessage<ListContextsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 13);
+  messageDesc(file_contextkeep_context_v1_contexts, 21);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsResponse
@@ -703,7 +1076,7 @@ export type ListContextsResponse = Message<"contextkeep.context.v1.ListContextsR
  * Use `create(ListContextsResponseSchema)` to create a new message.
  */
 export const ListContextsResponseSchema: GenMessage<ListContextsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 14);
+  messageDesc(file_contextkeep_context_v1_contexts, 22);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextRequest
@@ -740,7 +1113,7 @@ export type UpdateContextRequest = Message<"contextkeep.context.v1.UpdateContext
  * Use `create(UpdateContextRequestSchema)` to create a new message.
  */
 export const UpdateContextRequestSchema: GenMessage<UpdateContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 15);
+  messageDesc(file_contextkeep_context_v1_contexts, 23);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextResponse
@@ -757,7 +1130,7 @@ export type UpdateContextResponse = Message<"contextkeep.context.v1.UpdateContex
  * Use `create(UpdateContextResponseSchema)` to create a new message.
  */
 export const UpdateContextResponseSchema: GenMessage<UpdateContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 16);
+  messageDesc(file_contextkeep_context_v1_contexts, 24);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextRequest
@@ -784,7 +1157,7 @@ export type CloseContextRequest = Message<"contextkeep.context.v1.CloseContextRe
  * Use `create(CloseContextRequestSchema)` to create a new message.
  */
 export const CloseContextRequestSchema: GenMessage<CloseContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 17);
+  messageDesc(file_contextkeep_context_v1_contexts, 25);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextResponse
@@ -801,7 +1174,7 @@ export type CloseContextResponse = Message<"contextkeep.context.v1.CloseContextR
  * Use `create(CloseContextResponseSchema)` to create a new message.
  */
 export const CloseContextResponseSchema: GenMessage<CloseContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 18);
+  messageDesc(file_contextkeep_context_v1_contexts, 26);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesRequest
@@ -850,7 +1223,7 @@ export type ListMessagesRequest = Message<"contextkeep.context.v1.ListMessagesRe
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 19);
+  messageDesc(file_contextkeep_context_v1_contexts, 27);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesResponse
@@ -872,7 +1245,7 @@ export type ListMessagesResponse = Message<"contextkeep.context.v1.ListMessagesR
  * Use `create(ListMessagesResponseSchema)` to create a new message.
  */
 export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 20);
+  messageDesc(file_contextkeep_context_v1_contexts, 28);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageRequest
@@ -899,7 +1272,7 @@ export type GetMessageRequest = Message<"contextkeep.context.v1.GetMessageReques
  * Use `create(GetMessageRequestSchema)` to create a new message.
  */
 export const GetMessageRequestSchema: GenMessage<GetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 21);
+  messageDesc(file_contextkeep_context_v1_contexts, 29);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageResponse
@@ -916,7 +1289,7 @@ export type GetMessageResponse = Message<"contextkeep.context.v1.GetMessageRespo
  * Use `create(GetMessageResponseSchema)` to create a new message.
  */
 export const GetMessageResponseSchema: GenMessage<GetMessageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 22);
+  messageDesc(file_contextkeep_context_v1_contexts, 30);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesRequest
@@ -950,7 +1323,7 @@ export type RetractMessagesRequest = Message<"contextkeep.context.v1.RetractMess
  * Use `create(RetractMessagesRequestSchema)` to create a new message.
  */
 export const RetractMessagesRequestSchema: GenMessage<RetractMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 23);
+  messageDesc(file_contextkeep_context_v1_contexts, 31);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesResponse
@@ -969,7 +1342,7 @@ export type RetractMessagesResponse = Message<"contextkeep.context.v1.RetractMes
  * Use `create(RetractMessagesResponseSchema)` to create a new message.
  */
 export const RetractMessagesResponseSchema: GenMessage<RetractMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 24);
+  messageDesc(file_contextkeep_context_v1_contexts, 32);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyRequest
@@ -1005,7 +1378,7 @@ export type IssueContextKeyRequest = Message<"contextkeep.context.v1.IssueContex
  * Use `create(IssueContextKeyRequestSchema)` to create a new message.
  */
 export const IssueContextKeyRequestSchema: GenMessage<IssueContextKeyRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 25);
+  messageDesc(file_contextkeep_context_v1_contexts, 33);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyResponse
@@ -1029,7 +1402,7 @@ export type IssueContextKeyResponse = Message<"contextkeep.context.v1.IssueConte
  * Use `create(IssueContextKeyResponseSchema)` to create a new message.
  */
 export const IssueContextKeyResponseSchema: GenMessage<IssueContextKeyResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 26);
+  messageDesc(file_contextkeep_context_v1_contexts, 34);
 
 /**
  * Whether a context takes messages.
@@ -1080,7 +1453,8 @@ export const Contexts: GenService<{
    * again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
    *
    * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
-   * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED.
+   * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
+   * written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
    *
    * @generated from rpc contextkeep.context.v1.Contexts.SendMessage
    */
@@ -1098,6 +1472,33 @@ export const Contexts: GenService<{
     methodKind: "unary";
     input: typeof AppendMessagesRequestSchema;
     output: typeof AppendMessagesResponseSchema;
+  },
+  /**
+   * Finds what of a context's past matters to a text, within a budget of tokens: by words, with what stands beside them, authors and dates.
+   *
+   * Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation with
+   * its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (no text; an unknown `profile`), LIMIT_EXCEEDED.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.Recall
+   */
+  recall: {
+    methodKind: "unary";
+    input: typeof RecallRequestSchema;
+    output: typeof RecallResponseSchema;
+  },
+  /**
+   * Finds passages of a context by the words of a query, the best first: what Recall ranks, without a budget.
+   *
+   * Reasons: those of Recall.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.SearchContext
+   */
+  searchContext: {
+    methodKind: "unary";
+    input: typeof SearchContextRequestSchema;
+    output: typeof SearchContextResponseSchema;
   },
   /**
    * Reads a context with its newest messages, oldest of them first.

@@ -58,7 +58,7 @@ export type Tool = Message<"contextkeep.context.v1.Tool"> & {
   toolName: string;
 
   /**
-   * What it works on: "WM" (working memory), "History" or "RAG" (searches).
+   * What it works on: "WM" (working memory), "History", "Context" or "RAG" (searches).
    *
    * @generated from field: string context_type = 2;
    */

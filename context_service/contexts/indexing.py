@@ -1,0 +1,46 @@
+"""What a message is found by: its passages, cut and stemmed before the message is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from context_service.contexts.model import MessageInput, PassageText
+from context_service.retrieval.cutting import cut
+from context_service.retrieval.marks import marks_of
+from context_service.retrieval.part_texts import PartText, part_text
+from context_service.retrieval.terms import terms_of
+
+_SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other
+_SAID = frozenset({"text", "data"})
+
+
+def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[PassageText, ...]:
+    """Return the passages of a message, in its order; `count` counts the tokens of a text.
+
+    The author's name is found with each of them: who said something is asked for as often as what was said.
+    """
+    found = []
+    for number, whole in _texts(said):
+        for start, end in cut(whole.text, count):
+            text = whole.text[start:end].strip()
+            terms = terms_of(f"{said.name}: {text}" if said.name else text)
+            if terms:
+                found.append(
+                    PassageText(
+                        part=number,
+                        kind=whole.kind,
+                        text=text,
+                        terms=terms,
+                        marks=marks_of(text),
+                        is_said=said.role in _SAID_BY and whole.kind in _SAID,
+                    )
+                )
+    return tuple(found)
+
+
+def _texts(said: MessageInput) -> Iterator[tuple[int, PartText]]:
+    if said.content and not said.content.isspace():
+        yield 0, PartText("text", said.content)
+    for number, part in enumerate(said.parts, start=1):
+        if text := part_text(part):
+            yield number, text

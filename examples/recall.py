@@ -1,0 +1,9 @@
+"""What was said long ago, recalled when it matters. Needs `make run` in another terminal."""
+
+from contextkeep import ContextClient
+
+with ContextClient() as context:
+    first = context.send_message("She has been coughing since Monday.")
+    context.append_messages([f"We talk of the weather, {n} of 30." for n in range(1, 31)], first.context_id)
+    for item in context.recall(first.context_id, "Since when is she coughing?", tokens_max=1000).items:
+        print(item)
