@@ -1,7 +1,7 @@
 """What is seen of each candidate for an answer: features, from rows alone.
 
-The candidates are the rows: passages that have a term of the question, and what was said beside them, since an answer
-seldom repeats the words of what it answers. Each feature is a number for each, nearly all of them between 0 and 1.
+The candidates are the rows that have a term of the question, and what was said right after them, since an answer seldom
+repeats the words of what it answers. Each feature is a number for each, nearly all of them between 0 and 1.
 
 BM25 counts how often terms are in a document, which is a passage (`turn`), it with the one said before (`prev`), with
 the ones before and after (`win`), or a session (`sess`). What a scope is as a whole, and in how many documents a term
@@ -55,27 +55,41 @@ class Candidates:
             self._add_session(rows)
 
     def _add_session(self, rows: Sequence[Row]) -> None:
-        """Add the rows of a session, what was said first, in the order in which it was."""
+        """Add the rows of a session, what was said first, in the order in which it was.
+
+        Those without a term are passed over, but for what was said right after one that has a term, and what is near by
+        its vector: nothing of them counts for others.
+        """
         first, base = len(self.rows), len(self.sessions) * _SESSION_STEP
         terms: dict[int, int] = {}
         unsaid = []
+        answered = -1  # the place behind the last row that has a term
         for row in rows:
-            counts: dict[int, int] = {}
-            for _, number in row.found:
-                counts[number] = counts.get(number, 0) + 1
-                terms[number] = terms.get(number, 0) + 1
-            if row.place is None:
-                unsaid.append((row, counts))
+            place = row.place
+            if row.found:
+                counts: dict[int, int] = {}
+                for _, number in row.found:
+                    counts[number] = counts.get(number, 0) + 1
+                    terms[number] = terms.get(number, 0) + 1
+                if place is None:
+                    unsaid.append((row, counts))
+                    continue
+                answered = place + 1
+            elif place is not None and (place == answered or (row.seq, row.ordinal) in self.cosines):
+                counts = {}
             else:
-                self._add(row, base + row.place, counts)
+                if (row.seq, row.ordinal) in self.cosines:
+                    unsaid.append((row, {}))
+                continue
+            self.rows.append(row)
+            self.counts.append(counts)
+            self._stands.append(base + place)
         for number, (row, counts) in enumerate(unsaid):
-            self._add(row, base + _UNSAID + number * _UNSAID_STEP, counts)
-        self.sessions.append((first, len(self.rows), terms))
-
-    def _add(self, row: Row, stands: int, counts: _Counts) -> None:
-        self.rows.append(row)
-        self.counts.append(counts)
-        self._stands.append(stands)
+            self.rows.append(row)
+            self.counts.append(counts)
+            self._stands.append(base + _UNSAID + number * _UNSAID_STEP)
+        if len(self.rows) > first:
+            self.sessions.append((first, len(self.rows), terms))
 
     # What stands beside what.
 
@@ -100,8 +114,11 @@ class Candidates:
         """Return each value with a share of those that stand one and two places away."""
         together = list(values)
         for one in self.behind_one:
-            together[one] += _BESIDE * values[one - 1]
-            together[one - 1] += _BESIDE * values[one]
+            value, other = values[one], values[one - 1]
+            if other:
+                together[one] += _BESIDE * other
+            if value:
+                together[one - 1] += _BESIDE * value
         for one, other in self.two_apart:
             together[one] += _BESIDE_2 * values[other]
             together[other] += _BESIDE_2 * values[one]
@@ -196,15 +213,17 @@ class Candidates:
         short, by_length = _K1 * (1 - _B), _K1 * _B / max(mean, 1.0)
         scores = []
         for counts, length in zip(documents, lengths, strict=True):
-            score, slow = 0.0, short + by_length * length
-            for number, often in counts.items():
-                score += weights[number] * often / (often + slow)
+            score = 0.0
+            if counts:
+                slow = short + by_length * length
+                for number, often in counts.items():
+                    score += weights[number] * often / (often + slow)
             scores.append(score)
         return scores
 
     def scaled(self, values: Sequence[float]) -> list[float]:
-        """Return values between 0 and 1: a passage that is no row has 0, as the least."""
-        least = min(values, default=0.0) if self.matching.is_whole else 0.0
+        """Return values between 0 and 1: a passage that is no candidate has 0, as the least."""
+        least = min(values, default=0.0) if len(values) >= self.passages else 0.0
         return _scaled(values, least)
 
     # What the question says of the scope.

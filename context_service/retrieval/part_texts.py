@@ -23,12 +23,12 @@ class PartText(NamedTuple):
 
 
 def part_text(part: Part) -> PartText | None:
-    """Return what a part is found by; None if there is nothing, or its metadata say `"index": false`.
+    """Return what a part is found by; None of reasoning, if there is nothing, or its metadata say `"index": false`.
 
     JSON gives a line for each leaf, `path = value`, so its values and its keys are found, and a text in it as it is.
     What a part points at is not read here: of a file and an address there is the name.
     """
-    if not _is_indexed(part.metadata_json):
+    if part.reasoning is not None or not _is_indexed(part.metadata_json):
         return None
     if part.text is not None:
         kind, text = "text", part.text

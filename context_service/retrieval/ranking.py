@@ -32,7 +32,7 @@ def ranked(
 ) -> list[Ranked]:
     """Return the best candidates, the best first. Of equal ones what was said first is first.
 
-    What has no term of the question, nor stands beside one that has, is none, unless it is near by its vector.
+    What has no term of the question, and was not said right after what has, is none, unless it is near by its vector.
 
     Args:
         question: What is asked. The rows tell by the numbers of its terms which they have.
@@ -47,16 +47,15 @@ def ranked(
     rows, columns = candidates.rows, {name: FEATURES[name](candidates) for name in weights}
     scores = [0.0] * len(rows)
     for name, weight in weights.items():
-        scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
-    near = candidates.cosines
-    best = heapq.nsmallest(
-        limit,
-        [
-            (-score, row.seq, row.ordinal, number)
-            for number, (row, score, counts) in enumerate(zip(rows, scores, candidates.counts_window, strict=True))
-            if counts or (row.seq, row.ordinal) in near
-        ],
-    )
+        if any(columns[name]):
+            scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
+    least = min(heapq.nlargest(limit, scores), default=0.0)
+    # Sessions may overlap, so candidates are not in the order in which they were said.
+    best = sorted(
+        (-score, rows[number].seq, rows[number].ordinal, number)
+        for number, score in enumerate(scores)
+        if score >= least
+    )[:limit]
     return [
         Ranked(
             row=rows[number],

@@ -22,16 +22,19 @@ class Index:
 
     Args:
         conversation: What is searched.
-        read_whole: Larger conversations are not read whole: see `Passages`.
+        read_whole: Larger conversations are not read whole; see `Passages`.
+        common_share: Of the turns: terms in more of them do not find.
     """
 
-    def __init__(self, conversation: Conversation, *, read_whole: int = READ_WHOLE) -> None:
+    def __init__(
+        self, conversation: Conversation, *, read_whole: int = READ_WHOLE, common_share: float = COMMON_SHARE
+    ) -> None:
         self._terms = [terms_of(turn.indexed) for turn in conversation.turns]
         self._seqs: dict[str, list[int]] = defaultdict(list)
         for seq, terms in enumerate(self._terms):
             for term in set(terms):
                 self._seqs[term].append(seq)
-        self._read_whole = read_whole
+        self._read_whole, self._common_share = read_whole, common_share
         lengths: Counter[int] = Counter()
         places: Counter[int] = Counter()
         last: dict[int, int] = defaultdict(int)
@@ -88,7 +91,7 @@ class Index:
             rows = [self._row(seq, numbers) for seq in range(len(self._rows))]
             return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
         often = {term: len(self._seqs.get(term, ())) for term in numbers}
-        rare = {term for term in numbers if often[term] <= COMMON_SHARE * len(self._rows)}
+        rare = {term for term in numbers if often[term] <= self._common_share * len(self._rows)}
         left_out = sorted(numbers.keys() - rare, key=often.__getitem__)
         finding = rare or {left_out.pop(0)}
         seqs = self._found(finding)

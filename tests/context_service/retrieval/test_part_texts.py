@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.parts import Part, ToolCall, ToolResult
+from context_service.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.retrieval.part_texts import json_text, part_text
 from context_service.retrieval.terms import terms_of
 from tests.cpu import units
@@ -63,6 +63,7 @@ def test_a_part_is_found_by_what_it_says(part, kind, text):
         Part(data_json="{}"),
         Part(working_memory_id="7"),
         Part(tool_result=ToolResult(tool_call_id="1", content_json="")),
+        Part(reasoning=Reasoning(provider="one", data=b"secret", text="I think"), file_name="thoughts"),
         Part(text="hidden", metadata_json='{"index": false}'),
         Part(data_json='{"hidden": 1}', metadata_json='{"a": [], "index": false}'),
     ],
