@@ -27,7 +27,8 @@ _NO_NODE = (None,) * len(NewNode._fields)
 _NO_EDGE = (None,) * len(NewEdge._fields)
 
 # The input is a parameter for each column: to read one JSON text of all rows costs a sixth of the statement. A column
-# that has one value throughout, as most have, is null, and the value a parameter of its own.
+# that has one value throughout, as most have, is null, and the value a parameter of its own. The transaction has its id
+# before it draws the first `seq`: an export waits for the transactions that may have drawn a lower one than it sees.
 _INSERT_NODES = """\
 INSERT INTO entity.node (
     tenant_id, id, created_at, modified_at, external_id, graph_name, general_type_name, specific_type_name,
@@ -50,6 +51,7 @@ FROM unnest(
 CROSS JOIN LATERAL (
     SELECT coalesce(n.created_at, now() + (n.position - 1) * interval '1 microsecond')
 ) t (created_at)
+WHERE pg_current_xact_id() IS NOT NULL
 ORDER BY n.position"""
 _EDGE_INPUT = """\
 SELECT
