@@ -21,6 +21,7 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
 from context_service.contexts.checks import MessageChecks
+from context_service.contexts.erasing import Eraser, Erasing
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.recall import Recalling
@@ -140,7 +141,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ground = await _ground(settings, stack)
         memory = await _working_memory(ground, stack)
         history = await _chat_history(ground, stack)
-        contexts = await _contexts(ground)
+        contexts = await _contexts(ground, stack)
         tools = _tools(ground, memory, history, contexts)
         services = [room.service for room in (memory, history, contexts, tools)]
         ground.database.show(metrics)
@@ -297,7 +298,8 @@ async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHis
     return _Room(servicer, service)
 
 
-async def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
+async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsServicer]:
+    """Begin to erase what is due."""
     settings = ground.settings
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
@@ -306,6 +308,8 @@ async def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
 
     passages, tokens = Passages(ground.database), await asyncio.to_thread(TokenCounter)
     log = Log(ground.database, passages)
+    eraser = Eraser(ground.database, passages)
+    await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
     messaging = Messaging(
         log,
         requests=_REQUESTS,
@@ -319,7 +323,11 @@ async def _contexts(ground: _Ground) -> _Room[ContextsServicer]:
         tokens=tokens,
         check_record=check_record,
     )
-    servicer = ContextsServicer(messaging, Recalling(log, passages, tokens))
+    servicer = ContextsServicer(
+        messaging,
+        Recalling(log, passages, tokens),
+        Erasing(ground.database, requests=_REQUESTS, eraser=eraser),
+    )
     service = Service(
         full_name="contextkeep.context.v1.Contexts",
         add=partial(add_ContextsServicer_to_server, servicer),

@@ -37,7 +37,7 @@ from service_runtime.requests import Request
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
 AGENTS_MAX = 100  # that a header names
 
-_ALIVE = "(expires_at IS NULL OR expires_at > now())"
+_ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 
 _HEADER = """
     context_id, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id, agent_ids,
@@ -71,9 +71,9 @@ _WRITE = """
     FROM place p, said s
     RETURNING context_id, message_id, seq, created_at, tokens, session, said_at
 ), answered AS (
-    INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
+    INSERT INTO context.request (tenant_id, request_id, about_id, rpc, fingerprint, answer)
     SELECT
-        %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
+        %(tenant_id)s, %(request_key)s, %(context_id)s, %(rpc)s, %(fingerprint)s,
         jsonb_build_object(
             'context_id', %(context_id)s::uuid, 'created', %(created)s::boolean,
             'messages',
@@ -177,11 +177,14 @@ _RELEASE_EXPIRED = Across(
     why="it finds which context is meant: that of an owner and an external id",
 )
 
-_KNOWN = """
-SELECT message_id, seq, created_at, tokens, content_sha256
-FROM context.message
-WHERE tenant_id = %s AND context_id = %s AND message_id = ANY (%s)
-"""
+_KNOWN = f"""
+SELECT m.message_id, m.seq, m.created_at, m.tokens, m.content_sha256
+FROM (
+    SELECT tenant_id, context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+) c
+JOIN context.message m
+    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = ANY (%s)
+"""  # noqa: S608
 
 
 def _listing(source: str) -> str:

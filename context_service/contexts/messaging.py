@@ -141,7 +141,7 @@ class Messaging:
         if records and request:  # a record may be gone since it was answered
             door = self._log.of(principal, target.context_id or new_id())
             if answer := await self._requests.answered(door, request):
-                return _written(answer)
+                return await self._still_there(_written(answer), principal)
         await self._check_records(records, principal)
         if target.context_id:
             return await self._append(target.context_id, new, principal=principal, request=request)
@@ -166,7 +166,7 @@ class Messaging:
                 return Written(context_id=context_id, messages=sent, created=True)
             except AlreadyThere as error:
                 if error.taken is Taken.REQUEST and request:
-                    return await self._answered(self._log.of(principal, context_id), request)
+                    return await self._answered(self._log.of(principal, context_id), request, principal)
                 if error.taken is not Taken.ONLY or not target.only:
                     raise
                 # Somebody was first; or the one that was is past its time, and gives the id away.
@@ -187,7 +187,7 @@ class Messaging:
                         )
                     except AlreadyThere as error:
                         if error.taken is Taken.REQUEST and request:
-                            return await self._answered(self._log.of(principal, context_id), request)
+                            return await self._answered(self._log.of(principal, context_id), request, principal)
                         known = await self._known(context_id, messages, principal)
                         continue
                     if not sent:
@@ -216,11 +216,17 @@ class Messaging:
                 raise MessageExists("the message id is that of a message with other content", message_id=message_id)
         return known
 
-    async def _answered(self, tenant: Tenant, request: Request) -> Written:
+    async def _answered(self, tenant: Tenant, request: Request, principal: Principal) -> Written:
         answer = await self._requests.answered(tenant, request)
-        if answer is None:  # forgotten, a day after it was given, just now
+        if answer is None:  # forgotten just now: a day after it was given, or with its context
             raise Aborted("the request was answered long ago")
-        return _written(answer)
+        return await self._still_there(_written(answer), principal)
+
+    async def _still_there(self, written: Written, principal: Principal) -> Written:
+        """Return what was answered before, unless the context is gone since."""
+        if not await self._log.read(written.context_id, principal=principal):
+            raise not_found(written.context_id)
+        return written
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
         if await self._log.read(context_id, principal=_without_admin(principal)):
@@ -387,7 +393,7 @@ class Messaging:
                 transaction, context_id, replace(before, **{name: getattr(said, name) for name in names})
             )
             if request:
-                await self._requests.answer(transaction, request, {"context_id": str(context_id)})
+                await self._requests.answer(transaction, request, {"changed": True})
             return changed
 
         return await self._log.of(principal, context_id).transaction(work)
@@ -407,7 +413,7 @@ class Messaging:
                 return context
             closed = await self._log.close(transaction, context_id)
             if request:
-                await self._requests.answer(transaction, request, {"context_id": str(context_id)})
+                await self._requests.answer(transaction, request, {"closed": True})
             return closed
 
         async with self._order.turn((principal.tenant_id, context_id)):

@@ -341,6 +341,7 @@ CREATE TABLE context.context (
     agent_ids text[] DEFAULT '{}'::text[] NOT NULL,
     external_ids jsonb DEFAULT '[]'::jsonb NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    deleted_at timestamp with time zone,
     CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
     CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
 )
@@ -405,6 +406,29 @@ CREATE VIEW context.embedding_of_tenant AS
   WHERE ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")) AND (NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 ALTER VIEW context.embedding_of_tenant OWNER TO contextkeep_owner;
+
+CREATE TABLE context.erasure (
+    tenant_id uuid NOT NULL,
+    erasure_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    last_seq_removed bigint DEFAULT 0 NOT NULL,
+    message_count bigint NOT NULL,
+    messages_removed bigint DEFAULT 0 NOT NULL,
+    passages_removed bigint DEFAULT 0 NOT NULL,
+    vectors_removed bigint DEFAULT 0 NOT NULL,
+    external_ids_removed bigint DEFAULT 0 NOT NULL,
+    answers_removed bigint DEFAULT 0 NOT NULL,
+    keys_ended bigint NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    requested_by text NOT NULL
+);
+
+ALTER TABLE context.erasure OWNER TO contextkeep_owner;
 
 CREATE TABLE context.mapping (
     tenant_id uuid NOT NULL,
@@ -603,7 +627,8 @@ CREATE TABLE context.request (
     rpc text NOT NULL,
     fingerprint bytea NOT NULL,
     answer jsonb NOT NULL,
-    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL
+    bounds text DEFAULT COALESCE(current_setting('app.bounds'::text, true), ''::text) NOT NULL,
+    about_id uuid
 );
 
 ALTER TABLE context.request OWNER TO contextkeep_owner;
@@ -805,6 +830,9 @@ ALTER TABLE ONLY context.context
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
+ALTER TABLE ONLY context.erasure
+    ADD CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, context_id);
+
 ALTER TABLE ONLY context.mapping
     ADD CONSTRAINT mapping_pkey PRIMARY KEY (tenant_id, app_id, name);
 
@@ -866,15 +894,23 @@ CREATE INDEX context_newest ON context.context USING btree (tenant_id, created_a
 
 CREATE UNIQUE INDEX context_only ON context.context USING btree (tenant_id, owner_user_id, app_id, agent_bundle_id, only_system, only_id) WHERE (only_system IS NOT NULL);
 
+CREATE INDEX context_owner ON context.context USING btree (tenant_id, owner_user_id) WHERE (owner_user_id <> ''::text);
+
 CREATE INDEX embedding_agent_bundle ON context.embedding USING btree (tenant_id, agent_bundle_id);
 
 CREATE INDEX embedding_app ON context.embedding USING btree (tenant_id, app_id);
+
+CREATE INDEX embedding_context ON context.embedding USING btree (tenant_id, context_id) WHERE (context_id IS NOT NULL);
 
 CREATE INDEX embedding_entity ON context.embedding USING btree (tenant_id, entity_node_id);
 
 CREATE INDEX embedding_graph ON context.embedding USING btree (tenant_id, graph_name);
 
 CREATE INDEX embedding_memory_type ON context.embedding USING btree (tenant_id, memory_type);
+
+CREATE INDEX erasure_finished ON context.erasure USING btree (tenant_id, finished_at, context_id);
+
+CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasure_id);
 
 CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
 
@@ -885,6 +921,8 @@ CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, top
 CREATE INDEX passage_place ON context.passage USING btree (tenant_id, scope_id, session, place) WHERE (place IS NOT NULL);
 
 CREATE INDEX passage_terms ON context.passage USING gin (terms) WITH (gin_pending_list_limit='512');
+
+CREATE INDEX request_about ON context.request USING btree (tenant_id, about_id) WHERE (about_id IS NOT NULL);
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
@@ -941,6 +979,8 @@ CREATE POLICY bounds ON context.context_external_id AS RESTRICTIVE USING ((NULLI
 
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -977,6 +1017,8 @@ CREATE POLICY context ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT
 
 CREATE POLICY context ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+CREATE POLICY context ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 CREATE POLICY context ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
@@ -988,6 +1030,8 @@ CREATE POLICY context ON context.passage_session AS RESTRICTIVE USING ((NULLIF((
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
 
@@ -1007,6 +1051,8 @@ CREATE POLICY subject ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT
 
 CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -1024,6 +1070,8 @@ CREATE POLICY tenant ON context.context USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.context_external_id USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1072,6 +1120,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contex
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextkeep_service;
 

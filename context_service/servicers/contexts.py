@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
+from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.messaging import Messaging, Target, Written
 from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.recall import (
@@ -37,9 +38,10 @@ _TTL_S = 3600  # of a key, if the caller does not say
 class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     """Answers the RPCs of `Contexts`."""
 
-    def __init__(self, messaging: Messaging, recalling: Recalling) -> None:
+    def __init__(self, messaging: Messaging, recalling: Recalling, erasing: Erasing) -> None:
         self._messaging = messaging
         self._recalling = recalling
+        self._erasing = erasing
 
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
@@ -206,6 +208,23 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             lifetime=timedelta(seconds=request.ttl_s or _TTL_S),
         )
         return pb.IssueContextKeyResponse(key=issued.key, expires_at=wire.timestamp(issued.expires_at))
+
+    async def DeleteContext(self, request: pb.DeleteContextRequest, context: object) -> pb.DeleteContextResponse:
+        """Delete a context."""
+        erasure = await self._erasing.delete(
+            parse_id("context_id", request.context_id),
+            principal=_principal(request.subject_user_id),
+            now=request.now,
+            request=request_of("DeleteContext", request),
+        )
+        return pb.DeleteContextResponse(erasure=_erasure(erasure))
+
+    async def GetErasure(self, request: pb.GetErasureRequest, context: object) -> pb.GetErasureResponse:
+        """Read a receipt."""
+        erasure = await self._erasing.receipt(
+            parse_id("erasure_id", request.erasure_id), principal=_principal(request.subject_user_id)
+        )
+        return pb.GetErasureResponse(erasure=_erasure(erasure))
 
 
 def _scopes(names: Sequence[str]) -> list[str]:
@@ -390,4 +409,22 @@ def _context(context: Context) -> pb.Context:
         last_seq=context.last_seq,
         message_count=context.message_count,
         token_count=context.token_count,
+    )
+
+
+def _erasure(erasure: Erasure) -> pb.Erasure:
+    return pb.Erasure(
+        erasure_id=str(erasure.erasure_id),
+        context_id=str(erasure.context_id),
+        state=pb.ERASURE_STATE_FINISHED if erasure.finished_at else pb.ERASURE_STATE_RUNNING,
+        created_at=wire.timestamp(erasure.created_at),
+        finished_at=erasure.finished_at and wire.timestamp(erasure.finished_at),
+        requested_by=erasure.requested_by,
+        message_count=erasure.message_count,
+        messages_removed=erasure.messages_removed,
+        passages_removed=erasure.passages_removed,
+        vectors_removed=erasure.vectors_removed,
+        external_ids_removed=erasure.external_ids_removed,
+        answers_removed=erasure.answers_removed,
+        keys_ended=erasure.keys_ended,
     )

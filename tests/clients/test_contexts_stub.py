@@ -9,7 +9,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextkeep import new_id
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
-from contextkeep.errors import ContextClosed, MessageNotFound
+from contextkeep.errors import ContextClosed, ContextNotFound, MessageNotFound
 from tests.conftest import METADATA
 from tests.errors import raised
 
@@ -136,3 +136,17 @@ def test_IssueContextKey_gives_a_key_for_a_while(grpc_stub, begun):
     answer = grpc_stub.IssueContextKey(request, metadata=METADATA)
     assert answer.key.startswith("cgc_")
     assert answer.expires_at.seconds - begun.message.created_at.seconds in range(55, 75)
+
+
+def test_DeleteContext_answers_a_receipt_and_nothing_is_there(grpc_stub, begun):
+    erasure = grpc_stub.DeleteContext(pb.DeleteContextRequest(context_id=begun.context_id), metadata=METADATA).erasure
+    assert (erasure.context_id, erasure.message_count) == (begun.context_id, 1)
+    with pytest.raises(grpc.RpcError) as error:
+        grpc_stub.GetContext(pb.GetContextRequest(context_id=begun.context_id), metadata=METADATA)
+    assert type(raised(error.value)) is ContextNotFound
+
+
+def test_GetErasure_answers_the_receipt_again(grpc_stub, begun):
+    erasure = grpc_stub.DeleteContext(pb.DeleteContextRequest(context_id=begun.context_id), metadata=METADATA).erasure
+    again = grpc_stub.GetErasure(pb.GetErasureRequest(erasure_id=erasure.erasure_id), metadata=METADATA).erasure
+    assert (again.context_id, again.created_at) == (begun.context_id, erasure.created_at)

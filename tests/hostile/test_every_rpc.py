@@ -37,6 +37,7 @@ PROMISED = {
     "contextkeep.context.v1.Contexts": """
         SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
         ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
+        DeleteContext GetErasure
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

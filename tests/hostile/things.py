@@ -52,6 +52,8 @@ class Things:
     message_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
+    doomed_id: str  # a context of which no other request knows
+    erasure_id: str  # of one that is gone
     request_id: str  # was used, in both services
 
     def values(self) -> list[str]:
@@ -80,6 +82,8 @@ def invented() -> Things:
         message_id=f"message {label}",
         thread_id=f"thread {label}",
         user_id=f"user {label}",
+        doomed_id=str(new_id()),
+        erasure_id=str(new_id()),
         request_id=str(new_id()),
     )
 
@@ -188,7 +192,17 @@ def seeded(client: Client, key: object) -> Things:
         "SendMessage",
         contexts.SendMessageRequest(context_id=sent.context_id, message=contexts.MessageInput(content=SECRET)),
     )
-    made = {"blob_key": stored.blob_key, "upload_id": upload.upload.upload_id, "context_id": sent.context_id}
+    gone, doomed = (
+        done("SendMessage", contexts.SendMessageRequest(message=said)).answers[0].context_id for _ in range(2)
+    )
+    (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
+    made = {
+        "blob_key": stored.blob_key,
+        "upload_id": upload.upload.upload_id,
+        "context_id": sent.context_id,
+        "doomed_id": doomed,
+        "erasure_id": receipt.erasure.erasure_id,
+    }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
 
 
@@ -380,6 +394,15 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "CloseContext": lambda t: [
         contexts.CloseContextRequest(context_id=t.context_id),
         contexts.CloseContextRequest(context_id=t.context_id, subject_user_id=t.user_id, request_id=t.request_id),
+    ],
+    "DeleteContext": lambda t: [
+        contexts.DeleteContextRequest(context_id=t.doomed_id),
+        contexts.DeleteContextRequest(context_id=t.doomed_id, now=True, request_id=t.request_id),
+        contexts.DeleteContextRequest(context_id=t.doomed_id, subject_user_id=t.user_id),
+    ],
+    "GetErasure": lambda t: [
+        contexts.GetErasureRequest(erasure_id=t.erasure_id),
+        contexts.GetErasureRequest(erasure_id=t.erasure_id, subject_user_id=t.user_id),
     ],
     "CreateNode": lambda t: [
         graph.CreateNodeRequest(node=graph.NodeInput(name=t.node_name, general_type_name="Session")),

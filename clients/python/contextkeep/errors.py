@@ -167,6 +167,12 @@ class ContextNotFound(NotFound):
     reason = "CONTEXT_NOT_FOUND"
 
 
+class ErasureNotFound(NotFound):
+    """There is no erasure with this id that the caller may see; a receipt is kept for a year."""
+
+    reason = "ERASURE_NOT_FOUND"
+
+
 class MessageNotFound(NotFound):
     """The context has no message with this id, or it is retracted."""
 

@@ -200,6 +200,29 @@ export interface ContextKey {
   expiresAt: string;
 }
 
+/** The receipt of a context that is gone. It is there for nobody since `createdAt`. */
+export interface Erasure {
+  erasureId: string;
+  contextId: string;
+  /** "running", or "finished": nothing is left of it. */
+  state: string;
+  createdAt: string;
+  /** Empty: it runs. */
+  finishedAt: string;
+  /** Empty: it was past its time. */
+  requestedBy: string;
+  /** That there were, retracted ones too. */
+  messageCount: number;
+  messagesRemoved: number;
+  /** Of its index. */
+  passagesRemoved: number;
+  vectorsRemoved: number;
+  externalIdsRemoved: number;
+  /** Of writes, which were kept for their request ids. */
+  answersRemoved: number;
+  keysEnded: number;
+}
+
 /** Return the message of what is said of a context. */
 export function contextInput(said: ContextInput): MessageInitShape<typeof pb.ContextInputSchema> {
   const { title, externalIds, entityNodeId, appId, agentBundleId, recallProfile } = said;
@@ -331,6 +354,26 @@ export function contextOf(message: pb.Context): Context {
     lastSeq: Number(lastSeq),
     messageCount: Number(messageCount),
     tokenCount: Number(tokenCount),
+  };
+}
+
+/** Return a receipt of an answer. */
+export function erasureOf(message: pb.Erasure): Erasure {
+  const { erasureId, contextId, requestedBy } = message;
+  return {
+    erasureId,
+    contextId,
+    state: enumText(pb.ErasureState, message.state),
+    createdAt: timeText(message.createdAt),
+    finishedAt: timeText(message.finishedAt),
+    requestedBy,
+    messageCount: Number(message.messageCount),
+    messagesRemoved: Number(message.messagesRemoved),
+    passagesRemoved: Number(message.passagesRemoved),
+    vectorsRemoved: Number(message.vectorsRemoved),
+    externalIdsRemoved: Number(message.externalIdsRemoved),
+    answersRemoved: Number(message.answersRemoved),
+    keysEnded: Number(message.keysEnded),
   };
 }
 

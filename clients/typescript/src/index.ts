@@ -19,6 +19,7 @@ export type {
   ContextHistory,
   ContextInput,
   ContextKey,
+  Erasure,
   ExternalId,
   MessageInput,
   PartInput,

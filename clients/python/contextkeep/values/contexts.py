@@ -13,6 +13,7 @@ from contextkeep.values.base import Value, kept, shown, time_of
 from contextkeep.values.messages import ChatMessage
 
 ContextState = Literal["open", "closed"]
+ErasureState = Literal["running", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -191,3 +192,45 @@ class ContextKey(Value):
     def from_proto(cls, issued: contexts_pb.IssueContextKeyResponse) -> ContextKey:
         """Return the value of a message."""
         return cls(key=issued.key, expires_at=time_of(issued.expires_at))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Erasure(Value):
+    """The receipt of a context that is gone. It is there for nobody since `created_at`; `finished`: nothing is left."""
+
+    erasure_id: str
+    context_id: str
+    state: ErasureState = "running"
+    created_at: datetime
+    finished_at: datetime | None = None
+    requested_by: str = ""  # empty: it was past its time
+    message_count: int = 0  # that there were, retracted ones too
+    messages_removed: int = 0
+    passages_removed: int = 0  # of its index
+    vectors_removed: int = 0
+    external_ids_removed: int = 0
+    answers_removed: int = 0  # of writes, which were kept for their `request_id`
+    keys_ended: int = 0
+
+    def __str__(self) -> str:
+        done = "all" if self.state == "finished" else f"{self.messages_removed} of {self.message_count} messages"
+        return f"erasure of {self.context_id} ({done} removed)"
+
+    @classmethod
+    def from_proto(cls, erasure: contexts_pb.Erasure) -> Erasure:
+        """Return the value of a message."""
+        return cls(
+            erasure_id=erasure.erasure_id,
+            context_id=erasure.context_id,
+            state="finished" if erasure.state == contexts_pb.ERASURE_STATE_FINISHED else "running",
+            created_at=time_of(erasure.created_at),
+            finished_at=time_of(erasure.finished_at) if erasure.HasField("finished_at") else None,
+            requested_by=erasure.requested_by,
+            message_count=erasure.message_count,
+            messages_removed=erasure.messages_removed,
+            passages_removed=erasure.passages_removed,
+            vectors_removed=erasure.vectors_removed,
+            external_ids_removed=erasure.external_ids_removed,
+            answers_removed=erasure.answers_removed,
+            keys_ended=erasure.keys_ended,
+        )

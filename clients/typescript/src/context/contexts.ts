@@ -2,7 +2,7 @@
 
 import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
-import type { Context, ContextChanges, ContextHistory, ContextInput, ContextKey } from "../contexts.js";
+import type { Context, ContextChanges, ContextHistory, ContextInput, ContextKey, Erasure } from "../contexts.js";
 import type { ExternalId, MessageInput, RecallFilter, RecallOptions, Recalled, RecalledItem } from "../contexts.js";
 import type { SentMessage } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
@@ -194,6 +194,32 @@ export abstract class ContextCalls extends ToolCalls {
     const { subjectUserId } = options;
     const request = { contextId, subjectUserId, requestId: requestId(options) };
     return contexts.contextOf((await this.call(method.closeContext, request, options)).context!);
+  }
+
+  /**
+   * Delete a context for good, and return the receipt of it; again is harmless, and returns the same. When this returns, the context is
+   * there for nobody; what is stored of it is removed behind that, and `getErasure` tells how far that is.
+   *
+   * @param options `now` begins to remove at once, and not with the next pass of the service.
+   * @throws ContextNotFound There is, and was, none.
+   */
+  async deleteContext(
+    contextId: string,
+    options: { now?: boolean } & ContextOptions & WriteOptions = {},
+  ): Promise<Erasure> {
+    const { now, subjectUserId } = options;
+    const request = { contextId, now, subjectUserId, requestId: requestId(options) };
+    return contexts.erasureOf((await this.call(method.deleteContext, request, options)).erasure!);
+  }
+
+  /**
+   * Return a receipt as it is now. It is kept for a year after all was removed.
+   *
+   * @throws ErasureNotFound There is none with this id.
+   */
+  async getErasure(erasureId: string, options: ContextOptions = {}): Promise<Erasure> {
+    const { subjectUserId } = options;
+    return contexts.erasureOf((await this.call(method.getErasure, { erasureId, subjectUserId }, options)).erasure!);
   }
 
   /** The messages of a context by their `seq`, from one to another, both included. Retracted ones are left out. */

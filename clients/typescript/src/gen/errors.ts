@@ -79,6 +79,11 @@ export class ContextNotFound extends NotFound {
   static override readonly reason: string = "CONTEXT_NOT_FOUND";
 }
 
+/** There is no erasure with this id that the caller may see; a receipt is kept for a year. */
+export class ErasureNotFound extends NotFound {
+  static override readonly reason: string = "ERASURE_NOT_FOUND";
+}
+
 /** The context has no message with this id, or it is retracted. */
 export class MessageNotFound extends NotFound {
   static override readonly reason: string = "MESSAGE_NOT_FOUND";

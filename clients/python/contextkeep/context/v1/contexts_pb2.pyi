@@ -12,14 +12,53 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class ErasureState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ERASURE_STATE_UNSPECIFIED: _ClassVar[ErasureState]
+    ERASURE_STATE_RUNNING: _ClassVar[ErasureState]
+    ERASURE_STATE_FINISHED: _ClassVar[ErasureState]
+
 class ContextState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CONTEXT_STATE_UNSPECIFIED: _ClassVar[ContextState]
     CONTEXT_STATE_OPEN: _ClassVar[ContextState]
     CONTEXT_STATE_CLOSED: _ClassVar[ContextState]
+ERASURE_STATE_UNSPECIFIED: ErasureState
+ERASURE_STATE_RUNNING: ErasureState
+ERASURE_STATE_FINISHED: ErasureState
 CONTEXT_STATE_UNSPECIFIED: ContextState
 CONTEXT_STATE_OPEN: ContextState
 CONTEXT_STATE_CLOSED: ContextState
+
+class Erasure(_message.Message):
+    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended")
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_BY_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    PASSAGES_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    VECTORS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_IDS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    ANSWERS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    KEYS_ENDED_FIELD_NUMBER: _ClassVar[int]
+    erasure_id: str
+    context_id: str
+    state: ErasureState
+    created_at: _timestamp_pb2.Timestamp
+    finished_at: _timestamp_pb2.Timestamp
+    requested_by: str
+    message_count: int
+    messages_removed: int
+    passages_removed: int
+    vectors_removed: int
+    external_ids_removed: int
+    answers_removed: int
+    keys_ended: int
+    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ...) -> None: ...
 
 class ExternalId(_message.Message):
     __slots__ = ("system", "id")
@@ -497,3 +536,35 @@ class IssueContextKeyResponse(_message.Message):
     key: str
     expires_at: _timestamp_pb2.Timestamp
     def __init__(self, key: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class DeleteContextRequest(_message.Message):
+    __slots__ = ("context_id", "now", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    NOW_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    now: bool
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., now: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class DeleteContextResponse(_message.Message):
+    __slots__ = ("erasure",)
+    ERASURE_FIELD_NUMBER: _ClassVar[int]
+    erasure: Erasure
+    def __init__(self, erasure: _Optional[_Union[Erasure, _Mapping]] = ...) -> None: ...
+
+class GetErasureRequest(_message.Message):
+    __slots__ = ("erasure_id", "subject_user_id")
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    erasure_id: str
+    subject_user_id: str
+    def __init__(self, erasure_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetErasureResponse(_message.Message):
+    __slots__ = ("erasure",)
+    ERASURE_FIELD_NUMBER: _ClassVar[int]
+    erasure: Erasure
+    def __init__(self, erasure: _Optional[_Union[Erasure, _Mapping]] = ...) -> None: ...

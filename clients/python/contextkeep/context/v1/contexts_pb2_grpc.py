@@ -108,6 +108,16 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.FromString,
                 _registered_method=True)
+        self.DeleteContext = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/DeleteContext',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextResponse.FromString,
+                _registered_method=True)
+        self.GetErasure = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/GetErasure',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
+                _registered_method=True)
 
 
 class ContextsServicer:
@@ -241,6 +251,28 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DeleteContext(self, request, context):
+        """Deletes a context for good: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
+        `get_or_create` is free. Its messages, its index, its external ids and the answers that repeated calls would get are removed behind
+        that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
+        `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;
+        a key of a context deletes nothing.
+
+        Reasons: CONTEXT_NOT_FOUND, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetErasure(self, request, context):
+        """Reads a receipt as it is now. It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+
+        Reasons: ERASURE_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ContextsServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -308,6 +340,16 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.IssueContextKey,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.SerializeToString,
+            ),
+            'DeleteContext': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteContext,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextResponse.SerializeToString,
+            ),
+            'GetErasure': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetErasure,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -670,6 +712,60 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/IssueContextKey',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/DeleteContext',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetErasure(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/GetErasure',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -21,6 +21,7 @@ from contextkeep.values import (
     Context,
     ContextHistory,
     ContextKey,
+    Erasure,
     Recalled,
     RecalledItem,
     SentMessage,
@@ -374,6 +375,49 @@ class ContextCalls(Client):
         )
         response: contexts_pb.CloseContextResponse = self.call("CloseContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
+
+    def delete_context(
+        self,
+        context_id: Id,
+        *,
+        now: bool = False,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Erasure:
+        """Delete a context for good, and return the receipt of it; again is harmless, and returns the same.
+
+        When this returns, the context is there for nobody. What is stored of it is removed behind that; `get_erasure`
+        tells how far that is.
+
+        Args:
+            context_id: Which.
+            now: Begin to remove at once, and not with the next pass of the service.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is, and was, none.
+        """
+        request = contexts_pb.DeleteContextRequest(
+            context_id=messages.to_id(context_id),
+            now=now,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.DeleteContextResponse = self.call("DeleteContext", request, timeout_s=timeout_s)
+        return Erasure.from_proto(response.erasure)
+
+    def get_erasure(self, erasure_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Erasure:
+        """Return a receipt as it is now. It is kept for a year after all was removed.
+
+        Raises:
+            ErasureNotFound: there is none with this id.
+        """
+        request = contexts_pb.GetErasureRequest(erasure_id=messages.to_id(erasure_id), subject_user_id=subject_user_id)
+        response: contexts_pb.GetErasureResponse = self.call("GetErasure", request, timeout_s=timeout_s)
+        return Erasure.from_proto(response.erasure)
 
     def list_messages(
         self,

@@ -14,7 +14,100 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/contexts.proto.
  */
 export const file_contextkeep_context_v1_contexts: GenFile = /*@__PURE__*/
-  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIigKCkV4dGVybmFsSWQSDgoGc3lzdGVtGAEgASgJEgoKAmlkGAIgASgJIpcECgdDb250ZXh0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOAoMZXh0ZXJuYWxfaWRzGAMgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YBCABKAkSFgoOZW50aXR5X25vZGVfaWQYBSABKAkSEQoJYWdlbnRfaWRzGAYgAygJEg4KBmFwcF9pZBgHIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYCCABKAkSFQoNb3duZXJfdXNlcl9pZBgJIAEoCRISCgpjcmVhdGVkX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGA4gASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSFgoOcmVjYWxsX3Byb2ZpbGUYDyABKAkSEAoIbGFzdF9zZXEYECABKAMSFQoNbWVzc2FnZV9jb3VudBgRIAEoAxITCgt0b2tlbl9jb3VudBgSIAEoAyL3AQoMQ29udGV4dElucHV0Eg0KBXRpdGxlGAEgASgJEjgKDGV4dGVybmFsX2lkcxgCIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIVCg1tZXRhZGF0YV9qc29uGAMgASgJEhYKDmVudGl0eV9ub2RlX2lkGAQgASgJEg4KBmFwcF9pZBgFIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVjYWxsX3Byb2ZpbGUYCCABKAki4wEKDE1lc3NhZ2VJbnB1dBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHJvbGUYAiABKAkSDwoHY29udGVudBgDIAEoCRIrCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydBIMCgRuYW1lGAUgASgJEhAKCGFnZW50X2lkGAYgASgJEhUKDW1ldGFkYXRhX2pzb24YByABKAkSKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgJIAEoCSKGAQoLU2VudE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRILCgNzZXEYAiABKAMSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdG9rZW5zGAQgASgFEhYKDnJlZGFjdGVkX3BhcnRzGAUgAygFIskCChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1CgdtZXNzYWdlGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlSW5wdXQSNQoHY29udGV4dBgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0EjkKDWdldF9vcl9jcmVhdGUYBCABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSEgoKc3RhbmRhbG9uZRgFIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRI1CgZyZWNhbGwYCCABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbE9wdGlvbnMiogEKE1NlbmRNZXNzYWdlUmVzcG9uc2USEgoKY29udGV4dF9pZBgBIAEoCRI0CgdtZXNzYWdlGAIgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW50TWVzc2FnZRIPCgdjcmVhdGVkGAMgASgIEjAKBnJlY2FsbBgEIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWQiuAEKDVJlY2FsbE9wdGlvbnMSCwoDb2ZmGAEgASgIEhIKCnRva2Vuc19tYXgYAiABKAUSEQoJaXRlbXNfbWF4GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSFQoNbm90X2FmdGVyX3NlcRgFIAEoAxI0CgZmaWx0ZXIYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIVCg13aXRoX2ZlYXR1cmVzGAcgASgIIrsBCgxSZWNhbGxGaWx0ZXISDQoFcm9sZXMYASADKAkSDQoFa2luZHMYAiADKAkSDwoHYXV0aG9ycxgDIAMoCRItCglzYWlkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NhaWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHNlcV9mcm9tGAYgASgDEg4KBnNlcV90bxgHIAEoAyK3AgoMUmVjYWxsZWRJdGVtEgsKA3JlZhgBIAEoCRIMCgRraW5kGAIgASgJEgsKA3NlcRgDIAEoAxISCgptZXNzYWdlX2lkGAQgASgJEgwKBHJvbGUYBSABKAkSDAoEbmFtZRgGIAEoCRIrCgdzYWlkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0ZXh0GAggASgJEg4KBnRva2VucxgJIAEoBRINCgVzY29yZRgKIAEoARJECghmZWF0dXJlcxgLIAMoCzIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtLkZlYXR1cmVzRW50cnkaLwoNRmVhdHVyZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIosBCghSZWNhbGxlZBIzCgVpdGVtcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhMKC3Byb21wdF90ZXh0GAIgASgJEg4KBnRva2VucxgDIAEoBRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBRINCgVlcnJvchgFIAEoCSKCAQoNUmVjYWxsUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEgwKBHRleHQYAiABKAkSNgoHb3B0aW9ucxgDIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsT3B0aW9ucxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkiRAoOUmVjYWxsUmVzcG9uc2USMgoIcmVjYWxsZWQYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkIr8BChRTZWFyY2hDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSNAoGZmlsdGVyGAUgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxGaWx0ZXISFQoNd2l0aF9mZWF0dXJlcxgGIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkiSwoVU2VhcmNoQ29udGV4dFJlc3BvbnNlEjIKBGhpdHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkSXRlbSKCAgoVQXBwZW5kTWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNgoIbWVzc2FnZXMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCSJ0ChZBcHBlbmRNZXNzYWdlc1Jlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgicAoRR2V0Q29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgCIAEoBUgAiAEBEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIRCg9faGlzdG9yeV9sZW5ndGgifQoSR2V0Q29udGV4dFJlc3BvbnNlEjAKB2NvbnRleHQYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlIpkBCh5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QSNwoLZXh0ZXJuYWxfaWQYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIm0KH0dldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2USMQoIY29udGV4dHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpYDChNMaXN0Q29udGV4dHNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhUKDW93bmVyX3VzZXJfaWQYAiABKAkSMAoMY3JlYXRlZF9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgFIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFN0YXRlEjcKC2V4dGVybmFsX2lkGAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEh4KFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YByABKAkSDgoGYXBwX2lkGAggASgJEhYKDmVudGl0eV9ub2RlX2lkGAkgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRIRCglwYWdlX3NpemUYCyABKAUSEgoKcGFnZV90b2tlbhgMIAEoCSJiChRMaXN0Q29udGV4dHNSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwEKFFVwZGF0ZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNQoHY29udGV4dBgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSJJChVVcGRhdGVDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCJWChNDbG9zZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiSAoUQ2xvc2VDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCKhAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhAKCHNlcV9mcm9tGAIgASgDEg4KBnNlcV90bxgDIAEoAxIUCgxuZXdlc3RfZmlyc3QYBCABKAgSFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImYKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoRR2V0TWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJKChJHZXRNZXNzYWdlUmVzcG9uc2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UibgoWUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIjIKF1JldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEhcKD3JldHJhY3RlZF9jb3VudBgBIAEoBSJkChZJc3N1ZUNvbnRleHRLZXlSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEg0KBXR0bF9zGAMgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJWChdJc3N1ZUNvbnRleHRLZXlSZXNwb25zZRILCgNrZXkYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAqXwoMQ29udGV4dFN0YXRlEh0KGUNPTlRFWFRfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJDT05URVhUX1NUQVRFX09QRU4QARIYChRDT05URVhUX1NUQVRFX0NMT1NFRBACMrsLCghDb250ZXh0cxJmCgtTZW5kTWVzc2FnZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEm8KDkFwcGVuZE1lc3NhZ2VzEi0uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHBlbmRNZXNzYWdlc1JlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USXAoGUmVjYWxsEiUuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXF1ZXN0GiYuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXNwb25zZSIDkAIBEnEKDVNlYXJjaENvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaENvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hDb250ZXh0UmVzcG9uc2UiA5ACARJoCgpHZXRDb250ZXh0EikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dFJlc3BvbnNlIgOQAgESjwEKF0dldENvbnRleHRzQnlFeHRlcm5hbElkEjYuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QaNy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2UiA5ACARJuCgxMaXN0Q29udGV4dHMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1Jlc3BvbnNlIgOQAgESbAoNVXBkYXRlQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZUNvbnRleHRSZXNwb25zZRJpCgxDbG9zZUNvbnRleHQSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlc3BvbnNlEm4KDExpc3RNZXNzYWdlcxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2UiA5ACARJoCgpHZXRNZXNzYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNZXNzYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWVzc2FnZVJlc3BvbnNlIgOQAgEScgoPUmV0cmFjdE1lc3NhZ2VzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXNwb25zZRJyCg9Jc3N1ZUNvbnRleHRLZXkSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlc3BvbnNlYgZwcm90bzM", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIowDCgdFcmFzdXJlEhIKCmVyYXN1cmVfaWQYASABKAkSEgoKY29udGV4dF9pZBgCIAEoCRIzCgVzdGF0ZRgDIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZVN0YXRlEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxyZXF1ZXN0ZWRfYnkYBiABKAkSFQoNbWVzc2FnZV9jb3VudBgHIAEoAxIYChBtZXNzYWdlc19yZW1vdmVkGAggASgDEhgKEHBhc3NhZ2VzX3JlbW92ZWQYCSABKAMSFwoPdmVjdG9yc19yZW1vdmVkGAogASgDEhwKFGV4dGVybmFsX2lkc19yZW1vdmVkGAsgASgDEhcKD2Fuc3dlcnNfcmVtb3ZlZBgMIAEoAxISCgprZXlzX2VuZGVkGA0gASgDIigKCkV4dGVybmFsSWQSDgoGc3lzdGVtGAEgASgJEgoKAmlkGAIgASgJIpcECgdDb250ZXh0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOAoMZXh0ZXJuYWxfaWRzGAMgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YBCABKAkSFgoOZW50aXR5X25vZGVfaWQYBSABKAkSEQoJYWdlbnRfaWRzGAYgAygJEg4KBmFwcF9pZBgHIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYCCABKAkSFQoNb3duZXJfdXNlcl9pZBgJIAEoCRISCgpjcmVhdGVkX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGA4gASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSFgoOcmVjYWxsX3Byb2ZpbGUYDyABKAkSEAoIbGFzdF9zZXEYECABKAMSFQoNbWVzc2FnZV9jb3VudBgRIAEoAxITCgt0b2tlbl9jb3VudBgSIAEoAyL3AQoMQ29udGV4dElucHV0Eg0KBXRpdGxlGAEgASgJEjgKDGV4dGVybmFsX2lkcxgCIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIVCg1tZXRhZGF0YV9qc29uGAMgASgJEhYKDmVudGl0eV9ub2RlX2lkGAQgASgJEg4KBmFwcF9pZBgFIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVjYWxsX3Byb2ZpbGUYCCABKAki4wEKDE1lc3NhZ2VJbnB1dBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHJvbGUYAiABKAkSDwoHY29udGVudBgDIAEoCRIrCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydBIMCgRuYW1lGAUgASgJEhAKCGFnZW50X2lkGAYgASgJEhUKDW1ldGFkYXRhX2pzb24YByABKAkSKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgJIAEoCSKGAQoLU2VudE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRILCgNzZXEYAiABKAMSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdG9rZW5zGAQgASgFEhYKDnJlZGFjdGVkX3BhcnRzGAUgAygFIskCChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1CgdtZXNzYWdlGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlSW5wdXQSNQoHY29udGV4dBgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0EjkKDWdldF9vcl9jcmVhdGUYBCABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSEgoKc3RhbmRhbG9uZRgFIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRI1CgZyZWNhbGwYCCABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbE9wdGlvbnMiogEKE1NlbmRNZXNzYWdlUmVzcG9uc2USEgoKY29udGV4dF9pZBgBIAEoCRI0CgdtZXNzYWdlGAIgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW50TWVzc2FnZRIPCgdjcmVhdGVkGAMgASgIEjAKBnJlY2FsbBgEIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWQiuAEKDVJlY2FsbE9wdGlvbnMSCwoDb2ZmGAEgASgIEhIKCnRva2Vuc19tYXgYAiABKAUSEQoJaXRlbXNfbWF4GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSFQoNbm90X2FmdGVyX3NlcRgFIAEoAxI0CgZmaWx0ZXIYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIVCg13aXRoX2ZlYXR1cmVzGAcgASgIIrsBCgxSZWNhbGxGaWx0ZXISDQoFcm9sZXMYASADKAkSDQoFa2luZHMYAiADKAkSDwoHYXV0aG9ycxgDIAMoCRItCglzYWlkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NhaWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHNlcV9mcm9tGAYgASgDEg4KBnNlcV90bxgHIAEoAyK3AgoMUmVjYWxsZWRJdGVtEgsKA3JlZhgBIAEoCRIMCgRraW5kGAIgASgJEgsKA3NlcRgDIAEoAxISCgptZXNzYWdlX2lkGAQgASgJEgwKBHJvbGUYBSABKAkSDAoEbmFtZRgGIAEoCRIrCgdzYWlkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0ZXh0GAggASgJEg4KBnRva2VucxgJIAEoBRINCgVzY29yZRgKIAEoARJECghmZWF0dXJlcxgLIAMoCzIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtLkZlYXR1cmVzRW50cnkaLwoNRmVhdHVyZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIosBCghSZWNhbGxlZBIzCgVpdGVtcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhMKC3Byb21wdF90ZXh0GAIgASgJEg4KBnRva2VucxgDIAEoBRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBRINCgVlcnJvchgFIAEoCSKCAQoNUmVjYWxsUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEgwKBHRleHQYAiABKAkSNgoHb3B0aW9ucxgDIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsT3B0aW9ucxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkiRAoOUmVjYWxsUmVzcG9uc2USMgoIcmVjYWxsZWQYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkIr8BChRTZWFyY2hDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSNAoGZmlsdGVyGAUgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxGaWx0ZXISFQoNd2l0aF9mZWF0dXJlcxgGIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkiSwoVU2VhcmNoQ29udGV4dFJlc3BvbnNlEjIKBGhpdHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkSXRlbSKCAgoVQXBwZW5kTWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNgoIbWVzc2FnZXMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCSJ0ChZBcHBlbmRNZXNzYWdlc1Jlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgicAoRR2V0Q29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgCIAEoBUgAiAEBEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIRCg9faGlzdG9yeV9sZW5ndGgifQoSR2V0Q29udGV4dFJlc3BvbnNlEjAKB2NvbnRleHQYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlIpkBCh5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QSNwoLZXh0ZXJuYWxfaWQYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIm0KH0dldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2USMQoIY29udGV4dHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpYDChNMaXN0Q29udGV4dHNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhUKDW93bmVyX3VzZXJfaWQYAiABKAkSMAoMY3JlYXRlZF9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgFIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFN0YXRlEjcKC2V4dGVybmFsX2lkGAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEh4KFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YByABKAkSDgoGYXBwX2lkGAggASgJEhYKDmVudGl0eV9ub2RlX2lkGAkgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRIRCglwYWdlX3NpemUYCyABKAUSEgoKcGFnZV90b2tlbhgMIAEoCSJiChRMaXN0Q29udGV4dHNSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwEKFFVwZGF0ZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNQoHY29udGV4dBgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSJJChVVcGRhdGVDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCJWChNDbG9zZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiSAoUQ2xvc2VDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCKhAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhAKCHNlcV9mcm9tGAIgASgDEg4KBnNlcV90bxgDIAEoAxIUCgxuZXdlc3RfZmlyc3QYBCABKAgSFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImYKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoRR2V0TWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJKChJHZXRNZXNzYWdlUmVzcG9uc2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UibgoWUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIjIKF1JldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEhcKD3JldHJhY3RlZF9jb3VudBgBIAEoBSJkChZJc3N1ZUNvbnRleHRLZXlSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEg0KBXR0bF9zGAMgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJWChdJc3N1ZUNvbnRleHRLZXlSZXNwb25zZRILCgNrZXkYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZAoURGVsZXRlQ29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRILCgNub3cYAiABKAgSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkiSQoVRGVsZXRlQ29udGV4dFJlc3BvbnNlEjAKB2VyYXN1cmUYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVyYXN1cmUiQAoRR2V0RXJhc3VyZVJlcXVlc3QSEgoKZXJhc3VyZV9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkiRgoSR2V0RXJhc3VyZVJlc3BvbnNlEjAKB2VyYXN1cmUYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVyYXN1cmUqZAoMRXJhc3VyZVN0YXRlEh0KGUVSQVNVUkVfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVFUkFTVVJFX1NUQVRFX1JVTk5JTkcQARIaChZFUkFTVVJFX1NUQVRFX0ZJTklTSEVEEAIqXwoMQ29udGV4dFN0YXRlEh0KGUNPTlRFWFRfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJDT05URVhUX1NUQVRFX09QRU4QARIYChRDT05URVhUX1NUQVRFX0NMT1NFRBACMpMNCghDb250ZXh0cxJmCgtTZW5kTWVzc2FnZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEm8KDkFwcGVuZE1lc3NhZ2VzEi0uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHBlbmRNZXNzYWdlc1JlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USXAoGUmVjYWxsEiUuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXF1ZXN0GiYuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXNwb25zZSIDkAIBEnEKDVNlYXJjaENvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaENvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hDb250ZXh0UmVzcG9uc2UiA5ACARJoCgpHZXRDb250ZXh0EikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dFJlc3BvbnNlIgOQAgESjwEKF0dldENvbnRleHRzQnlFeHRlcm5hbElkEjYuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QaNy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2UiA5ACARJuCgxMaXN0Q29udGV4dHMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1Jlc3BvbnNlIgOQAgESbAoNVXBkYXRlQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZUNvbnRleHRSZXNwb25zZRJpCgxDbG9zZUNvbnRleHQSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlc3BvbnNlEm4KDExpc3RNZXNzYWdlcxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2UiA5ACARJoCgpHZXRNZXNzYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNZXNzYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWVzc2FnZVJlc3BvbnNlIgOQAgEScgoPUmV0cmFjdE1lc3NhZ2VzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXNwb25zZRJyCg9Jc3N1ZUNvbnRleHRLZXkSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlc3BvbnNlEmwKDURlbGV0ZUNvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZUNvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVDb250ZXh0UmVzcG9uc2USaAoKR2V0RXJhc3VyZRIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0RXJhc3VyZVJlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEVyYXN1cmVSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+
+/**
+ * The receipt of a context that is gone.
+ *
+ * @generated from message contextkeep.context.v1.Erasure
+ */
+export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
+  /**
+   * @generated from field: string erasure_id = 1;
+   */
+  erasureId: string;
+
+  /**
+   * @generated from field: string context_id = 2;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.ErasureState state = 3;
+   */
+  state: ErasureState;
+
+  /**
+   * Since when it is there for nobody.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Unset while it runs.
+   *
+   * @generated from field: google.protobuf.Timestamp finished_at = 5;
+   */
+  finishedAt?: Timestamp | undefined;
+
+  /**
+   * The subject of the credential that deleted it; empty: it was past its time.
+   *
+   * @generated from field: string requested_by = 6;
+   */
+  requestedBy: string;
+
+  /**
+   * How many messages there were, retracted ones too, and how many of them are removed.
+   *
+   * @generated from field: int64 message_count = 7;
+   */
+  messageCount: bigint;
+
+  /**
+   * @generated from field: int64 messages_removed = 8;
+   */
+  messagesRemoved: bigint;
+
+  /**
+   * Pieces of text of its index.
+   *
+   * @generated from field: int64 passages_removed = 9;
+   */
+  passagesRemoved: bigint;
+
+  /**
+   * @generated from field: int64 vectors_removed = 10;
+   */
+  vectorsRemoved: bigint;
+
+  /**
+   * @generated from field: int64 external_ids_removed = 11;
+   */
+  externalIdsRemoved: bigint;
+
+  /**
+   * Answers of writes that were kept for their `request_id`.
+   *
+   * @generated from field: int64 answers_removed = 12;
+   */
+  answersRemoved: bigint;
+
+  /**
+   * Keys of IssueContextKey.
+   *
+   * @generated from field: int64 keys_ended = 13;
+   */
+  keysEnded: bigint;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Erasure.
+ * Use `create(ErasureSchema)` to create a new message.
+ */
+export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
  * An id that another system has for a context.
@@ -42,7 +135,7 @@ export type ExternalId = Message<"contextkeep.context.v1.ExternalId"> & {
  * Use `create(ExternalIdSchema)` to create a new message.
  */
 export const ExternalIdSchema: GenMessage<ExternalId> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 0);
+  messageDesc(file_contextkeep_context_v1_contexts, 1);
 
 /**
  * One isolated conversation.
@@ -160,7 +253,7 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
  * Use `create(ContextSchema)` to create a new message.
  */
 export const ContextSchema: GenMessage<Context> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 1);
+  messageDesc(file_contextkeep_context_v1_contexts, 2);
 
 /**
  * What a caller says of a new context.
@@ -222,7 +315,7 @@ export type ContextInput = Message<"contextkeep.context.v1.ContextInput"> & {
  * Use `create(ContextInputSchema)` to create a new message.
  */
 export const ContextInputSchema: GenMessage<ContextInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 2);
+  messageDesc(file_contextkeep_context_v1_contexts, 3);
 
 /**
  * What a caller says of a message.
@@ -297,7 +390,7 @@ export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
  * Use `create(MessageInputSchema)` to create a new message.
  */
 export const MessageInputSchema: GenMessage<MessageInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 3);
+  messageDesc(file_contextkeep_context_v1_contexts, 4);
 
 /**
  * What became of a message that was sent.
@@ -340,7 +433,7 @@ export type SentMessage = Message<"contextkeep.context.v1.SentMessage"> & {
  * Use `create(SentMessageSchema)` to create a new message.
  */
 export const SentMessageSchema: GenMessage<SentMessage> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 4);
+  messageDesc(file_contextkeep_context_v1_contexts, 5);
 
 /**
  * @generated from message contextkeep.context.v1.SendMessageRequest
@@ -403,7 +496,7 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
  * Use `create(SendMessageRequestSchema)` to create a new message.
  */
 export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 5);
+  messageDesc(file_contextkeep_context_v1_contexts, 6);
 
 /**
  * @generated from message contextkeep.context.v1.SendMessageResponse
@@ -441,7 +534,7 @@ export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageRes
  * Use `create(SendMessageResponseSchema)` to create a new message.
  */
 export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 6);
+  messageDesc(file_contextkeep_context_v1_contexts, 7);
 
 /**
  * How much is recalled, and of what.
@@ -502,7 +595,7 @@ export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
  * Use `create(RecallOptionsSchema)` to create a new message.
  */
 export const RecallOptionsSchema: GenMessage<RecallOptions> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 7);
+  messageDesc(file_contextkeep_context_v1_contexts, 8);
 
 /**
  * Which passages are recalled or found; what is empty asks for nothing.
@@ -559,7 +652,7 @@ export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
  * Use `create(RecallFilterSchema)` to create a new message.
  */
 export const RecallFilterSchema: GenMessage<RecallFilter> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 8);
+  messageDesc(file_contextkeep_context_v1_contexts, 9);
 
 /**
  * A passage that was recalled or found.
@@ -634,7 +727,7 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
  * Use `create(RecalledItemSchema)` to create a new message.
  */
 export const RecalledItemSchema: GenMessage<RecalledItem> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 9);
+  messageDesc(file_contextkeep_context_v1_contexts, 10);
 
 /**
  * What was recalled.
@@ -683,7 +776,7 @@ export type Recalled = Message<"contextkeep.context.v1.Recalled"> & {
  * Use `create(RecalledSchema)` to create a new message.
  */
 export const RecalledSchema: GenMessage<Recalled> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 10);
+  messageDesc(file_contextkeep_context_v1_contexts, 11);
 
 /**
  * @generated from message contextkeep.context.v1.RecallRequest
@@ -717,7 +810,7 @@ export type RecallRequest = Message<"contextkeep.context.v1.RecallRequest"> & {
  * Use `create(RecallRequestSchema)` to create a new message.
  */
 export const RecallRequestSchema: GenMessage<RecallRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 11);
+  messageDesc(file_contextkeep_context_v1_contexts, 12);
 
 /**
  * @generated from message contextkeep.context.v1.RecallResponse
@@ -734,7 +827,7 @@ export type RecallResponse = Message<"contextkeep.context.v1.RecallResponse"> & 
  * Use `create(RecallResponseSchema)` to create a new message.
  */
 export const RecallResponseSchema: GenMessage<RecallResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 12);
+  messageDesc(file_contextkeep_context_v1_contexts, 13);
 
 /**
  * @generated from message contextkeep.context.v1.SearchContextRequest
@@ -783,7 +876,7 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
  * Use `create(SearchContextRequestSchema)` to create a new message.
  */
 export const SearchContextRequestSchema: GenMessage<SearchContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 13);
+  messageDesc(file_contextkeep_context_v1_contexts, 14);
 
 /**
  * @generated from message contextkeep.context.v1.SearchContextResponse
@@ -800,7 +893,7 @@ export type SearchContextResponse = Message<"contextkeep.context.v1.SearchContex
  * Use `create(SearchContextResponseSchema)` to create a new message.
  */
 export const SearchContextResponseSchema: GenMessage<SearchContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 14);
+  messageDesc(file_contextkeep_context_v1_contexts, 15);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesRequest
@@ -842,7 +935,7 @@ export type AppendMessagesRequest = Message<"contextkeep.context.v1.AppendMessag
  * Use `create(AppendMessagesRequestSchema)` to create a new message.
  */
 export const AppendMessagesRequestSchema: GenMessage<AppendMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 15);
+  messageDesc(file_contextkeep_context_v1_contexts, 16);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesResponse
@@ -869,7 +962,7 @@ export type AppendMessagesResponse = Message<"contextkeep.context.v1.AppendMessa
  * Use `create(AppendMessagesResponseSchema)` to create a new message.
  */
 export const AppendMessagesResponseSchema: GenMessage<AppendMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 16);
+  messageDesc(file_contextkeep_context_v1_contexts, 17);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextRequest
@@ -898,7 +991,7 @@ export type GetContextRequest = Message<"contextkeep.context.v1.GetContextReques
  * Use `create(GetContextRequestSchema)` to create a new message.
  */
 export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 17);
+  messageDesc(file_contextkeep_context_v1_contexts, 18);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextResponse
@@ -920,7 +1013,7 @@ export type GetContextResponse = Message<"contextkeep.context.v1.GetContextRespo
  * Use `create(GetContextResponseSchema)` to create a new message.
  */
 export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 18);
+  messageDesc(file_contextkeep_context_v1_contexts, 19);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdRequest
@@ -952,7 +1045,7 @@ export type GetContextsByExternalIdRequest = Message<"contextkeep.context.v1.Get
  * Use `create(GetContextsByExternalIdRequestSchema)` to create a new message.
  */
 export const GetContextsByExternalIdRequestSchema: GenMessage<GetContextsByExternalIdRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 19);
+  messageDesc(file_contextkeep_context_v1_contexts, 20);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdResponse
@@ -974,7 +1067,7 @@ export type GetContextsByExternalIdResponse = Message<"contextkeep.context.v1.Ge
  * Use `create(GetContextsByExternalIdResponseSchema)` to create a new message.
  */
 export const GetContextsByExternalIdResponseSchema: GenMessage<GetContextsByExternalIdResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 20);
+  messageDesc(file_contextkeep_context_v1_contexts, 21);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsRequest
@@ -1054,7 +1147,7 @@ export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRe
  * Use `create(ListContextsRequestSchema)` to create a new message.
  */
 export const ListContextsRequestSchema: GenMessage<ListContextsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 21);
+  messageDesc(file_contextkeep_context_v1_contexts, 22);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsResponse
@@ -1076,7 +1169,7 @@ export type ListContextsResponse = Message<"contextkeep.context.v1.ListContextsR
  * Use `create(ListContextsResponseSchema)` to create a new message.
  */
 export const ListContextsResponseSchema: GenMessage<ListContextsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 22);
+  messageDesc(file_contextkeep_context_v1_contexts, 23);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextRequest
@@ -1113,7 +1206,7 @@ export type UpdateContextRequest = Message<"contextkeep.context.v1.UpdateContext
  * Use `create(UpdateContextRequestSchema)` to create a new message.
  */
 export const UpdateContextRequestSchema: GenMessage<UpdateContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 23);
+  messageDesc(file_contextkeep_context_v1_contexts, 24);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextResponse
@@ -1130,7 +1223,7 @@ export type UpdateContextResponse = Message<"contextkeep.context.v1.UpdateContex
  * Use `create(UpdateContextResponseSchema)` to create a new message.
  */
 export const UpdateContextResponseSchema: GenMessage<UpdateContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 24);
+  messageDesc(file_contextkeep_context_v1_contexts, 25);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextRequest
@@ -1157,7 +1250,7 @@ export type CloseContextRequest = Message<"contextkeep.context.v1.CloseContextRe
  * Use `create(CloseContextRequestSchema)` to create a new message.
  */
 export const CloseContextRequestSchema: GenMessage<CloseContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 25);
+  messageDesc(file_contextkeep_context_v1_contexts, 26);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextResponse
@@ -1174,7 +1267,7 @@ export type CloseContextResponse = Message<"contextkeep.context.v1.CloseContextR
  * Use `create(CloseContextResponseSchema)` to create a new message.
  */
 export const CloseContextResponseSchema: GenMessage<CloseContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 26);
+  messageDesc(file_contextkeep_context_v1_contexts, 27);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesRequest
@@ -1223,7 +1316,7 @@ export type ListMessagesRequest = Message<"contextkeep.context.v1.ListMessagesRe
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 27);
+  messageDesc(file_contextkeep_context_v1_contexts, 28);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesResponse
@@ -1245,7 +1338,7 @@ export type ListMessagesResponse = Message<"contextkeep.context.v1.ListMessagesR
  * Use `create(ListMessagesResponseSchema)` to create a new message.
  */
 export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 28);
+  messageDesc(file_contextkeep_context_v1_contexts, 29);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageRequest
@@ -1272,7 +1365,7 @@ export type GetMessageRequest = Message<"contextkeep.context.v1.GetMessageReques
  * Use `create(GetMessageRequestSchema)` to create a new message.
  */
 export const GetMessageRequestSchema: GenMessage<GetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 29);
+  messageDesc(file_contextkeep_context_v1_contexts, 30);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageResponse
@@ -1289,7 +1382,7 @@ export type GetMessageResponse = Message<"contextkeep.context.v1.GetMessageRespo
  * Use `create(GetMessageResponseSchema)` to create a new message.
  */
 export const GetMessageResponseSchema: GenMessage<GetMessageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 30);
+  messageDesc(file_contextkeep_context_v1_contexts, 31);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesRequest
@@ -1323,7 +1416,7 @@ export type RetractMessagesRequest = Message<"contextkeep.context.v1.RetractMess
  * Use `create(RetractMessagesRequestSchema)` to create a new message.
  */
 export const RetractMessagesRequestSchema: GenMessage<RetractMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 31);
+  messageDesc(file_contextkeep_context_v1_contexts, 32);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesResponse
@@ -1342,7 +1435,7 @@ export type RetractMessagesResponse = Message<"contextkeep.context.v1.RetractMes
  * Use `create(RetractMessagesResponseSchema)` to create a new message.
  */
 export const RetractMessagesResponseSchema: GenMessage<RetractMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 32);
+  messageDesc(file_contextkeep_context_v1_contexts, 33);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyRequest
@@ -1378,7 +1471,7 @@ export type IssueContextKeyRequest = Message<"contextkeep.context.v1.IssueContex
  * Use `create(IssueContextKeyRequestSchema)` to create a new message.
  */
 export const IssueContextKeyRequestSchema: GenMessage<IssueContextKeyRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 33);
+  messageDesc(file_contextkeep_context_v1_contexts, 34);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyResponse
@@ -1402,7 +1495,129 @@ export type IssueContextKeyResponse = Message<"contextkeep.context.v1.IssueConte
  * Use `create(IssueContextKeyResponseSchema)` to create a new message.
  */
 export const IssueContextKeyResponseSchema: GenMessage<IssueContextKeyResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 34);
+  messageDesc(file_contextkeep_context_v1_contexts, 35);
+
+/**
+ * @generated from message contextkeep.context.v1.DeleteContextRequest
+ */
+export type DeleteContextRequest = Message<"contextkeep.context.v1.DeleteContextRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * Begins to remove its rows at once. Else the next pass does, within SWEEP_INTERVAL_S.
+   *
+   * @generated from field: bool now = 2;
+   */
+  now: boolean;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.DeleteContextRequest.
+ * Use `create(DeleteContextRequestSchema)` to create a new message.
+ */
+export const DeleteContextRequestSchema: GenMessage<DeleteContextRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 36);
+
+/**
+ * @generated from message contextkeep.context.v1.DeleteContextResponse
+ */
+export type DeleteContextResponse = Message<"contextkeep.context.v1.DeleteContextResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.DeleteContextResponse.
+ * Use `create(DeleteContextResponseSchema)` to create a new message.
+ */
+export const DeleteContextResponseSchema: GenMessage<DeleteContextResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 37);
+
+/**
+ * @generated from message contextkeep.context.v1.GetErasureRequest
+ */
+export type GetErasureRequest = Message<"contextkeep.context.v1.GetErasureRequest"> & {
+  /**
+   * @generated from field: string erasure_id = 1;
+   */
+  erasureId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetErasureRequest.
+ * Use `create(GetErasureRequestSchema)` to create a new message.
+ */
+export const GetErasureRequestSchema: GenMessage<GetErasureRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 38);
+
+/**
+ * @generated from message contextkeep.context.v1.GetErasureResponse
+ */
+export type GetErasureResponse = Message<"contextkeep.context.v1.GetErasureResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Erasure erasure = 1;
+   */
+  erasure?: Erasure | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetErasureResponse.
+ * Use `create(GetErasureResponseSchema)` to create a new message.
+ */
+export const GetErasureResponseSchema: GenMessage<GetErasureResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 39);
+
+/**
+ * Whether there is something left of a context that was deleted, or was past its time.
+ *
+ * @generated from enum contextkeep.context.v1.ErasureState
+ */
+export enum ErasureState {
+  /**
+   * @generated from enum value: ERASURE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is there for nobody, and its rows are being removed.
+   *
+   * @generated from enum value: ERASURE_STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * Nothing is left of it.
+   *
+   * @generated from enum value: ERASURE_STATE_FINISHED = 2;
+   */
+  FINISHED = 2,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.ErasureState.
+ */
+export const ErasureStateSchema: GenEnum<ErasureState> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
  * Whether a context takes messages.
@@ -1430,7 +1645,7 @@ export enum ContextState {
  * Describes the enum contextkeep.context.v1.ContextState.
  */
 export const ContextStateSchema: GenEnum<ContextState> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_contexts, 0);
+  enumDesc(file_contextkeep_context_v1_contexts, 1);
 
 /**
  * Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
@@ -1603,6 +1818,34 @@ export const Contexts: GenService<{
     methodKind: "unary";
     input: typeof IssueContextKeyRequestSchema;
     output: typeof IssueContextKeyResponseSchema;
+  },
+  /**
+   * Deletes a context for good: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
+   * `get_or_create` is free. Its messages, its index, its external ids and the answers that repeated calls would get are removed behind
+   * that, in steps; the receipt says how far that is. Again is harmless, and answers the same receipt. A context that is past its
+   * `expires_at` is removed by itself in the same way, and has a receipt, too. A credential with `admin` deletes what is any user's;
+   * a key of a context deletes nothing.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.DeleteContext
+   */
+  deleteContext: {
+    methodKind: "unary";
+    input: typeof DeleteContextRequestSchema;
+    output: typeof DeleteContextResponseSchema;
+  },
+  /**
+   * Reads a receipt as it is now. It is kept for a year after all was removed, and has numbers and times, nothing of what was said.
+   *
+   * Reasons: ERASURE_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.GetErasure
+   */
+  getErasure: {
+    methodKind: "unary";
+    input: typeof GetErasureRequestSchema;
+    output: typeof GetErasureResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_contexts, 0);

@@ -1,0 +1,438 @@
+"""Erasing: contexts that are deleted, that are past their time, or whose user is to be forgotten.
+
+A context goes in two parts. One statement marks its header, which every other statement looks at: from then on it is
+there for nobody, its keys are ended, its one external id is free, and a receipt stands in `context.erasure`. Behind
+that its rows go in steps: each is one statement that removes a bounded number and notes it on the receipt, which it
+locks for as long. So a kill loses nothing, and replicas that remove at once take turns, or leave it to each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import psycopg
+
+from context_service.retrieval.passages import Passages, Scope
+from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
+from service_runtime.auth import Principal
+from service_runtime.given_keys import end_context_keys_of_user
+from service_runtime.ids import new_id
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.requests import Request, Requests
+from service_runtime.tenants import all_tenants
+
+_log = logging.getLogger("erasing")
+
+KEPT = timedelta(days=365)  # a receipt, once all is removed
+
+STEP_ROWS = 1_000
+STEP_BYTES = 16 * 2**20  # of messages; one goes, however large it is
+_DUE_MAX = 100  # contexts that are marked, or looked for, at once
+_LOOK_AGAIN_S = 0.2
+
+# Every table with what is a user's. All of it is a context's at present, and goes with it; what may belong to none is
+# removed by its owner behind that. Receipts are the last: they say what is still to be done.
+OF_SUBJECTS = (
+    "context.message",
+    "context.passage",
+    "context.passage_session",
+    "context.passage_scope",
+    "context.context_external_id",
+    "context.context",
+    "context.erasure",
+)
+
+_RECEIPT = """
+    erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
+    vectors_removed, external_ids_removed, answers_removed, keys_ended, requested_by
+"""
+
+
+def _marking(which: str, *, erasure_id: str = "gen_random_uuid()", beside: str = "") -> str:
+    """Return a statement that lets contexts be gone, and returns their receipts.
+
+    Args:
+        which: A condition, with how they are locked: an update alone would not wait for whoever holds a header to make
+            a key of its context.
+        erasure_id: Of the receipts.
+        beside: What is done with `receipt` besides.
+    """
+    return f"""
+        WITH marked AS (
+            UPDATE context.context c
+            SET deleted_at = now(), only_system = NULL, only_id = NULL
+            FROM (
+                SELECT tenant_id, context_id FROM context.context
+                WHERE tenant_id = %(tenant_id)s AND deleted_at IS NULL AND {which}
+            ) due
+            WHERE c.tenant_id = due.tenant_id AND c.context_id = due.context_id
+            RETURNING c.tenant_id, c.context_id, c.ancestors, c.last_seq, c.owner_user_id, c.app_id, c.agent_bundle_id
+        ), receipt AS (
+            INSERT INTO context.erasure (
+                tenant_id, erasure_id, context_id, ancestors, message_count, keys_ended, owner_user_id, app_id,
+                agent_bundle_id, requested_by
+            )
+            SELECT tenant_id, {erasure_id}, context_id, ancestors, last_seq, access.end_context_keys(context_id),
+                owner_user_id, app_id, agent_bundle_id, %(requested_by)s
+            FROM marked
+            RETURNING {_RECEIPT}
+        ){beside}
+        SELECT {_RECEIPT} FROM receipt
+    """  # noqa: S608
+
+
+_BEGIN = _marking(
+    "context_id = %(context_id)s FOR UPDATE",
+    erasure_id="%(erasure_id)s",
+    beside=""", answered AS (
+            INSERT INTO context.request (tenant_id, request_id, rpc, fingerprint, answer)
+            SELECT %(tenant_id)s, %(request_key)s, %(rpc)s, %(fingerprint)s,
+                jsonb_build_object('erasure_id', erasure_id)
+            FROM receipt
+            WHERE %(request_key)s::uuid IS NOT NULL
+        )""",
+)
+_READ_OF = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND context_id = %s"  # noqa: S608
+_READ = f"SELECT {_RECEIPT} FROM context.erasure WHERE tenant_id = %s AND erasure_id = %s"  # noqa: S608
+_BEGIN_ANYBODYS = Across(sql=_BEGIN, subjects=True, why="an administrator deletes of all of the tenant")
+_READ_OF_ANYBODYS = Across(sql=_READ_OF, subjects=True, why="an administrator deletes of all of the tenant")
+_READ_SEEN = Across(sql=_READ, contexts=True, why="a receipt knows which context it is of; others' are not seen")
+_READ_ANYBODYS = Across(sql=_READ, contexts=True, subjects=True, why="an administrator reads all of the tenant")
+
+_WHY = "nobody called for it: what is due is removed, whose it is or was, and nothing of it comes back"
+
+
+def _of_all(sql: str) -> Across:
+    return Across(sql=sql, contexts=True, subjects=True, why=_WHY)
+
+
+_MARK_EXPIRED = _of_all(_marking("expires_at <= now() ORDER BY expires_at LIMIT %(count)s FOR UPDATE SKIP LOCKED"))
+_MARK_OWNED = _of_all(_marking("owner_user_id = %(user_id)s AND owner_user_id <> '' LIMIT %(count)s FOR UPDATE"))
+_UNFINISHED = _of_all("""
+    SELECT context_id FROM context.erasure
+    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND context_id > %(after)s
+    ORDER BY finished_at, context_id
+    LIMIT %(count)s
+""")
+# The receipt, unless another replica is at it just now.
+_MINE = """
+    SELECT tenant_id, context_id, last_seq_removed FROM context.erasure
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND finished_at IS NULL
+    FOR UPDATE SKIP LOCKED
+"""
+_REMOVE_MESSAGES = _of_all(f"""
+    WITH mine AS ({_MINE}), step AS (
+        SELECT max(seq) AS last_seq
+        FROM (
+            SELECT seq, sum(size_bytes) OVER (ORDER BY seq) AS bytes_upto, row_number() OVER (ORDER BY seq) AS place
+            FROM mine CROSS JOIN LATERAL (
+                SELECT m.seq, m.size_bytes FROM context.message m
+                WHERE m.tenant_id = mine.tenant_id AND m.context_id = mine.context_id AND m.seq > mine.last_seq_removed
+                ORDER BY m.seq
+                LIMIT %(rows)s
+            ) one
+        ) counted
+        WHERE bytes_upto <= %(bytes)s OR place = 1
+    ), gone AS (
+        DELETE FROM context.message m USING mine, step
+        WHERE m.tenant_id = mine.tenant_id AND m.context_id = mine.context_id
+            AND m.seq > mine.last_seq_removed AND m.seq <= step.last_seq
+        RETURNING true
+    )
+    UPDATE context.erasure e
+    SET messages_removed = e.messages_removed + (SELECT count(*) FROM gone),
+        last_seq_removed = coalesce((SELECT last_seq FROM step), e.last_seq_removed)
+    FROM mine
+    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
+    RETURNING (SELECT count(*) FROM gone) AS removed
+""")  # noqa: S608
+
+
+def _removing(table: str, whose: str, counter: str) -> Across:
+    """Return the step that removes what another table has of a context."""
+    return _of_all(f"""
+        WITH mine AS ({_MINE}), gone AS (
+            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
+                SELECT t.ctid FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
+                WHERE t.{whose} IS NOT NULL
+                LIMIT %(rows)s
+            ))
+            RETURNING true
+        )
+        UPDATE context.erasure e SET {counter} = e.{counter} + (SELECT count(*) FROM gone)
+        FROM mine
+        WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
+        RETURNING (SELECT count(*) FROM gone) AS removed
+    """)  # noqa: S608
+
+
+_REMOVE_VECTORS = _removing("context.embedding", "context_id", "vectors_removed")
+_REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
+_COUNT_PASSAGES = _of_all("""
+    UPDATE context.erasure SET passages_removed = passages_removed + %(removed)s
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+""")
+_FINISH = _of_all(f"""
+    WITH mine AS ({_MINE}), names AS (
+        DELETE FROM context.context_external_id e USING mine
+        WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
+        RETURNING true
+    ), header AS (
+        DELETE FROM context.context c USING mine
+        WHERE c.tenant_id = mine.tenant_id AND c.context_id = mine.context_id
+    )
+    UPDATE context.erasure e SET finished_at = now(), external_ids_removed = (SELECT count(*) FROM names)
+    FROM mine
+    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
+    RETURNING true AS is_finished
+""")  # noqa: S608
+_FORGET_RECEIPTS = _of_all("DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s")
+
+_COUNT_UNFINISHED = _of_all("""
+    SELECT count(*) AS unfinished FROM context.erasure
+    WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL AND owner_user_id = %(user_id)s
+""")
+_COUNT_OWNED = {
+    table: _of_all(f"""
+        SELECT count(*) AS owned FROM {table} WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(user_id)s
+    """)  # noqa: S608
+    for table in OF_SUBJECTS
+}
+_REMOVE_OWNED = {
+    table: _of_all(f"""
+        WITH gone AS (
+            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM {table}
+                WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(user_id)s AND owner_user_id <> ''
+                LIMIT %(rows)s
+            ))
+            RETURNING true
+        )
+        SELECT count(*) AS removed FROM gone
+    """)  # noqa: S608
+    for table in OF_SUBJECTS
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """The receipt of a context that is gone: what is removed of it so far."""
+
+    erasure_id: UUID
+    context_id: UUID
+    created_at: datetime  # since then it is there for nobody
+    finished_at: datetime | None  # None: there is something left of it
+    message_count: int
+    messages_removed: int
+    passages_removed: int
+    vectors_removed: int
+    external_ids_removed: int
+    answers_removed: int  # of repeated calls
+    keys_ended: int
+    requested_by: str  # the subject of who deleted it; empty: it was past its time
+
+
+class Erasing:
+    """Deletes contexts for callers, and shows them their receipts.
+
+    Args:
+        database: Where contexts are.
+        requests: The request ids of this service.
+        eraser: Removes what is left of them.
+    """
+
+    def __init__(self, database: Database, *, requests: Requests, eraser: Eraser) -> None:
+        self._database = database
+        self._requests = requests
+        self._eraser = eraser
+
+    async def delete(self, context_id: UUID, *, principal: Principal, now: bool, request: Request | None) -> Erasure:
+        """Let a context be gone, and return its receipt: the same, however often.
+
+        Args:
+            context_id: Which; one past its time, too.
+            principal: Who deletes it.
+            now: Begin to remove its rows at once, and not with the next pass.
+            request: Makes it happen once.
+
+        Raises:
+            ContextNotFound: there is, and was, no such context for the principal.
+            RequestIdReused: see `Requests.claim`.
+        """
+        door = self._database.of(principal, context_id=context_id)
+        if request:
+            await self._requests.answered(door, request)
+        parameters = {
+            "tenant_id": door.tenant_id,
+            "context_id": context_id,
+            "erasure_id": new_id(),
+            "requested_by": principal.subject,
+            "request_key": request and request.key(door.bounds),
+            "rpc": request and request.rpc,
+            "fingerprint": request and request.fingerprint,
+        }
+        sees_all = principal.sees_all_users
+        try:
+            rows = await door.query(_BEGIN_ANYBODYS if sees_all else _BEGIN, parameters)
+        except psycopg.errors.UniqueViolation:  # the request id was used in between: for the same, or it is refused
+            if request:
+                await self._requests.answered(door, request)
+            rows = []
+        if not rows:  # it was deleted before
+            rows = await door.query(_READ_OF_ANYBODYS if sees_all else _READ_OF, (door.tenant_id, context_id))
+        if not rows:
+            raise ContextNotFound("there is no such context", context_id=context_id)
+        if now:
+            self._eraser.wake(door)
+        return _erasure(rows[0])
+
+    async def receipt(self, erasure_id: UUID, *, principal: Principal) -> Erasure:
+        """Return a receipt as it is now.
+
+        Raises:
+            ErasureNotFound: there is none for the principal.
+        """
+        door = self._database.of(principal)
+        statement = _READ_ANYBODYS if principal.sees_all_users else _READ_SEEN
+        rows = await door.query(statement, (door.tenant_id, erasure_id))
+        if not rows:
+            raise ErasureNotFound("there is no such erasure", erasure_id=erasure_id)
+        return _erasure(rows[0])
+
+
+class Eraser:
+    """Removes what is left of contexts that are gone; any number of replicas may do so at once.
+
+    Args:
+        database: Where contexts are.
+        passages: Their index.
+    """
+
+    def __init__(self, database: Database, passages: Passages) -> None:
+        self._database = database
+        self._passages = passages
+        self._woken: set[UUID] = set()
+        self._wake = asyncio.Event()
+
+    def wake(self, tenant: Tenant) -> None:
+        """Let `keep_erasing` look after a tenant at once."""
+        self._woken.add(tenant.tenant_id)
+        self._wake.set()
+
+    async def keep_erasing(self, interval_s: float) -> None:
+        """Erase what is due until cancelled; replicas that start together drift apart."""
+        loop = asyncio.get_running_loop()
+        pass_at = loop.time() + interval_s * random.uniform(0.5, 1.0)  # noqa: S311
+        while True:
+            work = self._erase_woken
+            try:
+                async with asyncio.timeout_at(pass_at):
+                    await self._wake.wait()
+            except TimeoutError:
+                work = self.erase_due
+                pass_at = loop.time() + interval_s * random.uniform(0.5, 1.0)  # noqa: S311
+            try:
+                await work()
+            except ContextKeepError as error:
+                _log.warning("erasing failed", extra={"error": str(error)})
+            except Exception:
+                _log.exception("erasing failed")  # the next pass may do better
+
+    async def _erase_woken(self) -> int:
+        woken, self._woken = self._woken, set()
+        self._wake.clear()
+        return sum([await self.erase_tenant(self._database.tenant(tenant_id)) for tenant_id in woken])
+
+    async def erase_due(self) -> int:
+        """Do one pass over all tenants, and return how many contexts were finished.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        finished = 0
+        for tenant in await all_tenants(self._database):
+            expired = {"tenant_id": tenant.tenant_id, "count": _DUE_MAX, "requested_by": ""}
+            while await tenant.query(_MARK_EXPIRED, expired):
+                pass
+            finished += await self.erase_tenant(tenant)
+            await tenant.query(_FORGET_RECEIPTS, (tenant.tenant_id, KEPT))
+        if finished:
+            _log.info("erased", extra={"contexts": finished})
+        return finished
+
+    async def erase_tenant(self, tenant: Tenant) -> int:
+        """Remove what is left of the contexts of a tenant that are gone, and return how many were finished."""
+        finished, after = 0, UUID(int=0)
+        while due := await tenant.query(
+            _UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX}
+        ):
+            for row in due:
+                finished += await self._erase(tenant, row.context_id)
+            after = due[-1].context_id  # what another replica is at is left to it
+        return finished
+
+    async def _erase(self, tenant: Tenant, context_id: UUID) -> bool:
+        """Remove what is left of a context; False: another replica is at it."""
+        named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
+        if removed := await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id)):
+            await tenant.query(_COUNT_PASSAGES, {**named, "removed": removed})
+        for statement in (_REMOVE_VECTORS, _REMOVE_MESSAGES, _REMOVE_ANSWERS):
+            while True:
+                began = time.monotonic()
+                rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})
+                if not rows:
+                    return False
+                if not rows[0].removed:
+                    break
+                # As long again for those who wait for an answer.
+                await asyncio.sleep(time.monotonic() - began)
+        return bool(await tenant.query(_FINISH, named))
+
+
+async def owned(tenant: Tenant, user_id: str) -> dict[str, int]:
+    """Return how many rows of each table are a user's."""
+    named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
+    return {table: (await tenant.query(statement, named))[0].owned for table, statement in _COUNT_OWNED.items()}
+
+
+async def erase_subject(
+    tenant: Tenant, user_id: str, *, eraser: Eraser, requested_by: str, on_progress: Callable[[str, int], None]
+) -> None:
+    """Remove all that is a user's, with the receipts of it. If it ends half-way, it goes on when it is called again.
+
+    What the user began since is removed, too; whoever may still write for the user is stopped before.
+
+    Args:
+        tenant: Whose user.
+        user_id: Not empty: what is nobody's is everybody's.
+        eraser: Removes contexts.
+        requested_by: Stands on the receipts while they are there.
+        on_progress: Is told what was removed: of which table, and how many rows; of contexts when they are finished.
+    """
+    if not user_id:
+        raise ValueError("no user")
+
+    async def end_keys(transaction: Transaction) -> int:
+        return await end_context_keys_of_user(transaction, user_id)
+
+    await tenant.transaction(end_keys)
+    named = {"tenant_id": tenant.tenant_id, "user_id": user_id}
+    while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
+        pass
+    while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
+        on_progress("context.context", await eraser.erase_tenant(tenant))
+        await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
+    for table, statement in _REMOVE_OWNED.items():
+        while removed := (await tenant.query(statement, {**named, "rows": STEP_ROWS}))[0].removed:
+            on_progress(table, removed)
+
+
+def _erasure(row: Row) -> Erasure:
+    return Erasure(**{name: getattr(row, name) for name in Erasure.__slots__})

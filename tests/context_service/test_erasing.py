@@ -1,0 +1,402 @@
+"""Contexts that are deleted: gone at once for everybody, and then from every table, whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psycopg
+import pytest
+from psycopg import sql
+
+from context_service.contexts import erasing
+from context_service.contexts.erasing import OF_SUBJECTS, Eraser, erase_subject, owned
+from context_service.retrieval.passages import Passages
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.errors import ContextNotFound, ErasureNotFound, PermissionDenied, RequestIdReused, Unauthenticated
+from service_runtime.auth import ApiKeys
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.postgres import Across, Database, Row, Tenant
+from tests.clients.stack import running
+from tests.conftest import PRINCIPAL, Urls, cloned
+from tests.context_service.test_contexts import KEYS, Caller, an_id, at
+from tests.hostile.tables import relations
+from tests.rpcs import all_rpcs
+
+APP = replace(PRINCIPAL, scopes=frozenset({"read", "write"}), app_ids=frozenset({"books"}))
+RPCS = {rpc.name: rpc for rpc in all_rpcs() if rpc.path.startswith("/contextkeep.context.v1.Contexts/")}
+
+# What of another context each RPC that names one would ask.
+ASKING: dict[str, dict[str, Any]] = {
+    "SendMessage": {"message": {"content": "x"}},
+    "AppendMessages": {"messages": [{"content": "x"}]},
+    "UpdateContext": {"context": {"title": "t"}, "update_mask": {"paths": ["title"]}},
+    "GetMessage": {"message_id": "m"},
+    "Recall": {"text": "x"},
+    "SearchContext": {"query": "x"},
+    "RetractMessages": {"message_ids": ["m"]},
+}
+EMPTIED = {
+    "context.context",
+    "context.context_external_id",
+    "context.embedding",
+    "context.message",
+    "context.passage",
+    "context.passage_scope",
+    "context.passage_session",
+}
+# Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
+STAYS = {
+    "context.erasure": "the receipt",
+    "context.wm_record": "of a node: purged with it",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    channel: grpc.aio.Channel
+    database: Database
+    urls: Urls
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.channel)
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.database.tenant(PRINCIPAL.tenant_id)
+
+    @property
+    def eraser(self) -> Eraser:
+        return Eraser(self.database, Passages(self.database))
+
+    def holding(self, words: str) -> list[str]:
+        """Return the tables in which a row has some words, as a superuser reads them."""
+        found = []
+        with psycopg.connect(self.urls.superuser) as connection:
+            for name in relations(self.urls.superuser):
+                statement = sql.SQL("SELECT count(*) FROM {} t WHERE t::text LIKE %s").format(
+                    sql.Identifier(*name.split("."))
+                )
+                (row,) = connection.execute(statement, (f"%{words}%",)).fetchall()
+                found += [name] if row[0] else []
+        return found
+
+    async def begun(self, words: str, *, messages: int = 1, key: str = "plain", **fields: Any) -> str:
+        """Begin a context with words in all that can hold some, and return its id."""
+        said = [pb.MessageInput(content=f"{words} {n}", message_id=f"{words}-{n}") for n in range(messages)]
+        header = pb.ContextInput(
+            title=words,
+            external_ids=[pb.ExternalId(system="s", id=words)],
+            metadata_json=f'{{"note": "{words}"}}',
+            **fields,
+        )
+        caller = self.caller.of(key)
+        answer = await caller.append("", *said[:500], context=header, request_id=an_id())
+        for place in range(500, messages, 500):
+            await caller.append(answer.context_id, *said[place : place + 500], request_id=an_id())
+        await self.embed(answer.context_id, key=key, app_id=header.app_id)
+        return str(answer.context_id)
+
+    async def embed(self, context_id: str, *, key: str, app_id: str) -> None:
+        """Write a vector, as what makes them of passages will."""
+        context = uuid.UUID(context_id)
+        await self.database.of(KEYS[key], context_id=context).query(
+            "INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, context_id, app_id, dimension, vector)"
+            " VALUES (%s, 'passage', %s, %s, %s, 1, '[1]')",
+            (PRINCIPAL.tenant_id, context, context, app_id),
+        )
+
+
+@pytest.fixture(scope="module")
+async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    with cloned(postgres) as urls:
+        folder: Path = tmp_path_factory.mktemp("blobs")
+        async with (
+            running(urls.service, folder, callers=ApiKeys({**KEYS, "books": APP})) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
+            Database.open(urls.service, connections_max=4, name="tests") as database,
+        ):
+            yield Stack(channel=channel, database=database, urls=urls)
+
+
+async def finished(caller: Caller, erasure_id: str) -> pb.Erasure:
+    """Return a receipt when nothing is left."""
+    async with asyncio.timeout(30):
+        while True:
+            erasure: pb.Erasure = (await caller.call("GetErasure", erasure_id=erasure_id)).erasure
+            if erasure.state == pb.ERASURE_STATE_FINISHED:
+                return erasure
+            await asyncio.sleep(0.02)
+
+
+async def deleted(caller: Caller, context_id: str, **fields: Any) -> pb.Erasure:
+    answer: pb.DeleteContextResponse = await caller.call("DeleteContext", context_id=context_id, **fields)
+    return answer.erasure
+
+
+async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
+    """At once: its rows are all there yet."""
+    words, thread = an_id(), pb.ExternalId(system="threads", id=an_id())
+    first = {"message": pb.MessageInput(content=words, message_id="m"), "request_id": an_id()}
+    begin = {**first, "context": pb.ContextInput(external_ids=[thread]), "get_or_create": thread}
+    sent = await stack.caller.call("SendMessage", **begin)
+
+    await deleted(stack.caller, sent.context_id)
+
+    asked = [rpc for rpc in RPCS.values() if "context_id" in rpc.request.DESCRIPTOR.fields_by_name]
+    assert len(asked) > 8
+    for rpc in asked:
+        if rpc.name != "DeleteContext":
+            with pytest.raises(ContextNotFound):
+                await stack.caller.call(rpc.name, context_id=sent.context_id, **ASKING.get(rpc.name, {}))
+    with pytest.raises(ContextNotFound):  # nor what it would be, sent again
+        await stack.caller.send(words, sent.context_id, message_id="m")
+    with pytest.raises(ContextNotFound):  # nor as the answer to the call that began it
+        await stack.caller.call("SendMessage", **begin)
+    for name, fields in (("GetContextsByExternalId", {"external_id": thread}), ("ListContexts", {})):
+        for key in ("plain", "admin"):
+            listed = (await stack.caller.of(key).call(name, **fields)).contexts
+            assert sent.context_id not in [one.context_id for one in listed]
+    again = await stack.caller.send("another", get_or_create=thread)
+    assert again.created and again.context_id != sent.context_id
+
+
+async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
+    words = an_id()
+    context_id = await stack.begun(words)
+    holding = {"context.context", "context.context_external_id", "context.message", "context.request"}
+    assert set(stack.holding(words)) >= {*holding, "context.passage"}
+    assert set(stack.holding(context_id)) >= EMPTIED
+
+    receipt = await deleted(stack.caller, context_id, now=True)
+    assert (receipt.context_id, receipt.message_count, receipt.requested_by) == (context_id, 1, PRINCIPAL.subject)
+    done = await finished(stack.caller, receipt.erasure_id)
+
+    assert (done.messages_removed, done.external_ids_removed, done.answers_removed) == (1, 1, 1)
+    assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
+    assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
+    assert stack.holding(words) == []
+    assert stack.holding(context_id) == ["context.erasure"]
+
+
+async def test_what_knows_of_contexts_is_erased_with_them(stack: Stack):
+    """A new table fails this until the eraser empties it."""
+    with psycopg.connect(stack.urls.superuser) as connection:
+        named = connection.execute(
+            "SELECT DISTINCT a.attrelid::regclass::text, a.attname = 'owner_user_id' FROM pg_attribute a"
+            " JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')"
+            " WHERE c.relnamespace = 'context'::regnamespace AND a.attname IN ('context_id', 'owner_user_id')"
+        ).fetchall()
+    owned_tables = {table for table, is_owner in named if is_owner}
+    assert owned_tables - {"context.wm_record"} == set(OF_SUBJECTS)
+    of_contexts = {table for table, _ in named} - set(STAYS)
+    assert of_contexts == EMPTIED, "test_a_deleted_context_is_gone_from_every_table gives it a row, and finds it gone"
+
+
+async def test_deleting_again_answers_the_same_receipt(stack: Stack):
+    context_id, request_id = await stack.begun(an_id()), an_id()
+    receipts = await asyncio.gather(*(deleted(stack.caller, context_id, request_id=request_id) for _ in range(10)))
+    receipts.append(await deleted(stack.caller, context_id))
+    assert len({one.erasure_id for one in receipts}) == 1
+    with pytest.raises(RequestIdReused):
+        await deleted(stack.caller, await stack.begun(an_id()), request_id=request_id)
+
+    await stack.eraser.erase_due()
+    again = await deleted(stack.caller, context_id, request_id=request_id)
+    assert (again.erasure_id, again.state) == (receipts[0].erasure_id, pb.ERASURE_STATE_FINISHED)
+
+
+@pytest.mark.parametrize("steps", range(0, 12, 2))
+async def test_a_kill_at_any_step_goes_on(stack: Stack, steps: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(erasing, "STEP_ROWS", 2)
+    words = an_id()
+    context_id = await stack.begun(words, messages=10)
+    receipt = await deleted(stack.caller, context_id)
+
+    with pytest.raises(Killed):
+        await stack.eraser.erase_tenant(Dying(stack.tenant, steps))
+    with pytest.raises(ContextNotFound):
+        await stack.caller.texts(context_id)
+
+    await stack.eraser.erase_tenant(stack.tenant)
+    done = await finished(stack.caller, receipt.erasure_id)
+    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 1)
+    assert stack.holding(words) == []
+
+
+async def test_ten_thousand_messages_go_in_bounded_steps(stack: Stack):
+    words = an_id()
+    receipt = await deleted(stack.caller, await stack.begun(words, messages=10_000))
+    counting = Counting(stack.tenant)
+
+    await stack.eraser.erase_tenant(counting)
+
+    assert max(counting.removed) == erasing.STEP_ROWS
+    assert (await finished(stack.caller, receipt.erasure_id)).messages_removed == 10_000
+    assert stack.holding(words) == []
+
+
+async def test_large_messages_go_by_their_bytes(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(erasing, "STEP_BYTES", 100)
+    receipt = await deleted(stack.caller, await stack.begun("x" * 80, messages=3))
+    counting = Counting(stack.tenant)
+    await stack.eraser.erase_tenant(counting)
+    assert (await finished(stack.caller, receipt.erasure_id)).messages_removed == 3
+    assert counting.removed.count(1) >= 3
+
+
+async def test_replicas_that_erase_at_once_count_every_row_once(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(erasing, "STEP_ROWS", 3)
+    words = an_id()
+    receipts = [await deleted(stack.caller, await stack.begun(words, messages=20)) for _ in range(4)]
+    await asyncio.gather(*(stack.eraser.erase_tenant(stack.tenant) for _ in range(3)))
+    await stack.eraser.erase_tenant(stack.tenant)
+    for receipt in receipts:
+        done = await finished(stack.caller, receipt.erasure_id)
+        assert (done.messages_removed, done.answers_removed, done.external_ids_removed) == (20, 1, 1)
+    assert stack.holding(words) == []
+
+
+async def test_a_context_past_its_time_goes_by_itself(stack: Stack):
+    words = an_id()
+    soon = await stack.begun(words, expires_at=at(datetime.now(UTC) + timedelta(seconds=0.3)))
+    later = await stack.begun(an_id(), expires_at=at(datetime.now(UTC) + timedelta(hours=1)))
+    await asyncio.sleep(0.5)
+
+    assert await stack.eraser.erase_due() >= 1
+
+    assert stack.holding(words) == []
+    receipt = await deleted(stack.caller, soon)
+    assert (receipt.requested_by, receipt.state) == ("", pb.ERASURE_STATE_FINISHED)
+    assert await stack.caller.texts(later)
+
+
+async def test_an_old_receipt_is_forgotten(stack: Stack, monkeypatch: pytest.MonkeyPatch):
+    receipt = await deleted(stack.caller, await stack.begun(an_id()))
+    await stack.eraser.erase_due()
+    await finished(stack.caller, receipt.erasure_id)
+    monkeypatch.setattr(erasing, "KEPT", timedelta())
+    await stack.eraser.erase_due()
+    with pytest.raises(ErasureNotFound):
+        await stack.caller.call("GetErasure", erasure_id=receipt.erasure_id)
+    with pytest.raises(ContextNotFound):
+        await deleted(stack.caller, receipt.context_id)
+
+
+async def test_nobody_deletes_what_is_not_theirs(stack: Stack):
+    """And what is another's answers as what was never there, before it is deleted and behind it."""
+    ours = await stack.begun(an_id())
+    adas = await stack.begun(an_id(), key="ada")
+    shops = await stack.begun(an_id(), key="app", app_id="shop")
+    for key, context_id in (("other", ours), ("bob", adas), ("plain", adas), ("books", shops), ("books", ours)):
+        with pytest.raises(ContextNotFound):
+            await deleted(stack.caller.of(key), context_id)
+    with pytest.raises(ContextNotFound):
+        await deleted(stack.caller, an_id())
+    assert all([await stack.caller.of("admin").texts(one) for one in (ours, adas, shops)])
+
+    receipt = await deleted(stack.caller.of("admin"), adas)
+    assert (await stack.caller.of("ada").call("GetErasure", erasure_id=receipt.erasure_id)).erasure == receipt
+    for key in ("other", "bob", "plain"):
+        with pytest.raises(ErasureNotFound):
+            await stack.caller.of(key).call("GetErasure", erasure_id=receipt.erasure_id)
+        with pytest.raises(ContextNotFound):
+            await deleted(stack.caller.of(key), adas)
+    deputy = await deleted(stack.caller.of("runtime"), await stack.begun(an_id(), key="bob"), subject_user_id="bob")
+    assert deputy.message_count == 1
+
+
+async def test_a_context_beside_it_is_as_it_was(stack: Stack):
+    words = an_id()
+    beside = await stack.begun(words, messages=3)
+    before = await stack.caller.call("GetContext", context_id=beside)
+    await deleted(stack.caller, await stack.begun(an_id()))
+    await stack.eraser.erase_due()
+    assert await stack.caller.call("GetContext", context_id=beside) == before
+    assert set(stack.holding(words)) >= {"context.message", "context.passage", "context.request"}
+
+
+async def test_the_keys_of_a_deleted_context_are_worth_nothing(postgres: EmbeddedPostgres, tmp_path: Path):
+    with cloned(postgres) as urls:
+        parent = KeyAdministration(urls.admin).create(
+            NewKey(tenant="default", subject="owner", scopes=["read", "write"])
+        )
+        async with (
+            running(urls.service, tmp_path, callers=None) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
+        ):
+            caller = Caller(channel, parent)
+            context_id = (await caller.send()).context_id
+            issued = [await caller.call("IssueContextKey", context_id=context_id) for _ in range(2)]
+            with pytest.raises(PermissionDenied):
+                await deleted(caller.of(issued[0].key), context_id)
+
+            assert (await deleted(caller, context_id)).keys_ended == 2
+
+            for one in issued:  # the first was used, and is remembered for a moment
+                with pytest.raises((Unauthenticated, ContextNotFound)):
+                    await caller.of(one.key).texts(context_id)
+            with psycopg.connect(urls.superuser) as connection:
+                assert connection.execute("SELECT FROM access.context_key").fetchall() == []
+
+
+async def test_all_that_is_a_users_is_erased(stack: Stack):
+    words, others = an_id(), an_id()
+    for _ in range(3):
+        await stack.begun(words, messages=5, key="ada")
+    old = await deleted(stack.caller.of("ada"), await stack.begun(an_id(), key="ada"))
+    await stack.begun(others, key="bob")
+    assert (await owned(stack.tenant, "ada"))["context.message"] >= 15
+    progress: dict[str, int] = {}
+
+    await erase_subject(
+        stack.tenant, "ada", eraser=stack.eraser, requested_by="operator", on_progress=progress.__setitem__
+    )
+
+    assert set((await owned(stack.tenant, "ada")).values()) == {0}
+    assert progress
+    assert stack.holding(words) == []
+    assert "context.message" in stack.holding(others)
+    with pytest.raises(ErasureNotFound):
+        await stack.caller.of("ada").call("GetErasure", erasure_id=old.erasure_id)
+    with pytest.raises(ValueError, match="no user"):
+        await erase_subject(stack.tenant, "", eraser=stack.eraser, requested_by="", on_progress=progress.__setitem__)
+
+
+class Killed(Exception):
+    pass
+
+
+class Dying(Tenant):
+    """A door behind which a process dies after some statements."""
+
+    def __init__(self, tenant: Tenant, steps: int) -> None:
+        self.__dict__.update(vars(tenant))
+        self.steps = steps
+
+    async def query(self, *arguments: Any, **named: Any) -> list[Row]:
+        if not self.steps:
+            raise Killed
+        self.steps -= 1
+        return await super().query(*arguments, **named)
+
+
+class Counting(Tenant):
+    """A door that notes how many rows each statement removed."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self.__dict__.update(vars(tenant))
+        self.removed: list[int] = []
+
+    async def query(self, sql: str | Across, *arguments: Any, **named: Any) -> list[Row]:
+        rows = await super().query(sql, *arguments, **named)
+        self.removed += [row.removed for row in rows if "removed" in row._fields]
+        return rows
