@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from context_service.app import open_database, sweeper_of
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
+from context_service.contexts import erasing
+from context_service.retrieval.passages import Passages
 from context_service.settings import Settings
 from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.sweep import Swept
-from contextkeep.errors import FailedPrecondition
+from contextkeep.errors import FailedPrecondition, InvalidArgument
+from service_runtime.tenants import tenant_named
 
 
 async def sweep(settings: Settings) -> Swept:
@@ -71,6 +75,41 @@ async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[
         )
     async with open_database(settings) as database:
         return await Backfill(database, model=settings.embedding_model).run(dry_run=dry_run, on_progress=on_progress)
+
+
+async def erase_subject(
+    settings: Settings, tenant: str, user_id: str, *, dry_run: bool, on_progress: Callable[[int, int], None]
+) -> dict[str, int]:
+    """Remove all that is a user's, for an operator, and return how many rows there were of each table.
+
+    Args:
+        settings: Those of the services.
+        tenant: By its name.
+        user_id: Whose contexts.
+        dry_run: Only count.
+        on_progress: Is told how many contexts are gone, and how many there were.
+
+    Raises:
+        InvalidArgument: the user is empty: what is nobody's is everybody's.
+        NoSuchTenant: no tenant has this name.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    if not user_id:
+        raise InvalidArgument("name a user", field="user")
+    async with open_database(settings) as database:
+        door = await tenant_named(database, tenant)
+        there_were = await erasing.owned(door, user_id)
+        if not dry_run:
+            removed: Counter[str] = Counter()
+
+            def count(table: str, rows: int) -> None:
+                removed[table] += rows
+                on_progress(removed["context.context"], there_were["context.context"])
+
+            eraser = erasing.Eraser(database, Passages(database))
+            await erasing.erase_subject(door, user_id, eraser=eraser, requested_by="operator", on_progress=count)
+        return there_were
 
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:

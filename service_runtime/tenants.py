@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database, Tenant
 
 _TENANTS = "SELECT id FROM access.tenant ORDER BY id"
+_NAMED = "SELECT id FROM access.tenant WHERE name = %s"
 
 
 async def all_tenants(database: Database) -> list[Tenant]:
     """Return what works on each tenant, in the order of their ids."""
     return [database.tenant(row.id) for row in await database.untenanted(_TENANTS)]
+
+
+async def tenant_named(database: Database, name: str) -> Tenant:
+    """Return what works on the tenant with a name.
+
+    Raises:
+        NoSuchTenant: there is none.
+    """
+    for row in await database.untenanted(_NAMED, (name,)):
+        return database.tenant(row.id)
+    raise NoSuchTenant(f"there is no tenant {name!r}; `tenants list` shows them")

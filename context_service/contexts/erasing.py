@@ -367,14 +367,22 @@ class Eraser:
             _log.info("erased", extra={"contexts": finished})
         return finished
 
-    async def erase_tenant(self, tenant: Tenant) -> int:
-        """Remove what is left of the contexts of a tenant that are gone, and return how many were finished."""
+    async def erase_tenant(self, tenant: Tenant, *, on_finished: Callable[[], None] | None = None) -> int:
+        """Remove what is left of the contexts of a tenant that are gone, and return how many were finished.
+
+        Args:
+            tenant: Whose.
+            on_finished: Is called after each.
+        """
         finished, after = 0, UUID(int=0)
         while due := await tenant.query(
             _UNFINISHED, {"tenant_id": tenant.tenant_id, "after": after, "count": _DUE_MAX}
         ):
             for row in due:
-                finished += await self._erase(tenant, row.context_id)
+                if await self._erase(tenant, row.context_id):
+                    finished += 1
+                    if on_finished:
+                        on_finished()
             after = due[-1].context_id  # what another replica is at is left to it
         return finished
 
@@ -414,7 +422,7 @@ async def erase_subject(
         user_id: Not empty: what is nobody's is everybody's.
         eraser: Removes contexts.
         requested_by: Stands on the receipts while they are there.
-        on_progress: Is told what was removed: of which table, and how many rows; of contexts when they are finished.
+        on_progress: Is told what was removed: of which table, and how many rows; a context, when nothing of it is left.
     """
     if not user_id:
         raise ValueError("no user")
@@ -427,7 +435,7 @@ async def erase_subject(
     while await tenant.query(_MARK_OWNED, {**named, "count": _DUE_MAX, "requested_by": requested_by}):
         pass
     while (await tenant.query(_COUNT_UNFINISHED, named))[0].unfinished:
-        on_progress("context.context", await eraser.erase_tenant(tenant))
+        await eraser.erase_tenant(tenant, on_finished=lambda: on_progress("context.context", 1))
         await asyncio.sleep(_LOOK_AGAIN_S)  # of some, another replica removes the rest
     for table, statement in _REMOVE_OWNED.items():
         while removed := (await tenant.query(statement, {**named, "rows": STEP_ROWS}))[0].removed:

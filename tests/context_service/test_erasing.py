@@ -15,14 +15,23 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from context_service import maintenance
 from context_service.contexts import erasing
 from context_service.contexts.erasing import OF_SUBJECTS, Eraser, erase_subject, owned
 from context_service.retrieval.passages import Passages
+from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
-from contextkeep.errors import ContextNotFound, ErasureNotFound, PermissionDenied, RequestIdReused, Unauthenticated
+from contextkeep.errors import (
+    ContextNotFound,
+    ErasureNotFound,
+    InvalidArgument,
+    PermissionDenied,
+    RequestIdReused,
+    Unauthenticated,
+)
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.keys import KeyAdministration, NewKey
+from service_runtime.keys import KeyAdministration, NewKey, NoSuchTenant
 from service_runtime.postgres import Across, Database, Row, Tenant
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
@@ -369,6 +378,31 @@ async def test_all_that_is_a_users_is_erased(stack: Stack):
         await stack.caller.of("ada").call("GetErasure", erasure_id=old.erasure_id)
     with pytest.raises(ValueError, match="no user"):
         await erase_subject(stack.tenant, "", eraser=stack.eraser, requested_by="", on_progress=progress.__setitem__)
+
+
+async def test_an_operator_counts_and_erases_what_is_a_users(stack: Stack):
+    words = an_id()
+    for _ in range(2):
+        await stack.begun(words, messages=2, key="bob")
+    settings = Settings(database_url=stack.urls.service)
+    seen: list[tuple[int, int]] = []
+
+    async def erase(user_id: str, *, tenant: str = "default", dry_run: bool = False) -> dict[str, int]:
+        return await maintenance.erase_subject(
+            settings, tenant, user_id, dry_run=dry_run, on_progress=lambda *done: seen.append(done)
+        )
+
+    counted = await erase("bob", dry_run=True)
+    assert (counted["context.context"] >= 2, counted["context.message"] >= 4) == (True, True)
+    assert stack.holding(words)
+    assert await erase("bob") == counted
+    assert stack.holding(words) == []
+    assert max(gone for gone, _ in seen) >= 2
+    assert set((await erase("bob")).values()) == {0}
+    with pytest.raises(NoSuchTenant):
+        await erase("bob", tenant="nobody")
+    with pytest.raises(InvalidArgument):
+        await erase("")
 
 
 class Killed(Exception):
