@@ -1,7 +1,8 @@
 """`make bench-recall`: whether what is recalled holds the answer.
 
 `python -m tests.bench.quality [LOCOMO] [--save]`. LOCOMO: a folder with conversations of LoCoMo, which is not part of
-this project; without it generated ones alone are measured. By the rules in memory: words alone, no model, no database.
+this project; without it generated ones alone are measured. Profiles through the running services, by words alone;
+BM25 of turns, and weights that are learned, by the rules in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from context_service.retrieval.profiles import Profile, profile, profile_names
+from contextkeep import ContextClient
 from tests.bench.document import save
 from tests.bench.quality.agent_log import agent_log
 from tests.bench.quality.conversations import Conversation
@@ -21,7 +23,9 @@ from tests.bench.quality.figures import HEADER, figures
 from tests.bench.quality.in_memory import by_bm25, searcher
 from tests.bench.quality.learning import examples, learned
 from tests.bench.quality.locomo import conversations
+from tests.bench.quality.over_services import Contexts
 from tests.bench.quality.talk import talk
+from tests.bench.stack import running
 
 # R@10 of words on LoCoMo, the seven conversations that no weight was set on.
 TARGETS = {"default": 0.78, "conversation": 0.81}
@@ -32,18 +36,22 @@ def main() -> None:
     folders = [Path(argument) for argument in sys.argv[1:] if argument != "--save"]
     locomo = [one for folder in folders for one in conversations(folder)]
     printed = StringIO()
-    with redirect_stdout(_Both(sys.stdout, printed)):
-        missed = measured(locomo)
+    with (
+        redirect_stdout(_Both(sys.stdout, printed)),
+        running() as (stack, _),
+        ContextClient(stack.context_address) as client,
+    ):
+        missed = measured(locomo, Contexts(client))
     if "--save" in sys.argv[1:]:
         save("bench-recall", printed.getvalue().strip("\n").splitlines())
     if missed:
         sys.exit(f"missed a target: {', '.join(missed)}")
 
 
-def measured(locomo: Sequence[Conversation]) -> list[str]:
+def measured(locomo: Sequence[Conversation], contexts: Contexts) -> list[str]:
     """Print all figures, and return which targets are missed."""
     sets = {"LoCoMo": locomo, "agents": [agent_log(seed=seed) for seed in (3, 4)], "talk": [talk()]}
-    recalls = {of: table(of, those) for of, those in sets.items() if those}
+    recalls = {of: table(of, those, contexts) for of, those in sets.items() if those}
     if not locomo:
         return []
     missed = [name for name, target in TARGETS.items() if recalls["LoCoMo"][name] < target]
@@ -66,12 +74,12 @@ class _Both(TextIOBase):
             file.flush()
 
 
-def table(of: str, conversations: Sequence[Conversation]) -> dict[str, float]:
+def table(of: str, conversations: Sequence[Conversation], contexts: Contexts) -> dict[str, float]:
     """Print a table, and return R@10 of each searcher."""
     turns, asked = sum(len(one.turns) for one in conversations), sum(len(one.asked) for one in conversations)
     print(f"\n{of}: {turns:,} turns, {asked:,} questions\n{HEADER}")
     recalls = {}
-    for name, search in {"bm25": by_bm25, **{name: searcher(profile(name)) for name in profile_names()}}.items():
+    for name, search in {"bm25": by_bm25, **{name: contexts.searcher(name) for name in profile_names()}}.items():
         found = figures(search, conversations)
         recalls[name] = found[""].recall_at_10
         for kind in sorted(found):

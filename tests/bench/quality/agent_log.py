@@ -180,7 +180,7 @@ class _Log:
         return self._add("assistant", Part(tool_call=call))
 
     def _result(self, content: object, *, is_error: bool = False) -> str:
-        result = ToolResult(tool_call_id="", content_json=json.dumps(content), is_error=is_error)
+        result = ToolResult(tool_call_id=self.turns[-1].id, content_json=json.dumps(content), is_error=is_error)
         return self._add("tool", Part(tool_result=result))
 
     def _add(self, role: str, part: Part) -> str:
@@ -188,7 +188,13 @@ class _Log:
         assert said
         self._now += timedelta(seconds=self._random.randrange(2, 90))
         turn = Turn(
-            id=str(len(self.turns)), text=said.text, session=self._session, said_at=self._now, role=role, kind=said.kind
+            id=str(len(self.turns)),
+            text=said.text,
+            session=self._session,
+            said_at=self._now,
+            role=role,
+            kind=said.kind,
+            part=None if part.text else part,
         )
         self.turns.append(turn)
         return turn.id

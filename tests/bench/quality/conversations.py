@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from context_service.parts import Part
+
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
@@ -18,6 +20,7 @@ class Turn:
     author: str = ""
     role: str = "user"
     kind: str = "text"  # "text", "tool_call" or "tool_result"
+    part: Part | None = None  # what the text was made of, if it is more than a text
 
     @property
     def indexed(self) -> str:
