@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -29,6 +30,7 @@ from contextkeep.context.v1.contexts_pb2_grpc import ContextsServicer
 from contextkeep.errors import (
     ContextClosed,
     ContextNotFound,
+    ErasureNotFound,
     InvalidArgument,
     MessageExists,
     MessageNotFound,
@@ -300,6 +302,23 @@ class Contexts(ContextsServicer):
     async def IssueContextKey(self, request, context):
         self._come(request)
         return pb.IssueContextKeyResponse(key="a-key")
+
+
+async def test_a_context_is_deleted_for_good_and_the_receipt_says_how_far(world, context):
+    sent = await world.run(context.send_message, "Hello")
+    receipt = await world.run(context.delete_context, sent.context_id, now=True)
+    assert (receipt.context_id, receipt.message_count) == (sent.context_id, 1)
+    with pytest.raises(ContextNotFound):
+        await world.run(context.get_context, sent.context_id)
+    assert (await world.run(context.delete_context, sent.context_id)).erasure_id == receipt.erasure_id
+    erasure = receipt
+    async with asyncio.timeout(30):
+        while erasure.state == "running":
+            assert "messages removed" in str(erasure)
+            erasure = await world.run(context.get_erasure, receipt.erasure_id)
+    assert (erasure.messages_removed, str(erasure)) == (1, f"erasure of {sent.context_id} (all removed)")
+    with pytest.raises(ErasureNotFound):
+        await world.run(context.get_erasure, new_id())
 
 
 async def test_a_message_that_is_sent_again_is_the_same_call(world):

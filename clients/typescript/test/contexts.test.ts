@@ -4,6 +4,7 @@ import { test } from "node:test";
 import {
   ContextClosed,
   ContextNotFound,
+  ErasureNotFound,
   InvalidArgument,
   MessageExists,
   MessageNotFound,
@@ -174,4 +175,18 @@ test("a key of a context is made, and says until when it holds", async () => {
   assert.ok(key);
   const leftMs = Date.parse(expiresAt) - Date.now();
   assert.ok(0 < leftMs && leftMs <= 61_000, expiresAt);
+});
+
+test("a context is deleted for good, and the receipt says how far that is", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+
+  const receipt = await context.deleteContext(contextId, { now: true });
+
+  assert.deepEqual([receipt.contextId, receipt.messageCount], [contextId, 1]);
+  await assert.rejects(context.getContext(contextId), ContextNotFound);
+  assert.equal((await context.deleteContext(contextId)).erasureId, receipt.erasureId);
+  let erasure = receipt;
+  while (erasure.state === "running") erasure = await context.getErasure(receipt.erasureId);
+  assert.deepEqual([erasure.state, erasure.messagesRemoved, erasure.finishedAt > erasure.createdAt], ["finished", 1, true]);
+  await assert.rejects(context.getErasure(newId()), ErasureNotFound);
 });
