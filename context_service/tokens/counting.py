@@ -6,11 +6,15 @@ not public: they are o200k_base times what was found on mixed texts, until bills
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
+from typing import Any
 
 from context_service.tokens.calibration import Calibration
 from context_service.tokens.estimates import estimate
@@ -42,7 +46,7 @@ FAMILIES = {
 
 
 class TokenCounter:
-    """Counts for one family. The first one of an encoding reads its 200,000 tokens: up to a second, and 150 MB.
+    """Counts for one family. The first one of an encoding reads its 200,000 tokens: 70 ms, and 65 MB.
 
     Args:
         family: A name of `FAMILIES`.
@@ -84,12 +88,35 @@ class TokenCounter:
 @cache
 def _tokenizer(encoding: str) -> Callable[[str], int] | None:
     """Return what counts, None where it is not installed."""
-    try:
-        import bpe_openai
-    except ImportError:
+    bindings = _bindings()
+    if bindings is None:
         return None
-    encode = bpe_openai.get_encoding(encoding).encode_ordinary
-    return lambda text: len(encode(text))
+    count: Callable[[str], int] = bindings.tokenizer_for_encoding(encoding).count
+
+    def counted(text: str) -> int:
+        try:
+            return count(text)
+        except UnicodeEncodeError:  # half a character is counted as one
+            return count(text.encode(errors="replace").decode())
+
+    return counted
+
+
+def _bindings() -> Any:
+    """Return the tokenizer's library without the package around it, None where it is not installed.
+
+    The package reads every encoding into Python when it is imported: 75 MB more, and most of a second of CPU.
+    """
+    name = "bpe_openai._bindings"
+    if name not in sys.modules:
+        package = importlib.util.find_spec("bpe_openai")
+        spec = package and PathFinder.find_spec(name, package.submodule_search_locations)
+        if spec is None or spec.loader is None:
+            return None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module  # it can be loaded once in a process: whoever imports the package gets this one
+    return sys.modules[name]
 
 
 def _pieces(text: str) -> Iterator[str]:

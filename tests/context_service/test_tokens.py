@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import random
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -73,6 +74,7 @@ HOSTILE = {
 @pytest.fixture
 def without_tokenizer(monkeypatch):
     monkeypatch.setitem(sys.modules, "bpe_openai", None)
+    monkeypatch.delitem(sys.modules, "bpe_openai._bindings", raising=False)
     counting._tokenizer.cache_clear()
     yield
     counting._tokenizer.cache_clear()
@@ -164,6 +166,20 @@ def test_without_the_tokenizer_every_family_is_estimated(family, without_tokeniz
     assert counter.count(DATA["english"]) == pytest.approx(
         estimate(DATA["english"], older=family == "cl100k") * FAMILIES[family].factor, abs=1
     )
+
+
+def test_the_tokenizer_is_loaded_without_the_package_around_it():
+    """Which takes most of a second, and more memory than the tokenizer."""
+    program = """
+import sys
+from context_service.tokens import TokenCounter
+assert TokenCounter().count("hello world") == 2
+assert "bpe_openai" not in sys.modules
+import bpe_openai
+assert len(bpe_openai.get_encoding("o200k_base").encode_ordinary("hello world")) == 2
+assert TokenCounter("cl100k").count("hello world") == 2
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_with_it_none_is():
