@@ -17,14 +17,18 @@ _SAID = frozenset({"text", "data"})
 def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[PassageText, ...]:
     """Return the passages of a message, in its order; `count` counts the tokens of a text.
 
-    The author's name is found with each of them: who said something is asked for as often as what was said.
+    The author's name is found with each of them: who said something is asked for as often as what was said. What a
+    message says again and again is found once.
     """
     found = []
+    seen: set[tuple[str, ...]] = set()
     for number, whole in _texts(said):
         for start, end in cut(whole.text, count):
             text = whole.text[start:end].strip()
             terms = terms_of(f"{said.name}: {text}" if said.name else text)
-            if terms:
+            key = (whole.kind, *terms)
+            if terms and key not in seen:
+                seen.add(key)
                 found.append(
                     PassageText(
                         part=number,

@@ -7,7 +7,7 @@ of an external id) makes Postgres refuse the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -29,12 +29,15 @@ from context_service.contexts.model import (
 )
 from context_service.parts import of_json, to_json
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.terms import masks
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX
-from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction
 from service_runtime.requests import Request
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
+_TERM_BYTES = 64  # as many as are parsed in the time that a term's number takes
 AGENTS_MAX = 100  # that a header names
 
 _ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
@@ -444,10 +447,13 @@ class Log:
             "fingerprint": request and request.fingerprint,
         }
 
+        terms = sum(len(one.terms) for message in messages for one in message.passages)
+        numbers = await beside_the_loop(_TERM_BYTES * terms, _numbers, context_id, messages)
+
         async def work(transaction: Transaction) -> list[Row]:
             rows = await transaction.query(statement, parameters)
             if rows:
-                passages = _passages(rows, messages)
+                passages = _passages(rows, messages, numbers)
                 await self._passages.put(transaction, Scope.of_context(context_id), _audience(rows[0]), passages)
             return rows
 
@@ -596,7 +602,14 @@ class Log:
         return seqs
 
 
-def _passages(rows: Sequence[Row], messages: Sequence[NewMessage]) -> list[Passage]:
+def _numbers(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, list[list[int]]]:
+    """Return what stands for the terms of each passage in a context, by message: before its row is locked."""
+    return {message.said.message_id: [masks(context_id, one.terms) for one in message.passages] for message in messages}
+
+
+def _passages(
+    rows: Sequence[Row], messages: Sequence[NewMessage], numbers: Mapping[str, Sequence[Sequence[int]]]
+) -> list[Passage]:
     """Return the passages of messages that are written, where they stand now."""
     by_id = {message.said.message_id: message for message in messages}
     return [
@@ -606,6 +619,7 @@ def _passages(rows: Sequence[Row], messages: Sequence[NewMessage]) -> list[Passa
             session=row.session,
             text=one.text,
             terms=one.terms,
+            numbers=numbers[row.message_id][ordinal],
             kind=one.kind,
             said_at=row.said_at,
             is_said=one.is_said,
@@ -657,15 +671,15 @@ def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
     sessions = _sessions(messages)
     return {
         "count": len(messages),
-        "message_ids": [one.message_id for one in said],
-        "roles": [one.role for one in said],
-        "names": [one.name for one in said],
-        "agents": [one.agent_id for one in said],
+        "message_ids": TextArray([one.message_id for one in said]),
+        "roles": TextArray([one.role for one in said]),
+        "names": TextArray([one.name for one in said]),
+        "agents": TextArray([one.agent_id for one in said]),
         "agent_ids": list(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
-        "contents": [one.content for one in said],
+        "contents": TextArray([one.content for one in said]),
         "hashes": [message.sha256 for message in messages],
-        "parts": [to_json(one.parts) if one.parts else None for one in said],
-        "metadata": [one.metadata_json or None for one in said],
+        "parts": TextArray([to_json(one.parts) if one.parts else None for one in said]),
+        "metadata": TextArray([one.metadata_json or None for one in said]),
         "said_at": [message.said_at for message in messages],
         "sessions": sessions,
         "session_count": sessions[-1],

@@ -7,6 +7,8 @@ from dataclasses import replace
 import orjson
 
 from context_service.parts import Part
+from contextkeep.errors import LimitExceeded
+from service_runtime.documents import check_containers
 
 REDACTED_JSON = '{"redacted": true}'
 _TYPES = frozenset({"token", "credentials"})
@@ -48,6 +50,7 @@ def _is_credential(data_json: str) -> bool:
 
 def _parsed(text: str) -> object:
     try:
+        check_containers("", text)  # what holds more of them is refused later, and takes long to parse
         return orjson.loads(text)
-    except orjson.JSONDecodeError:
+    except (LimitExceeded, orjson.JSONDecodeError):
         return None

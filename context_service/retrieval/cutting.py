@@ -22,6 +22,7 @@ _BORDER = re.compile(
     rf"|(?<![{_WIDE_ENDS}])[{_WIDE_ENDS}]++[{_WIDE_CLOSING}]*+"
 )
 _HARD, _SENTENCE, _LINE, _PARAGRAPH = range(4)
+_SEARCHED_CHARS = 16 * 1024  # at once: a search that finds nothing lets no other thread run
 _UNIT_CHARS_MIN = 40  # shorter sentences count with the next one: "a. b. c." would be as many calls of the tokenizer
 _UNIT_CHARS_MAX = 1_000
 
@@ -98,10 +99,11 @@ def _units(text: str, count: Callable[[str], int], tokens_max: int) -> Iterator[
 
 def _borders(text: str) -> Iterator[tuple[int, int]]:
     """Yield where sentences, lines and paragraphs end, the end of the text last."""
-    for border in _BORDER.finditer(text):
-        if border.end() < len(text):
-            strength = _PARAGRAPH if border["paragraph"] else _LINE if border["line"] else _SENTENCE
-            yield border.end(), strength
+    for start in range(0, len(text), _SEARCHED_CHARS):
+        for border in _BORDER.finditer(text, start, start + _SEARCHED_CHARS):
+            if border.end() < len(text):
+                strength = _PARAGRAPH if border["paragraph"] else _LINE if border["line"] else _SENTENCE
+                yield border.end(), strength
     yield len(text), _PARAGRAPH
 
 

@@ -93,6 +93,7 @@ class Passage:
     session: int  # by a number that the scope's writer gives, such as the seq that begins it
     text: str
     terms: Sequence[str]  # in the order of the text
+    numbers: Sequence[int] | None = None  # what stands for them in the scope, where it is known before they are written
     kind: str  # "text", "data", "tool_result", "artifact", …
     said_at: datetime
     is_said: bool = True  # has neighbours: what was said before it, and after it
@@ -570,7 +571,7 @@ def _numbered(scope: Scope, passages: Sequence[Passage]) -> tuple[list[dict[str,
                 "author": one.author,
                 "task_id": one.task_id,
                 "source_id": one.source_id,
-                "terms": masks(scope.id, one.terms),
+                "terms": masks(scope.id, one.terms) if one.numbers is None else one.numbers,
                 "text": one.text,
             }
         )

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from google.protobuf.message import Message
 
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
@@ -79,6 +81,34 @@ def _of_documents() -> Iterator[tuple[str, str, Message]]:
         yield f"a filter: {name}", "CountNodes", graph.CountNodesRequest(filter=wanted)
 
 
+_TEXTS = {
+    "a MiB without a space": "x" * _MIB,
+    "a MiB of base64": ("QUJD" * 24 + "0+/=") * (_MIB // 100),
+    "words": "wanderers were wandering " * (_MIB // 25),
+    "short sentences": "A. b? " * (_MIB // 6),
+    "lines": "a\n" * (_MIB // 2),
+    "signs": "-." * (_MIB // 2),
+    "Chinese": "\u6211\u4eec" * (_MIB // 6),
+    "marks on one letter": "a" + "\u0301" * (_MIB // 2 - 8),
+    "pictures": "\U0001f993" * (_MIB // 4),
+}
+
+
+def _of_contexts() -> Iterator[tuple[str, str, Message]]:
+    for name, text in _TEXTS.items():
+        yield f"a message: {name}", "SendMessage", _said(text)
+    for name in ("as many objects as may be", "numbers", "a MiB of nested brackets"):
+        part = message_pb2.Part(data_json=DOCUMENTS[name])
+        request = contexts.SendMessageRequest(message=contexts.MessageInput(parts=[part]))
+        yield f"a data part: {name}", "SendMessage", request
+    many = [contexts.MessageInput(content="wanderers were wandering " * 300)] * 500
+    yield "five hundred messages", "AppendMessages", contexts.AppendMessagesRequest(messages=many)
+
+
+def _said(text: str) -> Message:
+    return contexts.SendMessageRequest(message=contexts.MessageInput(content=text))
+
+
 _CHARS = 4096  # of an expression
 
 
@@ -115,7 +145,14 @@ def _others() -> Iterator[tuple[str, str, Message]]:
         yield f"an oracle that reads: {path}", "SearchNodes", graph.SearchNodesRequest(filter=wanted)
 
 
-WRITES = frozenset({"WriteGraph", "InsertWMRecord"})  # RPCs of those that may leave something
+WRITES = frozenset(
+    {"WriteGraph", "InsertWMRecord", "SendMessage", "AppendMessages"}
+)  # RPCs of those that may leave something
 
 # The name of each, its RPC and its request.
-ATTACKS: tuple[tuple[str, str, Message], ...] = (*_of_documents(), *_expressions(), *_others())
+ATTACKS: tuple[tuple[str, str, Message], ...] = (
+    *_of_documents(),
+    *_of_contexts(),
+    *_expressions(),
+    *_others(),
+)
