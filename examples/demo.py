@@ -19,10 +19,23 @@ from pathlib import Path
 import psutil
 
 from context_service import dev
-from contextkeep import ChatMessage, ContextClient, EdgeInput, EntityClient, NodeInput
+from contextkeep import (
+    ChatMessage,
+    ContextClient,
+    ContextInput,
+    EdgeInput,
+    EntityClient,
+    MessageInput,
+    NodeInput,
+    PartInput,
+    RecalledItem,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024
+TALK_MESSAGES = 300
+TOKENS_MAX = 1000
+QUESTION = "What was her complaint when she came in?"
 
 
 def main() -> None:
@@ -143,6 +156,60 @@ def mappings(graph: EntityClient, context: ContextClient, _folder: Path) -> None
     show(messages)
 
 
+def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
+    """Ask for what was said 300 messages ago, here and in another conversation."""
+    title("Recall: what matters of a long conversation, and nothing of another")
+    with step("a first message begins a context"):
+        visit = context.send_message("Good morning, this is the front desk.", context=ContextInput(title="visit"))
+    admission = {"patient": "Ada", "complaint": "a cough since Monday, worse at night", "temperature_c": 38.2}
+    with step("send a structured record, as a data part"):
+        context.send_message(MessageInput(parts=[PartInput(data=admission)]), visit.context_id)
+    with step(f"talk of other things, {TALK_MESSAGES} messages long"):
+        context.append_messages(talk(TALK_MESSAGES), visit.context_id)
+
+    with step(f"ask {QUESTION!r}, for 3 passages within {TOKENS_MAX:,} tokens"):
+        recalled = context.recall(visit.context_id, QUESTION, tokens_max=TOKENS_MAX, items_max=3, with_features=True)
+    for item in recalled.items:
+        show_recalled(item)
+    print(f"    {recalled.left_out_count} others left out; {recalled.tokens} of {TOKENS_MAX:,} tokens, for a prompt:")
+    print("".join(f"      {line}\n" for line in recalled.prompt_text.splitlines()), end="")
+    if not recalled.items or admission["complaint"] not in recalled.items[0].text:
+        raise SystemExit("the complaint was not recalled")
+
+    with step("ask the same in a second context"):
+        other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
+        elsewhere = context.recall(other.context_id, QUESTION, tokens_max=TOKENS_MAX)
+    print(f"    {len(elsewhere.items)} passages")
+    with step("send a standalone message"):
+        context.send_message(QUESTION, standalone=True)
+    contexts = [one.title for one in context.list_contexts()]
+    print(f"    the contexts that there are: {', '.join(contexts)}")
+    if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
+        raise SystemExit("a context has what is not its own")
+
+
+def talk(count: int) -> list[MessageInput]:
+    """Return messages about this and that, the same each time."""
+    choose = random.Random(1).choice  # noqa: S311
+    who = ("The gardener", "My neighbour", "The new colleague", "A friend of mine", "The night train")
+    does = ("talked about", "came back for", "forgot", "asked me for", "painted", "was looking for")
+    what = ("a bicycle", "two tickets", "the blue lamp", "the minutes of the meeting", "an old map", "fresh bread")
+    then = ("again.", "in the rain.", "before lunch.", "and nobody noticed.", "as every week.", "by mistake.")
+    return [
+        MessageInput(
+            f"{choose(who)} {choose(does)} {choose(what)} {choose(then)}", role="assistant" if n % 2 else "user"
+        )
+        for n in range(count)
+    ]
+
+
+def show_recalled(item: RecalledItem) -> None:
+    """Print a passage, and what its score is made of."""
+    shares = " + ".join(f"{share:.2f} {name}" for name, share in sorted(item.features.items()) if share)
+    print(f"    [{item.ref}] {item.role}, {item.kind}: {' '.join(item.text.split())}")
+    print(f"           score {item.score:.2f} = {shares}")
+
+
 def show(messages: Iterable[ChatMessage]) -> None:
     """Print messages as a person reads them."""
     for message in messages:
@@ -170,7 +237,7 @@ def step(text: str) -> Iterator[None]:
     print(f"  {(time.perf_counter() - started) * 1000:7.1f} ms  {text}")
 
 
-CHAPTERS = {"memory": memory, "mappings": mappings}  # the first is shown where none is asked for
+CHAPTERS = {"memory": memory, "mappings": mappings, "recall": recall}  # the first is shown where none is asked for
 
 if __name__ == "__main__":
     main()
