@@ -9,6 +9,8 @@ import {
   MessageExists,
   MessageNotFound,
   type PartInput,
+  type RecallFilter,
+  type RecallOptions,
   newId,
 } from "contextkeep";
 
@@ -154,6 +156,8 @@ test("what is another's or not there is not found", async () => {
   for (const call of [
     () => context.sendMessage("x", { contextId, ...bob }),
     () => context.appendMessages(["x"], { contextId, ...bob }),
+    () => context.recall(contextId, "x", bob),
+    () => context.searchContext(contextId, "x", bob),
     () => context.getContext(contextId, bob),
     () => context.updateContext(contextId, { title: "t", ...bob }),
     () => context.closeContext(contextId, bob),
@@ -165,6 +169,49 @@ test("what is another's or not there is not found", async () => {
     await assert.rejects(call, ContextNotFound);
   }
   assert.ok((await context.listContexts(bob)).every((one) => one.contextId !== contextId));
+});
+
+test("what matters is recalled within a budget, and found by its words", async () => {
+  const cat = { content: "The cat is black.", name: "Ann", messageId: "cat", saidAt: "2026-01-02T03:04:05Z" };
+  const record = { parts: [{ data: { animal: "cat" } }], role: "assistant" as const };
+  const [sent] = await context.appendMessages([cat, "It rains.", record]);
+  const contextId = sent!.contextId;
+
+  const recalled = await context.recall(contextId, "Is the cat grey?", { tokensMax: 500, withFeatures: true });
+  const item = recalled.items.find(({ seq }) => seq === 1)!;
+  assert.deepEqual([item.ref, item.kind, item.messageId, item.role, item.name], ["m1.0", "text", "cat", "user", "Ann"]);
+  assert.deepEqual([item.text, item.saidAt], ["The cat is black.", "2026-01-02T03:04:05.000000Z"]);
+  const shares = Object.values(item.features).reduce((sum, share) => sum + share, 0);
+  assert.ok(item.score > 0 && Math.abs(shares - item.score) < 1e-9);
+  assert.match(recalled.promptText, /> The cat is black\./);
+  assert.ok(0 < recalled.tokens && recalled.tokens <= 500);
+  assert.deepEqual([recalled.leftOutCount, recalled.error], [0, ""]);
+
+  const seqs = (found: { seq: number }[]) => found.map(({ seq }) => seq).sort();
+  const found = (filter: RecallFilter) => context.searchContext(contextId, "cat", { filter });
+  assert.deepEqual(seqs(await found({})), [1, 3]);
+  assert.deepEqual(seqs(await found({ roles: ["user"] })), [1]);
+  assert.deepEqual(seqs(await found({ kinds: ["data"] })), [3]);
+  assert.deepEqual(seqs(await found({ authors: ["Ann"], saidTo: "2026-01-03T00:00:00Z" })), [1]);
+  assert.deepEqual(seqs(await found({ seqFrom: 2, seqTo: 3, saidFrom: "2026-01-03T00:00:00Z" })), [3]);
+  assert.equal((await context.searchContext(contextId, "cat", { limit: 1 })).length, 1);
+  assert.deepEqual(seqs((await context.recall(contextId, "cat", { notAfterSeq: 1 })).items), [1]);
+  await assert.rejects(context.recall(contextId, "cat", { profile: "none of them" }), InvalidArgument);
+  await assert.rejects(context.recall(contextId, "cat", { notAfterSeq: 0.5 }), InvalidArgument);
+});
+
+test("a message comes back with what matters to it", async () => {
+  const first = await context.sendMessage("The cat is black.");
+  const { contextId } = first;
+  const recalled = async (content: string, options: { recall?: RecallOptions | false } = {}, role?: "assistant") =>
+    (await context.sendMessage({ content, role }, { contextId, ...options })).recalled?.items.map(({ text }) => text);
+
+  assert.equal(first.recalled, undefined);
+  assert.deepEqual(await recalled("Is the cat grey?"), ["The cat is black."]);
+  assert.equal(await recalled("Is the cat grey?", { recall: false }), undefined);
+  assert.equal(await recalled("No cat is grey.", {}, "assistant"), undefined);
+  const recall = { tokensMax: 500, filter: { seqTo: 1 } };
+  assert.deepEqual(await recalled("No cat at all.", { recall }, "assistant"), ["The cat is black."]);
 });
 
 test("a key of a context is made, and says until when it holds", async () => {
