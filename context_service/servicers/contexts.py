@@ -48,6 +48,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         principal = _principal(request.subject_user_id)
         said = _message("message", request.message)  # first: it takes the secrets out of the request
         target = _target(request)
+        asked = _asked_behind(request, said)  # before anything is written: what is malformed refuses the call
         if request.standalone:
             if target.context_id or target.only:
                 raise InvalidArgument("a standalone message is in no context", field="standalone")
@@ -58,7 +59,8 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         )
         (sent,) = _sent(written, [said])
         response = pb.SendMessageResponse(context_id=str(written.context_id), message=sent, created=written.created)
-        if asked := _asked_behind(request, said, written):
+        if asked and (request.HasField("recall") or not written.created):
+            asked = _until(asked, written.messages[0].seq - 1)
             response.recall.CopyFrom(await self._recalled_behind(written.context_id, asked, principal))
         return response
 
@@ -85,7 +87,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         """Find what matters to a text."""
         recalled = await self._recalling.recall(
             parse_id("context_id", request.context_id),
-            _asked(request.text, request.options),
+            _asked(request.text, request.options, "options"),
             principal=_principal(request.subject_user_id),
         )
         return pb.RecallResponse(recalled=_recalled(recalled))
@@ -238,37 +240,34 @@ def _principal(subject_user_id: str) -> Principal:
     return calls.principal().acting_for(subject_user_id)
 
 
-def _asked_behind(request: pb.SendMessageRequest, said: MessageInput, written: Written) -> Asked | None:
-    """Return what is to be recalled for a message that is written, if anything is."""
-    if not request.HasField("recall"):
-        return _asked(_text(said), pb.RecallOptions(), before=written) if _recalls(said, written) else None
-    if request.recall.off:
+def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked | None:
+    """Return what is to be recalled for a message once it is written, if anything is."""
+    text = _text(said)
+    if not text or request.recall.off or not (request.HasField("recall") or said.role == "user"):
         return None
-    return _asked(_text(said), request.recall, before=written) if _text(said) else None
+    return _asked(text, request.recall, "recall")
 
 
-def _recalls(said: MessageInput, written: Written) -> bool:
-    return said.role == "user" and not written.created and bool(_text(said))
+def _until(asked: Asked, seq: int) -> Asked:
+    """Return what is asked, of what stands up to a `seq`."""
+    seq_to = seq if asked.which.seq_to is None else min(asked.which.seq_to, seq)
+    return replace(asked, which=replace(asked.which, seq_to=seq_to))
 
 
 def _text(said: MessageInput) -> str:
     return "\n".join([said.content, *(part.text for part in said.parts if part.text)]).strip()
 
 
-def _asked(text: str, options: pb.RecallOptions, *, before: Written | None = None) -> Asked:
-    which = _which(options.filter, "options.filter")
-    ends = [which.seq_to] if which.seq_to else []
-    ends += [options.not_after_seq] if options.not_after_seq else []
-    if before:
-        ends.append(before.messages[0].seq - 1)
-    return Asked(
+def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
+    asked = Asked(
         text=text,
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
         items_max=options.items_max or ITEMS_DEFAULT,
         profile=options.profile,
-        which=replace(which, seq_to=min(ends)) if ends else which,
+        which=_which(options.filter, f"{path}.filter"),
         with_features=options.with_features,
     )
+    return _until(asked, options.not_after_seq) if options.not_after_seq else asked
 
 
 def _which(said: pb.RecallFilter, path: str) -> Filter:

@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
@@ -283,3 +284,14 @@ async def test_users_recall_their_own(caller: Caller):
     for stranger in ("bob", "plain", "runtime", "admin"):
         with pytest.raises(ContextNotFound):
             await recall(caller.of(stranger), hers, "zebra")
+
+
+async def test_a_message_with_a_malformed_recall_is_refused_before_it_is_written(caller: Caller):
+    """A refused call that wrote all the same would be sent again, and be there twice."""
+    context_id = await begun(caller, "The cat is black.")
+    which = pb.RecallFilter(said_from=Timestamp(seconds=10**15))
+    with pytest.raises(InvalidArgument, match=r"recall\.filter\.said_from"):
+        said = pb.MessageInput(content="Is the cat grey?")
+        await caller.call("SendMessage", context_id=context_id, message=said, recall=pb.RecallOptions(filter=which))
+    context = (await caller.call("GetContext", context_id=context_id)).context
+    assert context.last_seq == 1
