@@ -294,6 +294,8 @@ FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
         AND p.scope_kind = %(scope_kind)s AND p.seq = asked.seq AND p.ordinal = asked.ordinal
 """
 
+# By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
+# scope once for each of them.
 _WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
 _DROP_TOTALS = Across(
     sql="""
@@ -307,17 +309,14 @@ _DROP_TOTALS = Across(
 # Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
 _DROP_PASSAGES = Across(
     sql="""
-        DELETE FROM context.passage p
-        USING (
-            SELECT seq, ordinal FROM context.passage
+        DELETE FROM context.passage WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM context.passage
             WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
                 AND seq >= %(behind)s
             ORDER BY seq, ordinal
             LIMIT %(step)s
-        ) one
-        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s
-            AND p.seq = one.seq AND p.ordinal = one.ordinal
-        RETURNING p.seq AS behind
+        ))
+        RETURNING seq AS behind
     """,
     why=_WHY_DROPPED,
     contexts=True,
@@ -325,17 +324,14 @@ _DROP_PASSAGES = Across(
 )
 _DROP_SESSIONS = Across(
     sql="""
-        DELETE FROM context.passage_session s
-        USING (
-            SELECT session FROM context.passage_session
+        DELETE FROM context.passage_session WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM context.passage_session
             WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
                 AND session >= %(behind)s
             ORDER BY session
             LIMIT %(step)s
-        ) one
-        WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
-            AND s.session = one.session
-        RETURNING s.session AS behind
+        ))
+        RETURNING session AS behind
     """,
     why=_WHY_DROPPED,
     contexts=True,
