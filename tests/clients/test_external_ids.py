@@ -47,8 +47,9 @@ WRITES: dict[str, dict[str, Any]] = {
     "append_message": {"role": "user", "content": "x"},
     "delete_node": {},
 }
-# Both ends have their own; the rest write what need not be a node, or take a list.
-ELSEWHERE = {"create_edge", "delete_edge"}
+# Both ends of an edge have their own, and the external id of a context is no node's; the rest write what need not be a
+# node, or take a list.
+ELSEWHERE = {"create_edge", "delete_edge", "list_contexts"}
 NODE_PARAMETERS = {"node_id", "entity_node_id", "root_node_id", "start", "session", "from_node_id"}
 
 

@@ -33,6 +33,7 @@ from context_service.blobs.storage import Download
 from context_service.settings import Settings
 from service_runtime.settings import load
 from tests.conformance.blob_backend import blocks_of, read
+from tests.noise import noise
 
 async def main():
     async with azure.opened(load(Settings)) as backend:
