@@ -157,6 +157,16 @@ def test_what_cannot_be_undone_asks_first(run: Run, answer: Answer, context_id: 
     assert (closed.exit_code, "CONTEXT_CLOSED" in closed.stderr) == (4, True)
 
 
+def test_a_deleted_context_is_gone_and_its_receipt_is_read(run: Run, answer: Answer, context_id: str):
+    refused = run(f"context delete {context_id}", stdin="n\n")
+    assert (refused.exit_code, "This cannot be undone" in refused.stderr) == (1, True)
+    receipt = answer(f"context delete {context_id} --now --yes")
+    assert (receipt["context_id"], receipt["message_count"]) == (context_id, 1)
+    assert answer(f"context erasure {receipt['erasure_id']}")["erasure_id"] == receipt["erasure_id"]
+    gone = run(f"context show {context_id}")
+    assert "CONTEXT_NOT_FOUND" in gone.stderr
+
+
 def test_a_key_of_a_context_is_printed_once(answer: Answer, context_id: str):
     issued = answer(f"context key {context_id} --scope read --ttl 60")
     assert sorted(issued) == ["expires_at", "key"]

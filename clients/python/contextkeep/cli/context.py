@@ -17,6 +17,7 @@ from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFil
 from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
 
 _ROW = ("context_id", "title", "state", "message_count", "token_count", "created_at")
+_RECEIPT = ("erasure_id", "context_id", "state", "message_count", "messages_removed", "created_at", "finished_at")
 _SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
 _ROLES = ("user", "assistant", "system", "tool")
 _KINDS = ("text", "data", "tool_call", "tool_result", "file")
@@ -339,6 +340,33 @@ def retract(
     confirm("Retract them?", yes)
     count = session.context.retract_messages(context_id, message_ids, **given)
     output.one({"context_id": context_id, "retracted": count})
+
+
+@command(
+    _CONTEXT,
+    yes_option,
+    click.option("--now", is_flag=True, help="Begin to remove at once, and not with the service's next pass."),
+    _SUBJECT,
+    name="delete",
+    group=context,
+    example="contextkeep context delete 0197f1f2-0000-7000-8000-000000000001 --yes",
+)
+def delete(session: Session, output: Output, *, context_id: str, yes: bool, **given: Any) -> None:
+    """Remove it for good, with all that was said; prints the receipt."""
+    confirm("Delete it, with all that was said?", yes)
+    output.one(session.context.delete_context(context_id, **given), *_RECEIPT)
+
+
+@command(
+    click.argument("erasure_id", metavar="RECEIPT"),
+    _SUBJECT,
+    name="erasure",
+    group=context,
+    example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000001",
+)
+def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
+    """Tell by its receipt how far a deletion is."""
+    output.one(session.context.get_erasure(erasure_id, **given), *_RECEIPT)
 
 
 @command(
