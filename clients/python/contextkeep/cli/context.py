@@ -362,7 +362,7 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
     _SUBJECT,
     name="erasure",
     group=context,
-    example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000001",
+    example="contextkeep context erasure 0197f1f2-0000-7000-8000-000000000004",
 )
 def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
     """Tell by its receipt how far a deletion is."""
