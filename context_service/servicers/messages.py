@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from context_service.contexts.model import Message
-from context_service.history.formats import Format
 from context_service.history.messages import ROLE_NAMES, ROLES, ChatMessage
 from context_service.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.rendering import Format
 from context_service.servicers import wire
 from contextkeep.context.v1 import chat_history_pb2, message_pb2
 from contextkeep.errors import InvalidArgument
@@ -46,6 +46,8 @@ def message_format(value: int) -> Format | None:
             return Format.ANTHROPIC
         case chat_history_pb2.MESSAGE_FORMAT_GEMINI:
             return Format.GEMINI
+        case chat_history_pb2.MESSAGE_FORMAT_OPENAI_RESPONSES:
+            return Format.OPENAI_RESPONSES
     raise InvalidArgument(f"format {value} is unknown", field="format")
 
 

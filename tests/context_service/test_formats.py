@@ -12,9 +12,10 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.history.formats import Format, formatted
+from context_service.history.formats import formatted
 from context_service.history.messages import ChatMessage
 from context_service.parts import Part, ToolCall, ToolResult
+from context_service.rendering import Format
 
 _TEXTS = st.sampled_from(["", " ", "hello", "ä\n"])
 _IDS = st.sampled_from(["c1", "c2", "", "not an id", "x" * 50])

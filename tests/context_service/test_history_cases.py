@@ -16,8 +16,9 @@ from google.protobuf.json_format import ParseDict
 
 from context_service.history.chat_history import ChatHistories, History, HistoryQuestion
 from context_service.history.context_assembly import AssembledNode, AssemblyQuestion, ContextAssembly
-from context_service.history.formats import Format, formatted
+from context_service.history.formats import formatted
 from context_service.history.mappings import Mapping, built_in, compile_mapping
+from context_service.rendering import Format
 from context_service.servicers import mappings as wire
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub

@@ -30,7 +30,7 @@ from contextkeep.values import BlobEntry, EnvelopeStatus, EnvelopeType, Node, Re
 M = TypeVar("M", bound=Message)
 Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
-MessageFormat = Literal["openai", "anthropic", "gemini"]
+MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
 OnExisting = Literal["fail", "skip"]
 Role = Literal["user", "assistant", "system", "tool"]
 SearchMode = Literal["", "text", "vector", "fused"]
@@ -51,6 +51,7 @@ FORMATS: dict[str, history_pb.MessageFormat] = {
     "openai": history_pb.MESSAGE_FORMAT_OPENAI,
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
     "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
+    "openai_responses": history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
 }
 ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {

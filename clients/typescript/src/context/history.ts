@@ -16,6 +16,7 @@ const FORMATS = {
   openai: pb.MessageFormat.OPENAI,
   anthropic: pb.MessageFormat.ANTHROPIC,
   gemini: pb.MessageFormat.GEMINI,
+  openaiResponses: pb.MessageFormat.OPENAI_RESPONSES,
 };
 
 export interface HistoryOptions extends CallOptions {
@@ -58,7 +59,7 @@ export abstract class HistoryCalls extends BlobCalls {
   /**
    * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
    *
-   * @param format Whose: OpenAI's Chat Completions, Anthropic's Messages or Gemini's generateContent.
+   * @param format Whose: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent.
    * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
    */
   async getFormattedChatHistory(

@@ -17,6 +17,7 @@ class MessageFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MESSAGE_FORMAT_OPENAI: _ClassVar[MessageFormat]
     MESSAGE_FORMAT_ANTHROPIC: _ClassVar[MessageFormat]
     MESSAGE_FORMAT_GEMINI: _ClassVar[MessageFormat]
+    MESSAGE_FORMAT_OPENAI_RESPONSES: _ClassVar[MessageFormat]
 
 class SkipReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -46,6 +47,7 @@ MESSAGE_FORMAT_UNSPECIFIED: MessageFormat
 MESSAGE_FORMAT_OPENAI: MessageFormat
 MESSAGE_FORMAT_ANTHROPIC: MessageFormat
 MESSAGE_FORMAT_GEMINI: MessageFormat
+MESSAGE_FORMAT_OPENAI_RESPONSES: MessageFormat
 SKIP_REASON_UNSPECIFIED: SkipReason
 SKIP_REASON_FILTERED: SkipReason
 SKIP_REASON_UNMATCHED: SkipReason

@@ -123,7 +123,7 @@ class HistoryCalls(Client):
 
         Args:
             node_id: The conversation's node; or name it by `external_id`.
-            message_format: Required. "openai" (Chat Completions), "anthropic" (Messages) or "gemini" (generateContent).
+            message_format: Required. Whose: "openai" (Chat Completions), "openai_responses", "anthropic" or "gemini".
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.

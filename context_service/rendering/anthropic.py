@@ -1,0 +1,88 @@
+"""Anthropic's Messages: roles take turns, and results come first in the user's.
+
+Thinking comes back as it was, in front of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from context_service.parts import Part
+from context_service.rendering.turns import (
+    Call,
+    Piece,
+    Result,
+    Turn,
+    arguments,
+    dump,
+    inline_file,
+    merged,
+    part_text,
+    plain_name,
+    reasoning_of,
+)
+
+_IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the blocks of a turn: thinking and what is said, then calls, then their results, which are the user's."""
+    made = []
+    for part in turn.parts:
+        if block := _block(part, turn.role):
+            made.append(Piece(turn.role, block))
+    if turn.role == "system":
+        return made
+    made += [Piece("assistant", dump(_tool_use(call))) for call in turn.calls]
+    for call in turn.calls:
+        if call.result is not None:
+            made.append(Piece("user", dump(_tool_result(call, call.result)), is_result=True))
+    return made
+
+
+def body(pieces: Sequence[Piece]) -> bytes:
+    """Return `system`, if there is any, and `messages`."""
+    system = [orjson.Fragment(piece.json) for piece in pieces if piece.role == "system"]
+    messages = merged([piece for piece in pieces if piece.role != "system"], blocks="content")
+    return dump({"system": system, "messages": messages} if system else {"messages": messages})
+
+
+def _block(part: Part, role: str) -> bytes | None:
+    """Return a block; None for blank text, which is refused, and for other vendors' reasoning."""
+    if part.reasoning is not None:
+        block = reasoning_of(part, "anthropic") if role == "assistant" else None
+        return block.data_json.encode() if block and block.data_json else None
+    if role == "user" and part.url is not None:
+        inline = inline_file(part.url)
+        if kind := _kind(inline.media_type if inline else part.media_type, is_inline=inline is not None):
+            if inline:
+                source = {"type": "base64", "media_type": inline.media_type, "data": inline.base64}
+            else:
+                source = {"type": "url", "url": part.url}
+            return dump({"type": kind, "source": source})
+    text = part_text(part)
+    return dump({"type": "text", "text": text}) if text.strip() else None
+
+
+def _kind(media_type: str, *, is_inline: bool) -> str:
+    """Return the type of a file's block; empty: it takes no such file."""
+    if media_type == "application/pdf":
+        return "document"
+    is_image = media_type in _IMAGES if is_inline else media_type.startswith("image/")
+    return "image" if is_image else ""
+
+
+def _tool_use(call: Call) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call.id, "name": plain_name(call.call.name), "input": arguments(call.call)}
+
+
+def _tool_result(call: Call, result: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+    if result.text.strip():
+        block["content"] = result.text
+    if result.is_error:
+        block["is_error"] = True
+    return block

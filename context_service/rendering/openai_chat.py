@@ -1,0 +1,55 @@
+"""OpenAI's Chat Completions, which most other endpoints take, too. It takes no reasoning back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from context_service.parts import Part
+from context_service.rendering.turns import Piece, Turn, arguments, dump, inline_file, part_text, plain_name, text_of
+
+_NOT_OF_NAMES = r"[\s<|\\/>]"
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the messages of a turn: what is said with its calls, then a message for each result."""
+    message: dict[str, Any] = {"role": turn.role}
+    if turn.name:
+        message["name"] = plain_name(turn.name, rest=_NOT_OF_NAMES)
+    said = turn.said()
+    blocks = list(map(_block, said))
+    if turn.role == "user" and any(block["type"] != "text" for block in blocks):
+        message["content"] = blocks
+    else:
+        message["content"] = text_of(said) or None
+    if turn.calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": plain_name(call.call.name), "arguments": dump(arguments(call.call)).decode()},
+            }
+            for call in turn.calls
+        ]
+    if message["content"] is None and not turn.calls:
+        return []
+    made = [Piece(turn.role, dump(message))]
+    for call in turn.calls:
+        if call.result is not None:
+            result = {"role": "tool", "tool_call_id": call.id, "content": call.result.text}
+            made.append(Piece("tool", dump(result), is_result=True))
+    return made
+
+
+def body(pieces: Sequence[Piece]) -> bytes:
+    """Return `messages`."""
+    return dump({"messages": [orjson.Fragment(piece.json) for piece in pieces]})
+
+
+def _block(part: Part) -> dict[str, Any]:
+    inline = inline_file(part.url) if part.url is not None else None
+    if part.url is not None and (inline.media_type if inline else part.media_type).startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": part.url}}
+    return {"type": "text", "text": part_text(part)}

@@ -1,0 +1,65 @@
+"""OpenAI's Responses: a list of items. Reasoning items (`reasoning.encrypted_content`) are items of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from context_service.parts import Part
+from context_service.rendering.turns import (
+    Piece,
+    Turn,
+    arguments,
+    dump,
+    inline_file,
+    part_text,
+    plain_name,
+    reasoning_of,
+    text_of,
+)
+
+
+def pieces(turn: Turn) -> list[Piece]:
+    """Return the items of a turn: reasoning, what is said, calls, and their results."""
+    made: list[Piece] = []
+    for part in turn.parts:
+        if (block := reasoning_of(part, "openai")) and block.data_json:
+            made.append(Piece(turn.role, block.data_json.encode()))
+    said = turn.said()
+    if turn.role == "user" and any(part.url is not None for part in said):
+        made.append(Piece(turn.role, dump({"role": "user", "content": list(map(_block, said))})))
+    elif text := text_of(said):
+        made.append(Piece(turn.role, dump({"role": turn.role, "content": text})))
+    for call in turn.calls:
+        item = {
+            "type": "function_call",
+            "call_id": call.id,
+            "name": plain_name(call.call.name),
+            "arguments": dump(arguments(call.call)).decode(),
+        }
+        made.append(Piece(turn.role, dump(item)))
+    for call in turn.calls:
+        if call.result is not None:
+            item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
+            made.append(Piece("tool", dump(item), is_result=True))
+    return made
+
+
+def body(pieces: Sequence[Piece]) -> bytes:
+    """Return `input`."""
+    return dump({"input": [orjson.Fragment(piece.json) for piece in pieces]})
+
+
+def _block(part: Part) -> dict[str, Any]:
+    if part.url is not None:
+        inline = inline_file(part.url)
+        media_type = inline.media_type if inline else part.media_type
+        if media_type.startswith("image/"):
+            return {"type": "input_image", "image_url": part.url, "detail": "auto"}
+        if media_type == "application/pdf":
+            if inline:
+                return {"type": "input_file", "file_data": part.url, "filename": part.file_name or "document.pdf"}
+            return {"type": "input_file", "file_url": part.url}
+    return {"type": "input_text", "text": part_text(part)}
