@@ -17,7 +17,6 @@ from context_service.rendering.turns import (
     Result,
     Turn,
     arguments,
-    dump,
     inline_file,
     merged,
     part_text,
@@ -36,25 +35,25 @@ def pieces(turn: Turn) -> list[Piece]:
             made.append(Piece(turn.role, block))
     if turn.role == "system":
         return made
-    made += [Piece("assistant", dump(_tool_use(call))) for call in turn.calls]
+    made += [Piece("assistant", _tool_use(call)) for call in turn.calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(Piece("user", dump(_tool_result(call, call.result)), is_result=True))
+            made.append(Piece("user", _tool_result(call, call.result), is_result=True))
     return made
 
 
 def body(pieces: Sequence[Piece]) -> bytes:
     """Return `system`, if there is any, and `messages`."""
-    system = [orjson.Fragment(piece.json) for piece in pieces if piece.role == "system"]
+    system = [piece.value for piece in pieces if piece.role == "system"]
     messages = merged([piece for piece in pieces if piece.role != "system"], blocks="content")
-    return dump({"system": system, "messages": messages} if system else {"messages": messages})
+    return orjson.dumps({"system": system, "messages": messages} if system else {"messages": messages})
 
 
-def _block(part: Part, role: str) -> bytes | None:
+def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:
     """Return a block; None for blank text, which is refused, and for other vendors' reasoning."""
     if part.reasoning is not None:
         block = reasoning_of(part, "anthropic") if role == "assistant" else None
-        return block.data_json.encode() if block and block.data_json else None
+        return orjson.Fragment(block.data_json) if block and block.data_json else None
     if role == "user" and part.url is not None:
         inline = inline_file(part.url)
         if kind := _kind(inline.media_type if inline else part.media_type, is_inline=inline is not None):
@@ -62,9 +61,9 @@ def _block(part: Part, role: str) -> bytes | None:
                 source = {"type": "base64", "media_type": inline.media_type, "data": inline.base64}
             else:
                 source = {"type": "url", "url": part.url}
-            return dump({"type": kind, "source": source})
+            return {"type": kind, "source": source}
     text = part_text(part)
-    return dump({"type": "text", "text": text}) if text.strip() else None
+    return {"type": "text", "text": text} if text.strip() else None
 
 
 def _kind(media_type: str, *, is_inline: bool) -> str:

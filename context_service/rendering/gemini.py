@@ -20,7 +20,6 @@ from context_service.rendering.turns import (
     Result,
     Turn,
     arguments,
-    dump,
     inline_file,
     part_text,
     plain_name,
@@ -35,37 +34,38 @@ def pieces(turn: Turn) -> list[Piece]:
     role = {"assistant": "model"}.get(turn.role, turn.role)
     parts = [part for said in turn.said() if (part := _part(said, turn.role))]
     if turn.role == "system":
-        return [Piece("system", dump(part)) for part in parts]
+        return [Piece("system", part) for part in parts]
     # Without ids, which not all of its APIs take.
     calls: list[dict[str, Any]] = [
         {"functionCall": {"name": _function_name(call.call), "args": arguments(call.call)}} for call in turn.calls
     ]
     if (signature := _signature(turn)) and (calls or parts):
         (calls[0] if calls else parts[-1])["thoughtSignature"] = signature
-    made = [Piece(role, dump(part)) for part in parts]
-    made += [Piece("model", dump(call)) for call in calls]
+    made = [Piece(role, part) for part in parts]
+    made += [Piece("model", call) for call in calls]
     for call in turn.calls:
         if call.result is not None:
-            made.append(Piece("user", dump({"functionResponse": _response(call, call.result)}), is_result=True))
+            made.append(Piece("user", {"functionResponse": _response(call, call.result)}, is_result=True))
     return made
 
 
 def body(pieces: Sequence[Piece]) -> bytes:
     """Return `systemInstruction`, if there is any, and `contents`: one of results takes no other part."""
-    system: list[orjson.Fragment] = []
+    system: list[object] = []
     contents: list[dict[str, Any]] = []
     before: Piece | None = None
     for piece in pieces:
-        part = orjson.Fragment(piece.json)
         if piece.role == "system":
-            system.append(part)
+            system.append(piece.value)
             continue
         if before and (before.role, before.is_result) == (piece.role, piece.is_result):
-            contents[-1]["parts"].append(part)
+            contents[-1]["parts"].append(piece.value)
         else:
-            contents.append({"role": piece.role, "parts": [part]})
+            contents.append({"role": piece.role, "parts": [piece.value]})
         before = piece
-    return dump({"systemInstruction": {"parts": system}, "contents": contents} if system else {"contents": contents})
+    return orjson.dumps(
+        {"systemInstruction": {"parts": system}, "contents": contents} if system else {"contents": contents}
+    )
 
 
 def _part(part: Part, role: str) -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from context_service.parts import Part
-from context_service.rendering.turns import Piece, Turn, arguments, dump, inline_file, part_text, plain_name, text_of
+from context_service.rendering.turns import Piece, Turn, arguments, inline_file, part_text, plain_name, text_of
 
 _NOT_OF_NAMES = r"[\s<|\\/>]"
 
@@ -29,23 +29,26 @@ def pieces(turn: Turn) -> list[Piece]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": plain_name(call.call.name), "arguments": dump(arguments(call.call)).decode()},
+                "function": {
+                    "name": plain_name(call.call.name),
+                    "arguments": orjson.dumps(arguments(call.call)).decode(),
+                },
             }
             for call in turn.calls
         ]
     if message["content"] is None and not turn.calls:
         return []
-    made = [Piece(turn.role, dump(message))]
+    made = [Piece(turn.role, message)]
     for call in turn.calls:
         if call.result is not None:
             result = {"role": "tool", "tool_call_id": call.id, "content": call.result.text}
-            made.append(Piece("tool", dump(result), is_result=True))
+            made.append(Piece("tool", result, is_result=True))
     return made
 
 
 def body(pieces: Sequence[Piece]) -> bytes:
     """Return `messages`."""
-    return dump({"messages": [orjson.Fragment(piece.json) for piece in pieces]})
+    return orjson.dumps({"messages": [piece.value for piece in pieces]})
 
 
 def _block(part: Part) -> dict[str, Any]:

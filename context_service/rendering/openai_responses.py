@@ -12,7 +12,6 @@ from context_service.rendering.turns import (
     Piece,
     Turn,
     arguments,
-    dump,
     inline_file,
     part_text,
     plain_name,
@@ -26,30 +25,30 @@ def pieces(turn: Turn) -> list[Piece]:
     made: list[Piece] = []
     for part in turn.parts:
         if (block := reasoning_of(part, "openai")) and block.data_json:
-            made.append(Piece(turn.role, block.data_json.encode()))
+            made.append(Piece(turn.role, orjson.Fragment(block.data_json)))
     said = turn.said()
     if turn.role == "user" and any(part.url is not None for part in said):
-        made.append(Piece(turn.role, dump({"role": "user", "content": list(map(_block, said))})))
+        made.append(Piece(turn.role, {"role": "user", "content": list(map(_block, said))}))
     elif text := text_of(said):
-        made.append(Piece(turn.role, dump({"role": turn.role, "content": text})))
+        made.append(Piece(turn.role, {"role": turn.role, "content": text}))
     for call in turn.calls:
         item = {
             "type": "function_call",
             "call_id": call.id,
             "name": plain_name(call.call.name),
-            "arguments": dump(arguments(call.call)).decode(),
+            "arguments": orjson.dumps(arguments(call.call)).decode(),
         }
-        made.append(Piece(turn.role, dump(item)))
+        made.append(Piece(turn.role, item))
     for call in turn.calls:
         if call.result is not None:
             item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
-            made.append(Piece("tool", dump(item), is_result=True))
+            made.append(Piece("tool", item, is_result=True))
     return made
 
 
 def body(pieces: Sequence[Piece]) -> bytes:
     """Return `input`."""
-    return dump({"input": [orjson.Fragment(piece.json) for piece in pieces]})
+    return orjson.dumps({"input": [piece.value for piece in pieces]})
 
 
 def _block(part: Part) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class Piece(NamedTuple):
     """What a request is made of: a message, or a block of one."""
 
     role: str
-    json: bytes
+    value: dict[str, Any] | orjson.Fragment  # as JSON; of reasoning the bytes that it came in
     is_result: bool = False
 
 
@@ -115,11 +115,6 @@ def plain_name(name: str, *, rest: str = r"[^A-Za-z0-9_-]") -> str:
     return re.sub(rest, "_", name)[:NAME_CHARS_MAX] or "_"
 
 
-def dump(value: object) -> bytes:
-    """Return JSON; what is a `orjson.Fragment` in it stays as it came."""
-    return orjson.dumps(value)
-
-
 def merged(pieces: Sequence[Piece], *, blocks: str) -> list[dict[str, Any]]:
     """Return messages of blocks, for vendors whose roles take turns.
 
@@ -131,5 +126,5 @@ def merged(pieces: Sequence[Piece], *, blocks: str) -> list[dict[str, Any]]:
     for piece in pieces:
         if not messages or messages[-1]["role"] != piece.role:
             messages.append({"role": piece.role, blocks: []})
-        messages[-1][blocks].append(orjson.Fragment(piece.json))
+        messages[-1][blocks].append(piece.value)
     return messages

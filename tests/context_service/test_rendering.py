@@ -123,10 +123,11 @@ def test_those_types_refuse_what_is_wrong(to: Format, wrong: list[dict[str, Any]
 @pytest.mark.parametrize("to", Format)
 @given(turns=conversations())
 def test_what_a_turn_becomes_depends_on_that_turn_alone(to: Format, turns: list[Turn]):
-    apart = [piece for turn in turns for piece in pieces(turn, to)]
+    def made(turns: list[Turn]) -> list[tuple[str, bytes]]:
+        return [(piece.role, orjson.dumps(piece.value)) for turn in turns for piece in pieces(turn, to)]
+
     for count in range(len(turns)):
-        before = [piece for turn in turns[:count] for piece in pieces(turn, to)]
-        assert apart[: len(before)] == before
+        assert made(turns)[: len(made(turns[:count]))] == made(turns[:count])
 
 
 def of_an_agent(*reasoning: Reasoning, calls: int = 1) -> Turn:
