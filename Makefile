@@ -28,14 +28,14 @@ runtime: .venv/.runtime
 .venv/.runtime: $(MANIFESTS) | .venv/bin/pip
 	@echo "installing what the services need into .venv: about 60 packages, 310 MB."
 	@echo "Half a minute to two minutes, the first time; development's tools come with \`make install\`."
-	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
+	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[documents,embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
 	@touch $@
 
 .venv/.development: $(MANIFESTS) | .venv/bin/pip
 	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
-		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,embedding,gcs,s3,oidc,http,mcp,telemetry,tokens]'; \
+		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,s3,oidc,http,mcp,telemetry,tokens]'; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 

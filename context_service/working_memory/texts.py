@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterable
-from pathlib import PurePosixPath
 
+from context_service.retrieval.documents.kinds import is_json, is_text
 from context_service.working_memory.fields import RecordInput, content_type_of_name
 
 TEXT_CHARS_MAX = 50_000
 _BYTES_MAX = 4 * TEXT_CHARS_MAX  # of UTF-8
 
-# Beside `text/...`, and the memory types `code/...`.
-_TEXT_TYPES = re.compile(
-    r"(?:text|code)/.*|.*\+(?:json|xml|yaml)|application/(?:json|jsonl|json5|xml|yaml|toml)"
-    r"|application/(?:x-)?(?:ndjson|yaml|javascript|ecmascript|typescript|sql|sh|csh|tex|latex|texinfo|graphql|perl|php)"
-)
-_JSON_TYPES = re.compile(r".*\+json|application/(?:json|jsonl|json5|(?:x-)?ndjson)")
-# Endings of texts that have no media type of their own.
-_TEXT_SUFFIXES = re.compile(
-    r"\.(?:adoc|bash|cc|cfg|clj|conf|cpp|cs|dart|env|ex|exs|go|gql|graphql|groovy|hpp|hs|ini|ipynb|java|jl|json5|jsx|kt"
-    r"|kts|less|lock|log|lua|mdx|mjs|ml|org|php|pl|properties|proto|ps1|r|rb|rs|rst|sass|scala|scss|sh|sql|srt|svelte"
-    r"|swift|tex|tf|tfvars|vtt|vue|zig|zsh)"
-)
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANING = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " "}
 
@@ -35,14 +23,8 @@ class Beginning:
     """
 
     def __init__(self, said: RecordInput) -> None:
-        types = [
-            one.partition(";")[0].strip().lower()
-            for one in (said.content_type, content_type_of_name(said.name), said.memory_type)
-        ]
-        self._is_text = any(map(_TEXT_TYPES.fullmatch, types)) or bool(
-            _TEXT_SUFFIXES.fullmatch(PurePosixPath(said.name).suffix.lower())
-        )
-        self._is_json = any(map(_JSON_TYPES.fullmatch, types))
+        types = [said.content_type, content_type_of_name(said.name), said.memory_type]
+        self._is_text, self._is_json = is_text(types, said.name), is_json(types)
         self._bytes = bytearray()
 
     async def watched(self, chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:

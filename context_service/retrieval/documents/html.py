@@ -1,0 +1,87 @@
+"""Texts of HTML: what a reader sees of a page, by the parser of the standard library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+from context_service.retrieval.documents.plain import decoded
+
+_UNSEEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object"})
+_INLINE = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike"
+    "|strong|sub|sup|time|tt|u|var|wbr"
+)
+_CELLS = frozenset({"td", "th"})
+_TOLD = frozenset({"alt", "title", "placeholder"})
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})""", re.IGNORECASE)
+_HEAD_BYTES = 4_096  # in which a page says its charset
+_SPACES = re.compile(r"\s+")
+_PIECE_CHARS = 64 * 1024
+
+
+def text_of_html(data: bytes, charset: str) -> Iterator[str]:
+    """Yield the text of a page, a line for each block."""
+    said = _CHARSET.search(data[:_HEAD_BYTES])
+    text = decoded(data, charset or (said[1].decode().lower() if said else ""))
+    parser = _Texts()
+    for start in range(0, len(text), _PIECE_CHARS):
+        parser.feed(text[start : start + _PIECE_CHARS])
+        yield parser.taken()
+    parser.close()
+    yield parser.taken()
+
+
+class _Texts(HTMLParser):
+    """Collects what is to be read."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._pieces: list[str] = []
+        self._unseen = ""  # the element that we are in
+        self._depth = 0  # in elements of this name
+
+    def taken(self) -> str:
+        """Return what was collected since."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        return text
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a line, a cell, or what is not seen."""
+        if self._unseen:
+            self._depth += tag == self._unseen
+            return
+        if tag in _UNSEEN:
+            self._unseen, self._depth = tag, 1
+            return
+        self._break(tag)
+        for name, value in attrs:
+            if name in _TOLD and value:
+                self._pieces.append(f" {value} ")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take what has no inside."""
+        if tag not in _UNSEEN:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End what has begun."""
+        if self._unseen:
+            self._depth -= tag == self._unseen
+            if not self._depth:
+                self._unseen = ""
+            return
+        self._break(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Take a text, if it is seen; its lines say nothing."""
+        if not self._unseen:
+            self._pieces.append(_SPACES.sub(" ", data))
+
+    def _break(self, tag: str) -> None:
+        if tag in _CELLS:
+            self._pieces.append("\t")
+        elif not _INLINE.fullmatch(tag):
+            self._pieces.append("\n")

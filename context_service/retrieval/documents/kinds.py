@@ -1,0 +1,123 @@
+"""What kinds of files have a text, and why one may not be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePosixPath
+
+
+class Kind(Enum):
+    """How the text of a file is read."""
+
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html"
+    PDF = "pdf"
+    DOCX = "docx"
+    XLSX = "xlsx"
+    PPTX = "pptx"
+
+
+WITH_EXTRA = frozenset({Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})  # whose parsers are packages, with code in C
+
+
+class Reason(Enum):
+    """Why there is no text of a file."""
+
+    UNSUPPORTED = "unsupported"  # nothing reads files of this type
+    NO_PARSER = "no_parser"  # it needs the extra `documents`, or a kernel that confines it
+    TOO_LARGE = "too_large"  # the file, or what is packed in it
+    TOO_MANY_PAGES = "too_many_pages"
+    PASSWORD = "password"  # noqa: S105 - the reason, not one
+    NOT_AS_SAID = "not_as_said"  # damaged, or of another type than it says
+    FORBIDDEN = "forbidden"  # XML that defines entities: it could grow without end
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    BROKEN = "broken"  # the parser broke on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """That there is no text of a file, and why."""
+
+    reason: Reason
+    detail: str
+
+
+class Refused(Exception):
+    """Nothing is read of a file: how parsers say it, within their process."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_BY_TYPE = {
+    "application/pdf": Kind.PDF,
+    "application/x-pdf": Kind.PDF,
+    "text/html": Kind.HTML,
+    "application/xhtml+xml": Kind.HTML,
+    f"{_OFFICE}wordprocessingml.document": Kind.DOCX,
+    f"{_OFFICE}spreadsheetml.sheet": Kind.XLSX,
+    f"{_OFFICE}presentationml.presentation": Kind.PPTX,
+}
+_BY_SUFFIX = {".pdf": Kind.PDF, ".docx": Kind.DOCX, ".xlsx": Kind.XLSX, ".pptx": Kind.PPTX, ".xhtml": Kind.HTML}
+# Beside `text/...`, and the memory types `code/...`.
+_TEXT_TYPES = re.compile(
+    r"(?:text|code)/.*|.*\+(?:json|xml|yaml)|application/(?:json|jsonl|json5|xml|yaml|toml)"
+    r"|application/(?:x-)?(?:ndjson|yaml|javascript|ecmascript|typescript|sql|sh|csh|tex|latex|texinfo|graphql|perl|php)"
+)
+_JSON_TYPES = re.compile(r".*\+json|application/(?:json|jsonl|json5|(?:x-)?ndjson)")
+# Endings of texts that have no media type of their own.
+_TEXT_SUFFIXES = re.compile(
+    r"\.(?:adoc|bash|cc|cfg|clj|conf|cpp|cs|dart|env|ex|exs|go|gql|graphql|groovy|hpp|hs|ini|ipynb|java|jl|json5|jsx|kt"
+    r"|kts|less|lock|log|lua|mdx|mjs|ml|org|php|pl|properties|proto|ps1|r|rb|rs|rst|sass|scala|scss|sh|sql|srt|svelte"
+    r"|swift|tex|tf|tfvars|vtt|vue|zig|zsh)"
+)
+
+
+def kind_of(types: Sequence[str], name: str) -> Kind | None:
+    """Return how the text of a file is read; None if it has none that could be.
+
+    Args:
+        types: Media types that are said of it, the surest first; memory types will do.
+        name: Of the file, whose ending tells where no type does.
+    """
+    for one in types:
+        if kind := _BY_TYPE.get(_bare(one)):
+            return kind
+    if kind := _BY_SUFFIX.get(_suffix(name)):
+        return kind
+    return Kind.JSON if is_json(types) else Kind.TEXT if is_text(types, name) else None
+
+
+def is_text(types: Sequence[str], name: str) -> bool:
+    """Say whether a file is a text as it is: by one of its types, or the ending of its name."""
+    return any(_TEXT_TYPES.fullmatch(_bare(one)) for one in types) or bool(_TEXT_SUFFIXES.fullmatch(_suffix(name)))
+
+
+def is_json(types: Sequence[str]) -> bool:
+    """Say whether a text is JSON, or lines of it."""
+    return any(_JSON_TYPES.fullmatch(_bare(one)) for one in types)
+
+
+def charset_of(content_type: str) -> str:
+    """Return the charset that a media type names, in lower case; empty if it names none."""
+    for parameter in content_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip("\"'").lower()[:40]
+    return ""
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()

@@ -1,0 +1,69 @@
+"""Texts of PDF files, by PDFium. It is built without a language: scripts in a file are bytes to it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+from context_service.retrieval.documents.kinds import Reason, Refused
+
+PAGES_MAX = 5_000
+
+_HEAD_BYTES = 1_024  # in which it says that it is one
+_ERR_PASSWORD = 4  # FPDF_ERR_PASSWORD
+
+
+def load() -> Any:
+    """Import PDFium, while importing is possible.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    import pypdfium2.raw
+
+    pypdfium2.raw.FPDF_InitLibrary()
+    return pypdfium2.raw
+
+
+def text_of_pdf(data: bytes, pdfium: Any) -> Iterator[str]:
+    """Yield the text of each page.
+
+    Raises:
+        Refused: it has too many of them, wants a password, or is none.
+    """
+    if b"%PDF-" not in data[:_HEAD_BYTES]:
+        raise Refused(Reason.NOT_AS_SAID, "it is no PDF")
+    document = pdfium.FPDF_LoadMemDocument64(data, len(data), None)
+    if not document:
+        if pdfium.FPDF_GetLastError() == _ERR_PASSWORD:
+            raise Refused(Reason.PASSWORD, "it wants a password")
+        raise Refused(Reason.NOT_AS_SAID, "it is no PDF that could be read")
+    pages = pdfium.FPDF_GetPageCount(document)
+    if pages > PAGES_MAX:
+        raise Refused(Reason.TOO_MANY_PAGES, f"it has {pages} pages; {PAGES_MAX} are read")
+    for number in range(pages):
+        yield _page(document, number, pdfium) + "\n\n"
+
+
+def _page(document: Any, number: int, pdfium: Any) -> str:
+    page = pdfium.FPDF_LoadPage(document, number)
+    if not page:
+        return ""  # it is damaged; the others may not be
+    text = pdfium.FPDFText_LoadPage(page)
+    said = _text(text, pdfium) if text else ""
+    pdfium.FPDFText_ClosePage(text)
+    pdfium.FPDF_ClosePage(page)
+    return said
+
+
+def _text(text: Any, pdfium: Any) -> str:
+    count = pdfium.FPDFText_CountChars(text)
+    if count <= 0:
+        return ""
+    # UTF-16, with a zero behind it: a character may take two units.
+    units = (ctypes.c_ushort * (2 * count + 1))()
+    written = pdfium.FPDFText_GetText(text, 0, count, units)
+    said = bytes(units)[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+    # The sign for a word that is parted at the end of a line: its halves are one.
+    return said.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\x02", "").replace("\r\n", "\n")

@@ -1,0 +1,63 @@
+"""Texts of files that are texts: as they are, and JSON as its leaves."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+
+from context_service.retrieval.documents.kinds import Reason, Refused
+from context_service.retrieval.part_texts import json_text
+
+_CHARSETS = frozenset(
+    {"utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "iso8859-15", "cp1252", "shift_jis", "gb18030"}
+)
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def load() -> None:
+    """Import what decoding needs, while importing is possible."""
+    for charset in (*_CHARSETS, "utf-8-sig"):
+        codecs.lookup(charset)
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """Return the text of bytes: by their mark, else in the charset that is said, else in UTF-8.
+
+    Raises:
+        Refused: they are no text in it.
+    """
+    for mark, marked in _MARKS:
+        if data.startswith(mark):
+            charset = marked
+            break
+    else:
+        charset = _known(charset)
+    try:
+        return data.decode(charset)
+    except UnicodeDecodeError as error:
+        raise Refused(Reason.NOT_AS_SAID, f"it is no text in {charset}, at byte {error.start}") from None
+
+
+def _known(charset: str) -> str:
+    try:
+        name = codecs.lookup(charset or "utf-8").name
+    except LookupError:
+        return "utf-8"
+    # What browsers do: who says the one writes the other.
+    return "cp1252" if name in {"iso8859-1", "ascii"} else name if name in _CHARSETS else "utf-8"
+
+
+def text_of(data: bytes, charset: str) -> Iterator[str]:
+    """Yield a text as it is."""
+    yield decoded(data, charset)
+
+
+def text_of_json(data: bytes, charset: str) -> Iterator[str]:
+    """Yield the leaves of a document, or of each line that is one; what is not JSON comes as it is."""
+    text = decoded(data, charset)
+    told = json_text(text)
+    if told is not text:
+        yield told
+        return
+    for line in text.splitlines():
+        yield json_text(line) + "\n"

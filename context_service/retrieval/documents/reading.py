@@ -1,0 +1,85 @@
+"""The text of a file, read in a child process. That there is none is an answer, and no error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterable
+from dataclasses import dataclass
+
+from context_service.retrieval.documents.kinds import Kind, Reason, Unread
+from service_runtime import confined
+from service_runtime.confined import Ended
+
+FILE_BYTES_MAX = 64 * 2**20
+TEXT_CHARS_MAX = 2_000_000  # about 1,000 pages; of a longer text, the beginning
+
+_PROGRAM = ("-m", "context_service.retrieval.documents.child")
+_HEAD_BYTES_MAX = 4_096
+_AT_ONCE = 2  # children; each may take a core, and the memory that it may
+_WHY = {
+    Ended.TIMEOUT: (Reason.TIMEOUT, "it takes longer to read than it may"),
+    Ended.OUTPUT: (Reason.BROKEN, "the parser answered more than it may"),
+    Ended.KILLED: (Reason.MEMORY, "the parser was killed: the machine had no memory left"),
+    Ended.BROKEN: (Reason.BROKEN, "the parser broke on it"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileText:
+    """What a file says."""
+
+    text: str  # without NUL, which Postgres does not store
+    is_cut: bool  # there was more of it
+
+
+class DocumentReader:
+    """Reads files, each in a process of its own, which knows nothing but the file.
+
+    Args:
+        memory_bytes_max: Of such a process.
+        timeout_s: That it may take; it may compute for as long, too.
+    """
+
+    def __init__(self, *, memory_bytes_max: int, timeout_s: float) -> None:
+        self._memory_bytes_max = memory_bytes_max
+        self._timeout_s = timeout_s
+        self._places = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(self, kind: Kind, chunks: AsyncIterable[bytes], *, charset: str = "") -> FileText | Unread:
+        """Return the text of a file, or why there is none.
+
+        Args:
+            kind: What it is said to be.
+            chunks: Its bytes.
+            charset: Of a text, if it is said.
+
+        Raises:
+            Whatever `chunks` raise.
+        """
+        limits = (FILE_BYTES_MAX, TEXT_CHARS_MAX, self._memory_bytes_max, math.ceil(self._timeout_s))
+        async with self._places:
+            outcome = await confined.run(
+                (*_PROGRAM, kind.value, charset, *map(str, limits)),
+                chunks,
+                timeout_s=self._timeout_s,
+                output_bytes_max=4 * TEXT_CHARS_MAX + _HEAD_BYTES_MAX,
+            )
+        if outcome.ended is not Ended.WELL:
+            reason, detail = _WHY[outcome.ended]
+            return Unread(reason=reason, detail=f"{detail} ({outcome.detail})" if outcome.detail else detail)
+        return _answer(outcome.output)
+
+
+def _answer(output: bytes) -> FileText | Unread:
+    """Return what a child answered, which may be anything, had a file taken it over."""
+    head, _, text = output.partition(b"\n")
+    try:
+        answer = json.loads(head[:_HEAD_BYTES_MAX])
+        if "reason" in answer:
+            detail = str(answer["detail"])[:300].encode(errors="replace").decode().replace("\0", " ")
+            return Unread(reason=Reason(answer["reason"]), detail=detail)
+        return FileText(text=text.decode(errors="replace").replace("\0", " "), is_cut=answer["is_cut"] is True)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Unread(reason=Reason.BROKEN, detail="the parser answered nothing that can be read")

@@ -1,0 +1,127 @@
+"""Programs that read what strangers wrote, each in a process of its own that can do nothing else.
+
+The program confines itself (`confinement.confine`) once it has imported what it needs. What this side does: an empty
+environment, no descriptor but its pipes, a process that the child cannot look into, and an end to time and output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from service_runtime.confinement import hide
+
+_READ_BYTES = 64 * 1024
+
+
+class Ended(Enum):
+    """How a program ended."""
+
+    WELL = "well"
+    TIMEOUT = "it took too long"
+    OUTPUT = "it answered too much"
+    KILLED = "it was killed"  # by the kernel: the machine had no more memory
+    BROKEN = "it broke"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a program."""
+
+    ended: Ended
+    output: bytes  # what it had answered until then
+    detail: str = ""  # of one that broke
+
+
+async def run(
+    program: Sequence[str], chunks: AsyncIterable[bytes], *, timeout_s: float, output_bytes_max: int
+) -> Outcome:
+    """Run a Python program with the chunks as its input, and return what it answers. It has ended then.
+
+    Args:
+        program: Arguments of Python.
+        chunks: Its input; left alone when it does not read on.
+        timeout_s: Between its first instruction and its last.
+        output_bytes_max: Of its answer.
+
+    Raises:
+        Whatever `chunks` raise.
+    """
+    hide()
+    # In a session of its own: Ctrl-C is for us. No `preexec_fn`, which is not safe beside threads.
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        *program,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env={},
+        start_new_session=True,
+    )
+    output = bytearray()
+    feeding = asyncio.create_task(_feed(child, chunks))
+    try:
+        async with asyncio.timeout(timeout_s):
+            if not await _read(child, output, output_bytes_max):
+                return Outcome(ended=Ended.OUTPUT, output=bytes(output[:output_bytes_max]))
+            status = await child.wait()
+        if feeding.done():
+            feeding.result()  # what it was fed was not all, and its answer is not for the whole
+    except TimeoutError:
+        if feeding.done():
+            feeding.result()
+        return Outcome(ended=Ended.TIMEOUT, output=bytes(output))
+    finally:
+        await _end(child, feeding)
+    return _outcome(status, bytes(output))
+
+
+def _outcome(status: int, output: bytes) -> Outcome:
+    if status == 0:
+        return Outcome(ended=Ended.WELL, output=output)
+    if status == -signal.SIGXCPU:
+        return Outcome(ended=Ended.TIMEOUT, output=output)
+    if status == -signal.SIGKILL:
+        return Outcome(ended=Ended.KILLED, output=output)
+    detail = f"signal {-status}" if status < 0 else f"status {status}"
+    return Outcome(ended=Ended.BROKEN, output=output, detail=detail)
+
+
+async def _feed(child: Process, chunks: AsyncIterable[bytes]) -> None:
+    assert child.stdin is not None
+    try:
+        async for chunk in chunks:
+            child.stdin.write(chunk)
+            await child.stdin.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        return  # it has read enough
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        raise
+    child.stdin.close()
+
+
+async def _read(child: Process, output: bytearray, bytes_max: int) -> bool:
+    """Read all that a child answers; False if it is too much."""
+    assert child.stdout is not None
+    while chunk := await child.stdout.read(_READ_BYTES):
+        output += chunk
+        if len(output) > bytes_max:
+            return False
+    return True
+
+
+async def _end(child: Process, feeding: asyncio.Task[None]) -> None:
+    """Let nothing of a child stay, also if this is cancelled meanwhile."""
+    feeding.cancel()
+    with contextlib.suppress(ProcessLookupError):
+        child.kill()
+    await asyncio.shield(asyncio.gather(child.wait(), feeding, return_exceptions=True))
