@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.parts import Part
 from contextkeep.errors import InvalidArgument, LimitExceeded
-from service_runtime.documents import check_size, check_text, parse_json, parse_object
+from service_runtime.documents import check_size, check_text, parse_json, parse_object, utf8_bytes
 from service_runtime.ids import parse_id
 
 EXTERNAL_IDS_MAX = 20
@@ -155,7 +155,7 @@ def check_message_ids(message_ids: Sequence[str], *, path: str) -> None:
 
 def size_of(said: MessageInput) -> int:
     """Return the bytes of all texts of a message, and what each part takes besides."""
-    size = _utf8_bytes(said.content) + _utf8_bytes(said.metadata_json) + _utf8_bytes(said.name)
+    size = utf8_bytes(said.content) + utf8_bytes(said.metadata_json) + utf8_bytes(said.name)
     for part in said.parts:
         texts = [part.text, part.data_json, part.url, part.media_type, part.file_name, part.metadata_json]
         if part.tool_call:
@@ -165,7 +165,7 @@ def size_of(said: MessageInput) -> int:
         if part.reasoning:
             texts += [part.reasoning.provider, part.reasoning.data_json, part.reasoning.text]
             size += len(part.reasoning.data)
-        size += _PART_BYTES + sum(_utf8_bytes(text) for text in texts if text)
+        size += _PART_BYTES + sum(utf8_bytes(text) for text in texts if text)
     return size
 
 
@@ -187,7 +187,3 @@ def _check_count(path: str, count: int, count_max: int) -> None:
             limit_max=count_max,
             value=count,
         )
-
-
-def _utf8_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode())
