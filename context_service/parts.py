@@ -53,6 +53,18 @@ class Part:
     file_name: str = ""
     metadata_json: str = ""
 
+    @property
+    def texts(self) -> list[str]:
+        """All that is said in it; not the bytes of a provider, and not the id of a record."""
+        said = [self.text, self.data_json, self.url, self.media_type, self.file_name, self.metadata_json]
+        if self.tool_call:
+            said += [self.tool_call.id, self.tool_call.name, self.tool_call.arguments_json]
+        if self.tool_result:
+            said += [self.tool_result.tool_call_id, self.tool_result.content_json]
+        if self.reasoning:
+            said += [self.reasoning.provider, self.reasoning.data_json, self.reasoning.text]
+        return [text for text in said if text]
+
 
 _SAID_BESIDE = ("media_type", "file_name", "metadata_json")
 

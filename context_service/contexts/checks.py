@@ -157,15 +157,8 @@ def size_of(said: MessageInput) -> int:
     """Return the bytes of all texts of a message, and what each part takes besides."""
     size = utf8_bytes(said.content) + utf8_bytes(said.metadata_json) + utf8_bytes(said.name)
     for part in said.parts:
-        texts = [part.text, part.data_json, part.url, part.media_type, part.file_name, part.metadata_json]
-        if part.tool_call:
-            texts += [part.tool_call.id, part.tool_call.name, part.tool_call.arguments_json]
-        if part.tool_result:
-            texts += [part.tool_result.tool_call_id, part.tool_result.content_json]
-        if part.reasoning:
-            texts += [part.reasoning.provider, part.reasoning.data_json, part.reasoning.text]
-            size += len(part.reasoning.data)
-        size += _PART_BYTES + sum(utf8_bytes(text) for text in texts if text)
+        data = part.reasoning.data if part.reasoning else b""
+        size += _PART_BYTES + len(data) + sum(map(utf8_bytes, part.texts))
     return size
 
 

@@ -51,13 +51,7 @@ def size_bytes(message: ChatMessage) -> int:
     if message.name or message.metadata_json:
         size += utf8_bytes(message.name) + utf8_bytes(message.metadata_json)
     for part in message.parts:
-        texts = [part.text, part.data_json, part.working_memory_id, part.url]
-        texts += [part.media_type, part.file_name, part.metadata_json]
-        if part.tool_call:
-            texts += [part.tool_call.id, part.tool_call.name, part.tool_call.arguments_json]
-        if part.tool_result:
-            texts += [part.tool_result.tool_call_id, part.tool_result.content_json]
-        size += _MESSAGE_BYTES + sum(utf8_bytes(text) for text in texts if text)
+        size += _MESSAGE_BYTES + sum(map(utf8_bytes, [*part.texts, part.working_memory_id or ""]))
     return size
 
 
