@@ -33,11 +33,12 @@ class MessageChecks:
     nesting_max: int  # of any JSON
     name_chars_max: int
 
-    def check_messages(self, messages: Sequence[MessageInput], *, paths: Sequence[str]) -> None:
+    def check_messages(self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]) -> None:
         """Refuse messages that cannot be stored.
 
         Args:
             messages: In their order.
+            sizes: `size_of` each.
             paths: Of each in its request, for the error.
 
         Raises:
@@ -47,11 +48,11 @@ class MessageChecks:
         if not messages:
             raise InvalidArgument("messages is empty", field="messages")
         _check_count("messages", len(messages), MESSAGES_MAX)
-        for said, path in zip(messages, paths, strict=True):
-            self.check_message(said, path=path)
+        for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
+            self.check_message(said, size_bytes, path=path)
 
-    def check_message(self, said: MessageInput, *, path: str) -> None:
-        """Refuse a message that cannot be stored; raises as `check_messages`."""
+    def check_message(self, said: MessageInput, size_bytes: int, *, path: str) -> None:
+        """Refuse a message that cannot be stored, and is of a size; raises as `check_messages`."""
         check_text(f"{path}.message_id", said.message_id, chars_max=_MESSAGE_ID_CHARS_MAX)
         check_text(f"{path}.name", said.name, chars_max=self.name_chars_max)
         check_text(f"{path}.agent_id", said.agent_id, chars_max=self.name_chars_max)
@@ -63,7 +64,6 @@ class MessageChecks:
         _check_count(f"{path}.parts", len(said.parts), self.parts_max)
         for place, part in enumerate(said.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
-        size_bytes = size_of(said)
         if size_bytes > self.message_bytes_max:
             raise LimitExceeded(
                 f"{path} has {size_bytes} bytes; the limit is {self.message_bytes_max}",

@@ -101,7 +101,8 @@ class Messaging:
 
     async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse what could not be sent, and store nothing: of a standalone message."""
-        await beside_the_loop(size_of(said), self._checks.check_message, said, path=path)
+        size_bytes = size_of(said)
+        await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
         await self._check_records(_records([said]), principal)
 
     async def send(
@@ -135,8 +136,9 @@ class Messaging:
             raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
         if target.only:
             check_external_id(target.only, path="get_or_create")
-        await beside_the_loop(sum(map(size_of, messages)), self._checks.check_messages, messages, paths=paths)
-        new = await self._prepared(messages, paths=paths)
+        sizes = [size_of(said) for said in messages]
+        await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
+        new = await self._prepared(messages, sizes=sizes, paths=paths)
         records = _records(messages)
         if records and request:  # a record may be gone since it was answered
             door = self._log.of(principal, target.context_id or new_id())
@@ -233,24 +235,26 @@ class Messaging:
             return ContextClosed("the context is closed", context_id=context_id)
         return not_found(context_id)
 
-    async def _prepared(self, messages: Sequence[MessageInput], *, paths: Sequence[str]) -> list[NewMessage]:
+    async def _prepared(
+        self, messages: Sequence[MessageInput], *, sizes: Sequence[int], paths: Sequence[str]
+    ) -> list[NewMessage]:
         """Return the messages as they are written: each once, with its id, time, tokens and passages."""
         now = datetime.now(UTC)
         prepared: dict[str, NewMessage] = {}
-        for said, path in zip(messages, paths, strict=True):
+        for said, size_bytes, path in zip(messages, sizes, paths, strict=True):
             # One by one: whoever has texts to cut, too, has a turn between them.
-            message = await beside_the_loop(_CUTTING * size_of(said), self._new, said, now)
+            message = await beside_the_loop(_CUTTING * size_bytes, self._new, said, size_bytes, now)
             if prepared.setdefault(message.said.message_id, message).sha256 != message.sha256:
                 raise InvalidArgument("two messages have this id", field=f"{path}.message_id")
         return list(prepared.values())
 
-    def _new(self, said: MessageInput, now: datetime) -> NewMessage:
+    def _new(self, said: MessageInput, size_bytes: int, now: datetime) -> NewMessage:
         said = said if said.message_id else replace(said, message_id=str(new_id()))
         return NewMessage(
             said=said,
             said_at=said.said_at or now,
             tokens=tokens_of(said, count=self._tokens.count),
-            size_bytes=size_of(said),
+            size_bytes=size_bytes,
             sha256=_sha256(said),
             passages=passages_of(said, count=self._tokens.count),
         )
