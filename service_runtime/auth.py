@@ -75,6 +75,10 @@ class Principal:
         """Whether it may see, beside what is its user's and nobody's, what is others': by statements `Across` users."""
         return "admin" in self.scopes
 
+    def without_admin(self) -> Principal:
+        """Return the principal as one that sees what is its user's and nobody's, and no more."""
+        return replace(self, scopes=self.scopes - {"admin"})
+
     def acting_for(self, user_id: str) -> Principal:
         """Return whom a call acts for, of which the request may name a user: all that it sees and writes is his.
 
@@ -95,7 +99,7 @@ class Principal:
                 raise PermissionDenied("the key is another user's")
             if "delegate" not in self.scopes:
                 raise PermissionDenied("the key lacks the scope delegate", scope="delegate")
-        return replace(self, user_id=user_id, scopes=self.scopes - {"admin"})
+        return replace(self.without_admin(), user_id=user_id)
 
     def acting_for_somebody(self, user_id: str) -> Principal:
         """Return `acting_for`, of a call about what is always a user's, such as memories.

@@ -231,7 +231,7 @@ class Messaging:
         return written
 
     async def _refusal(self, context_id: UUID, principal: Principal) -> ContextNotFound | ContextClosed:
-        if await self._log.read(context_id, principal=_without_admin(principal)):
+        if await self._log.read(context_id, principal=principal.without_admin()):
             return ContextClosed("the context is closed", context_id=context_id)
         return not_found(context_id)
 
@@ -525,10 +525,6 @@ def _written(answer: dict[str, Any]) -> Written:
 def _check_expiry(said: ContextInput) -> None:
     if said.expires_at and said.expires_at <= datetime.now(UTC):
         raise InvalidArgument("expires_at is in the past", field="context.expires_at")
-
-
-def _without_admin(principal: Principal) -> Principal:
-    return replace(principal, scopes=principal.scopes - {"admin"})
 
 
 def _sha256(said: MessageInput) -> bytes:

@@ -147,7 +147,7 @@ class Recalling:
     async def _candidates(
         self, context_id: UUID, asked: Asked, *, limit: int, principal: Principal
     ) -> list[RecalledItem]:
-        principal = replace(principal, scopes=principal.scopes - {"admin"})
+        principal = principal.without_admin()
         context = await self._log.read(context_id, principal=principal)
         if context is None:
             raise not_found(context_id)
