@@ -48,7 +48,20 @@ _HEADER = """
     last_seq, message_count, token_count
 """
 
-# The messages behind the place that `place` says, and the answer to the request. `said` is a row for each message;
+# The external ids of a context, by which it is found.
+_NAMED = """
+, named AS (
+    INSERT INTO context.context_external_id (
+        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
+    )
+    SELECT DISTINCT h.tenant_id, h.context_id, h.ancestors, e ->> 'system', e ->> 'id', h.owner_user_id, h.app_id,
+        h.agent_bundle_id
+    FROM header h, jsonb_array_elements(h.external_ids) e
+    ON CONFLICT DO NOTHING
+)
+"""
+
+# The messages behind the place that `header` says, and the answer to the request. `said` is a row for each message;
 # which session the first one belongs to, and the first one that names its session, only the header tells.
 _WRITE = """
 , said AS (
@@ -67,11 +80,11 @@ _WRITE = """
         agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata
     )
     SELECT
-        p.tenant_id, p.context_id, p.ancestors, p.seq_before + s.n, s.said_at,
-        p.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN p.begins_by_name ELSE 0 END, s.tokens,
-        s.size_bytes, p.owner_user_id, p.app_id, p.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
+        h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, s.said_at,
+        h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
+        s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
         s.content_sha256, s.parts::json, s.metadata::json
-    FROM place p, said s
+    FROM header h, said s
     RETURNING context_id, message_id, seq, created_at, tokens, session, said_at
 ), answered AS (
     INSERT INTO context.request (tenant_id, request_id, about_id, rpc, fingerprint, answer)
@@ -86,14 +99,14 @@ _WRITE = """
     WHERE %(request_key)s::uuid IS NOT NULL
     HAVING count(*) > 0
 )
-SELECT w.message_id, w.seq, w.created_at, w.tokens, w.session, w.said_at, p.ancestors, p.owner_user_id, p.app_id,
-    p.agent_bundle_id
-FROM written w, place p
+SELECT w.message_id, w.seq, w.created_at, w.tokens, w.session, w.said_at, h.ancestors, h.owner_user_id, h.app_id,
+    h.agent_bundle_id
+FROM written w, header h
 ORDER BY w.seq
 """
 
 _BEGIN = f"""
-WITH place AS (
+WITH header AS (
     INSERT INTO context.context (
         tenant_id, context_id, ancestors, entity_node_id, expires_at, last_seq, last_said_at, last_session,
         message_count, token_count, last_session_name, owner_user_id, app_id, agent_bundle_id, created_by, title,
@@ -106,19 +119,13 @@ WITH place AS (
         (%(agent_ids)s::text[])[1:%(agents_max)s], %(external_ids)s, %(context_metadata)s
     )
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
-), named AS (
-    INSERT INTO context.context_external_id (
-        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
-    )
-    SELECT DISTINCT p.tenant_id, p.context_id, p.ancestors, e ->> 'system', e ->> 'id', p.owner_user_id, p.app_id,
-        p.agent_bundle_id
-    FROM place p, jsonb_array_elements(p.external_ids) e
 )
+{_NAMED}
 {_WRITE}
 """  # noqa: S608 - constants
 
 _APPEND = f"""
-WITH place AS (
+WITH header AS (
     UPDATE context.context c
     SET
         last_seq = c.last_seq + %(count)s,
@@ -218,6 +225,7 @@ _LIST_NAMED = _listing("""(
     JOIN context.context c ON c.tenant_id = e.tenant_id AND c.context_id = e.context_id
     WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
 ) c""")
+
 _IDS = """
 SELECT seq, message_id
 FROM context.message
@@ -232,7 +240,7 @@ _LIST_ANYBODYS = Across(sql=_LIST, contexts=True, subjects=True, why=_LISTS_ANYB
 _LIST_NAMED_ANYBODYS = Across(sql=_LIST_NAMED, contexts=True, subjects=True, why=_LISTS_ANYBODYS)
 
 _UPDATE = f"""
-WITH changed AS (
+WITH header AS (
     UPDATE context.context
     SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
         expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
@@ -241,20 +249,13 @@ WITH changed AS (
     RETURNING *
 ), gone AS (
     DELETE FROM context.context_external_id e
-    USING changed c
-    WHERE e.tenant_id = c.tenant_id AND e.context_id = c.context_id AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(c.external_ids) x WHERE x ->> 'system' = e.system AND x ->> 'id' = e.id
+    USING header h
+    WHERE e.tenant_id = h.tenant_id AND e.context_id = h.context_id AND NOT EXISTS (
+        SELECT FROM jsonb_array_elements(h.external_ids) x WHERE x ->> 'system' = e.system AND x ->> 'id' = e.id
     )
-), named AS (
-    INSERT INTO context.context_external_id (
-        tenant_id, context_id, ancestors, system, id, owner_user_id, app_id, agent_bundle_id
-    )
-    SELECT DISTINCT c.tenant_id, c.context_id, c.ancestors, x ->> 'system', x ->> 'id', c.owner_user_id, c.app_id,
-        c.agent_bundle_id
-    FROM changed c, jsonb_array_elements(c.external_ids) x
-    ON CONFLICT DO NOTHING
 )
-SELECT {_HEADER} FROM changed
+{_NAMED}
+SELECT {_HEADER} FROM header
 """  # noqa: S608
 
 _CLOSE = f"""
