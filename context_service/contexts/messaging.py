@@ -33,6 +33,7 @@ from contextkeep.errors import (
     ContextClosed,
     ContextNotFound,
     InvalidArgument,
+    InvalidPageToken,
     MessageExists,
     MessageNotFound,
     PermissionDenied,
@@ -311,7 +312,7 @@ class Messaging:
         low, high = max(seq_from, 1), seq_to or _SEQ_MAX
         if key := pages.decode_token(query, page.token, parts=1):
             if type(key[0]) is not int or not 0 < key[0] <= _SEQ_MAX:
-                raise InvalidArgument("page_token is malformed", field="page_token")
+                raise InvalidPageToken("page_token is malformed", field="page_token")
             low, high = (low, key[0] - 1) if newest_first else (key[0] + 1, high)
         count = pages.page_size(page.size)
         found = await self._log.page(
@@ -554,5 +555,5 @@ def _place(key: Sequence[object] | None) -> tuple[datetime, UUID] | None:
         if created_at.tzinfo is None:
             raise ValueError("no zone")
     except ValueError:
-        raise InvalidArgument("page_token is malformed", field="page_token") from None
+        raise InvalidPageToken("page_token is malformed", field="page_token") from None
     return created_at, context_id

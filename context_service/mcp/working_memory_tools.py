@@ -15,7 +15,7 @@ from context_service.mcp.answers import Document, first_rows, fitting_page, plai
 from context_service.mcp.tool import ARGUMENTS, Archived, Arguments, EntityId, PageSize, PageToken, Tool, Use, Where
 from context_service.working_memory.fields import content_type_of_name
 from contextkeep.context.v1 import working_memory_pb2 as pb
-from contextkeep.errors import InvalidArgument
+from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import calls
 from service_runtime.pages import decode_token, encode_token
 
@@ -82,7 +82,7 @@ async def read_record(use: Use, asked: ReadArguments) -> Document:
     query = ("wm_read", record.working_memory_id, record.sha256)  # of other content the token means nothing
     (start,) = decode_token(query, asked.page_token, parts=1) or (0,)
     if type(start) is not int or not 0 <= start <= record.size_bytes:
-        raise InvalidArgument("page_token is malformed", field=f"{ARGUMENTS}.page_token")
+        raise InvalidPageToken("page_token is malformed", field=f"{ARGUMENTS}.page_token")
     length = min(asked.bytes_max, use.services.answer_bytes_max, record.size_bytes - start)
     if record.blob_key and length:
         content = await _blob(use, record, start=start, length=length)

@@ -345,6 +345,29 @@ async def test_messages_are_listed_to_the_last_page(caller: Caller, newest_first
         await caller.call("ListMessages", context_id=context_id, seq_from=-1)
 
 
+@pytest.mark.parametrize("key", [["x"], [0], [2**63], [True], [1, 2]])
+async def test_a_token_that_was_made_up_is_no_page_of_messages(caller: Caller, key: list[object]):
+    context_id = (await caller.append("", pb.MessageInput(content="1"), pb.MessageInput(content="2"))).context_id
+    page = await caller.call("ListMessages", context_id=context_id, page_size=1)
+    with pytest.raises(InvalidPageToken):
+        await caller.call("ListMessages", context_id=context_id, page_token=made_up(page.next_page_token, key))
+
+
+@pytest.mark.parametrize("key", [["x", "y"], ["2026-01-01", str(uuid.UUID(int=7))], ["2026-01-01T00:00:00Z", "y"], [1]])
+async def test_a_token_that_was_made_up_is_no_page_of_contexts(caller: Caller, key: list[object]):
+    for _ in range(2):
+        await caller.send("hello", context=pb.ContextInput(metadata_json='{"made": "up"}'))
+    wanted = {"metadata_contains_json": '{"made": "up"}'}
+    page = await caller.call("ListContexts", page_size=1, **wanted)
+    with pytest.raises(InvalidPageToken):
+        await caller.call("ListContexts", page_token=made_up(page.next_page_token, key), **wanted)
+
+
+def made_up(token: str, key: list[object]) -> str:
+    """Return a token of the same query with another key: the query takes the first twelve characters."""
+    return token[:12] + base64.urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
 async def test_a_page_of_large_messages_ends_at_its_bytes(caller: Caller):
     large = "x" * 1024 * 900
     context_id = (await caller.send(large)).context_id
