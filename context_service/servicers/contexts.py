@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -28,6 +28,7 @@ from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime import calls
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -46,7 +47,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
         principal = _principal(request.subject_user_id)
-        said = _message("message", request.message)  # first: it takes the secrets out of the request
+        (said,) = await _messages({"message": request.message})  # first: it takes the secrets out of the request
         target = _target(request)
         asked = _asked_behind(request, said)  # before anything is written: what is malformed refuses the call
         if request.standalone:
@@ -74,10 +75,14 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
         """Write several messages."""
         principal = _principal(request.subject_user_id)
-        paths = [f"messages[{place}]" for place in range(len(request.messages))]
-        said = [_message(path, one) for path, one in zip(paths, request.messages, strict=True)]
+        sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
+        said = await _messages(sent)
         written = await self._messaging.send(
-            _target(request), said, paths=paths, principal=principal, request=request_of("AppendMessages", request)
+            _target(request),
+            said,
+            paths=list(sent),
+            principal=principal,
+            request=request_of("AppendMessages", request),
         )
         return pb.AppendMessagesResponse(
             context_id=str(written.context_id), messages=_sent(written, said), created=written.created
@@ -330,6 +335,12 @@ def _input(said: pb.ContextInput) -> ContextInput:
 
 def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
+
+
+async def _messages(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:
+    """Return messages, given by their paths. Documents are parsed to find secrets: large ones hold up nobody."""
+    size_bytes = sum(one.ByteSize() for one in sent.values())
+    return await beside_the_loop(size_bytes, lambda: [_message(path, one) for path, one in sent.items()])
 
 
 def _message(path: str, message: pb.MessageInput) -> MessageInput:

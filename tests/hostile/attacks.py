@@ -101,6 +101,9 @@ def _of_contexts() -> Iterator[tuple[str, str, Message]]:
         part = message_pb2.Part(data_json=DOCUMENTS[name])
         request = contexts.SendMessageRequest(message=contexts.MessageInput(parts=[part]))
         yield f"a data part: {name}", "SendMessage", request
+    typed = message_pb2.Part(data_json=_filled('{"type":1}', containers=1))  # looked through for secrets
+    said = contexts.MessageInput(parts=[typed] * 5)
+    yield "data parts with types", "SendMessage", contexts.SendMessageRequest(message=said)
     many = [contexts.MessageInput(content="wanderers were wandering " * 300)] * 500
     yield "five hundred messages", "AppendMessages", contexts.AppendMessagesRequest(messages=many)
 
