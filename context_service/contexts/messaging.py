@@ -383,11 +383,7 @@ class Messaging:
         if "expires_at" in names:
             _check_expiry(said)
 
-        async def work(transaction: Transaction) -> Context:
-            again = request and await self._requests.claim(transaction, request)
-            context = await self._locked(transaction, context_id)
-            if again:
-                return context
+        async def change(transaction: Transaction, context: Context) -> Context:
             if context.closed_at:
                 raise ContextClosed("the context is closed", context_id=context_id)
             before = ContextInput(
@@ -398,14 +394,10 @@ class Messaging:
                 expires_at=context.expires_at,
                 recall_profile=context.recall_profile,
             )
-            changed = await self._log.update(
-                transaction, context_id, replace(before, **{name: getattr(said, name) for name in names})
-            )
-            if request:
-                await self._requests.answer(transaction, request, {"changed": True})
-            return changed
+            after = replace(before, **{name: getattr(said, name) for name in names})
+            return await self._log.update(transaction, context_id, after)
 
-        return await self._log.of(principal, context_id).transaction(work)
+        return await self._changed(context_id, change, principal=principal, request=request)
 
     async def close(self, context_id: UUID, *, principal: Principal, request: Request | None) -> Context:
         """Close a context.
@@ -415,15 +407,30 @@ class Messaging:
             RequestIdReused: see the contract.
         """
 
+        async def change(transaction: Transaction, _: Context) -> Context:
+            return await self._log.close(transaction, context_id)
+
+        return await self._changed(context_id, change, principal=principal, request=request)
+
+    async def _changed(
+        self,
+        context_id: UUID,
+        change: Callable[[Transaction, Context], Awaitable[Context]],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Context:
+        """Change a header, once, and return it; asked again, as it is now."""
+
         async def work(transaction: Transaction) -> Context:
             again = request and await self._requests.claim(transaction, request)
             context = await self._locked(transaction, context_id)
             if again:
                 return context
-            closed = await self._log.close(transaction, context_id)
+            changed = await change(transaction, context)
             if request:
-                await self._requests.answer(transaction, request, {"closed": True})
-            return closed
+                await self._requests.answer(transaction, request, {"changed": True})
+            return changed
 
         async with self._order.turn((principal.tenant_id, context_id)):
             return await self._log.of(principal, context_id).transaction(work)
