@@ -14,10 +14,8 @@ from context_service.blobs import local
 from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
 from tests.context_service.working_memory import Caller, Start
-from tests.contract.running import AnyPrincipal
 from tests.fakes.blob_backend import FailingBackend
 
 
@@ -47,16 +45,6 @@ async def shared_channel(
         callers = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
         async with _running(settings, callers) as opened:
             yield opened
-
-
-@pytest.fixture(scope="module")
-async def shared_services(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Addresses]:
-    """Both services of the module's own."""
-    with cloned(postgres) as urls:
-        async with running(urls.service, tmp_path_factory.mktemp("blobs"), callers=AnyPrincipal()) as addresses:
-            yield addresses
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import base64
 import json
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2
-from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import (
     ContextClosed,
@@ -37,19 +35,8 @@ from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
 from tests.clients.stack import running
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, cloned
-from tests.errors import raised
-
-KEYS = {
-    "runtime": replace(PRINCIPAL, scopes=frozenset({"read", "write", "delegate"})),
-    "plain": replace(PRINCIPAL, scopes=frozenset({"read", "write"})),
-    "ada": replace(PRINCIPAL, scopes=frozenset({"read", "write"}), user_id="ada"),
-    "bob": replace(PRINCIPAL, scopes=frozenset({"read", "write"}), user_id="bob"),
-    "admin": PRINCIPAL,
-    "other": OTHER_PRINCIPAL,
-    "app": replace(PRINCIPAL, app_ids=frozenset({"shop"})),
-    "graph": replace(PRINCIPAL, graph_names=frozenset({"g"})),
-}
+from tests.conftest import PRINCIPAL, cloned
+from tests.context_service.contexts import KEYS, Caller, an_id, at
 
 _COUNT = Across(
     sql="SELECT count(*) AS n FROM context.message WHERE content = %s",
@@ -57,38 +44,6 @@ _COUNT = Across(
     subjects=True,
     why="in no context",
 )
-
-
-class Caller:
-    """Calls the stub of Contexts with one of `KEYS`."""
-
-    def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
-        self.channel = channel
-        self.stub = ContextsStub(channel)
-        self.metadata = (("authorization", f"Bearer {key}"),)
-
-    def of(self, key: str) -> Caller:
-        return Caller(self.channel, key)
-
-    async def call(self, name: str, **fields: Any) -> Any:
-        request = getattr(pb, f"{name}Request")(**fields)
-        try:
-            return await getattr(self.stub, name)(request, metadata=self.metadata, timeout=30)
-        except grpc.aio.AioRpcError as error:
-            raise raised(error) from None
-
-    async def send(self, content: str = "hello", context_id: str = "", **fields: Any) -> pb.SendMessageResponse:
-        said = {name: fields.pop(name) for name in list(fields) if name in pb.MessageInput.DESCRIPTOR.fields_by_name}
-        return await self.call(
-            "SendMessage", context_id=context_id, message=pb.MessageInput(content=content, **said), **fields
-        )
-
-    async def append(self, context_id: str, *messages: pb.MessageInput, **fields: Any) -> pb.AppendMessagesResponse:
-        return await self.call("AppendMessages", context_id=context_id, messages=messages, **fields)
-
-    async def texts(self, context_id: str, **fields: Any) -> list[str]:
-        answer = await self.call("ListMessages", context_id=context_id, **fields)
-        return [one.content for one in answer.messages]
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +66,6 @@ def caller(channel: tuple[grpc.aio.Channel, Database]) -> Caller:
 @pytest.fixture
 def database(channel: tuple[grpc.aio.Channel, Database]) -> Database:
     return channel[1]
-
-
-def an_id() -> str:
-    return str(uuid.uuid4())
-
-
-def at(time: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(time)
-    return stamp
 
 
 async def test_a_first_message_begins_a_context_and_later_ones_name_it(caller: Caller):

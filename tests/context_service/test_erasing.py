@@ -35,7 +35,7 @@ from service_runtime.keys import KeyAdministration, NewKey, NoSuchTenant
 from service_runtime.postgres import Across, Database, Row, Tenant
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
-from tests.context_service.test_contexts import KEYS, Caller, an_id, at
+from tests.context_service.contexts import KEYS, Caller, an_id, at
 from tests.hostile.tables import relations
 from tests.rpcs import all_rpcs
 

@@ -19,7 +19,7 @@ from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.clients.stack import running
 from tests.conftest import cloned
-from tests.context_service.test_contexts import KEYS, Caller, an_id, at
+from tests.context_service.contexts import KEYS, Caller, an_id, at
 
 TALK = (
     "The weather is {n} degrees today.",
