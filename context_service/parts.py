@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -66,7 +66,33 @@ class Part:
         return [text for text in said if text]
 
 
+_TOKENS_BESIDE = 4  # role and borders of a message, as vendors count them
 _SAID_BESIDE = ("media_type", "file_name", "metadata_json")
+
+
+def texts_of(content: str, parts: Iterable[Part]) -> Iterator[str]:
+    """Yield the texts that a model reads of a message: of files and pictures that it points at, where they are."""
+    found: list[str | None] = [content]
+    for part in parts:
+        found += [part.text, part.data_json, part.url]
+        if part.tool_call:
+            found += [part.tool_call.name, part.tool_call.arguments_json]
+        if part.tool_result:
+            found.append(part.tool_result.content_json)
+        if part.reasoning:
+            found.append(part.reasoning.data_json or part.reasoning.text)
+    return filter(None, found)
+
+
+def tokens_of(content: str, parts: Iterable[Part], *, count: Callable[[str], int]) -> int:
+    """Return about how many tokens a message takes of a model's context.
+
+    Args:
+        content: Its text.
+        parts: Its parts.
+        count: Counts those of a text.
+    """
+    return _TOKENS_BESIDE + sum(map(count, texts_of(content, parts)))
 
 
 def to_json(parts: Iterable[Part]) -> str:

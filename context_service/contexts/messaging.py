@@ -25,8 +25,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.contexts.order import Order
-from context_service.contexts.texts import tokens_of
-from context_service.parts import to_json
+from context_service.parts import to_json, tokens_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import (
     Aborted,
@@ -254,7 +253,7 @@ class Messaging:
         return NewMessage(
             said=said,
             said_at=said.said_at or now,
-            tokens=tokens_of(said, count=self._tokens.count),
+            tokens=tokens_of(said.content, said.parts, count=self._tokens.count),
             size_bytes=size_bytes,
             sha256=_sha256(said),
             passages=passages_of(said, count=self._tokens.count),

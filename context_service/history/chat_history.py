@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from context_service.graph import EntityGraph, GraphNode
 from context_service.history.limits import DEFAULTS, HistoryLimits
 from context_service.history.messages import ChatMessage
-from context_service.history.newest import read_back
+from context_service.history.newest import Newest, read_back
 from context_service.history.node_mapper import OrderKey, Skipped, sorted_by_key
 from context_service.history.reading import Reading, begin, within_budget
 from context_service.history.registry import MappingRegistry
+from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
+
+_MESSAGE_TOKENS = 100  # of an ordinary one: so many nodes are asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,17 @@ class HistoryQuestion:
     mapping_name: str  # empty: the default
     max_messages: int  # 0: all; else the last N of the mapping's order
     strict: bool  # fail on the first node on which a rule fails
+    tokens_max: int = 0  # 0: any number; else the newest messages and whole groups of calls and results that fit
+    tokens_family: str = "o200k"  # whose tokens
+
+
+@dataclass(slots=True, kw_only=True)
+class Left:
+    """What is left out of a history, and what is not."""
+
+    skipped: Skipped = field(default_factory=Skipped)
+    tokens: int = 0  # of the messages, within `tokens_max`
+    is_cut: bool = False  # an older message does not fit `tokens_max`
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,7 +52,7 @@ class History:
     """A whole history."""
 
     messages: list[ChatMessage] = field(default_factory=list)
-    skipped: Skipped = field(default_factory=Skipped)
+    left: Left = field(default_factory=Left)
 
 
 class ChatHistories:
@@ -53,7 +67,7 @@ class ChatHistories:
         """Return the messages in the mapping's order.
 
         Raises:
-            InvalidArgument: `max_messages` is negative.
+            InvalidArgument: `max_messages` or `tokens_max` is negative.
             NodeNotFound: the node is not there.
             MappingNotFound: the mapping is not.
             MappingFailed: a rule failed on a node of a strict call.
@@ -61,47 +75,48 @@ class ChatHistories:
             Unavailable: the Entity Service does not answer.
         """
         history = History()
-        async with aclosing(self.stream(principal, question, history.skipped)) as pages:
+        async with aclosing(self.stream(principal, question, history.left)) as pages:
             async for messages in pages:
                 history.messages += messages
         return history
 
     async def stream(
-        self, principal: Principal, question: HistoryQuestion, skipped: Skipped
+        self, principal: Principal, question: HistoryQuestion, left: Left
     ) -> AsyncGenerator[list[ChatMessage], None]:
-        """Yield the messages in the mapping's order, page by page; count what is skipped in `skipped`.
+        """Yield the messages in the mapping's order, page by page, and say in `left` what is not among them.
 
         Raises:
             The errors of `whole`.
         """
-        if question.max_messages < 0:
-            raise InvalidArgument("max_messages is negative", field="max_messages")
+        for name in ("max_messages", "tokens_max"):
+            if getattr(question, name) < 0:
+                raise InvalidArgument(f"{name} is negative", field=name)
         mapping = await self._mappings.find(principal, question.app_id, question.mapping_name)
         reading = await begin(
-            self._graph, mapping, question.node_id, self._limits, skipped=skipped, strict=question.strict
+            self._graph, mapping, question.node_id, self._limits, skipped=left.skipped, strict=question.strict
         )
         with within_budget():
             if mapping.order_by is not None:
-                yield await self._ordered(reading, question.max_messages)
-            elif question.max_messages:
-                yield await self._newest(reading, question.max_messages)
+                yield await self._ordered(reading, question, left)
+            elif question.max_messages or question.tokens_max:
+                yield await self._newest(reading, question, left)
             else:
                 async with aclosing(self._graph.walk(reading.walk, descending=mapping.descending)) as pages:
                     async for page in pages:
                         yield await reading.mapper.messages(page.nodes)
 
-    async def _newest(self, reading: Reading, count_max: int) -> list[ChatMessage]:
+    async def _newest(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
         """Read from the end of the mapping's order until there are enough messages."""
-        of_nodes: list[list[ChatMessage]] = []  # the last node first
+        newest = _newest(question)
 
-        async def read(node: GraphNode) -> int:
-            of_nodes.append(await reading.mapper.messages([node]))
-            return len(of_nodes[-1])
+        async def read(node: GraphNode) -> bool:
+            return await newest.add(await reading.mapper.messages([node]))
 
-        await read_back(self._graph, reading, count_max, read)
-        return [message for messages in reversed(of_nodes) for message in messages][-count_max:]
+        expected = [question.max_messages, -(-question.tokens_max // _MESSAGE_TOKENS)]
+        await read_back(self._graph, reading, min(filter(None, expected)), read)
+        return _fitting(newest, left)
 
-    async def _ordered(self, reading: Reading, count_max: int) -> list[ChatMessage]:
+    async def _ordered(self, reading: Reading, question: HistoryQuestion, left: Left) -> list[ChatMessage]:
         """Read all, then sort by the mapping's own order."""
         of_nodes: list[tuple[OrderKey | None, list[ChatMessage]]] = []
         async with aclosing(self._graph.walk(reading.walk)) as pages:
@@ -110,4 +125,22 @@ class ChatHistories:
                     if messages := await reading.mapper.messages([node]):
                         of_nodes.append((reading.mapper.order_key(node), messages))
         ordered = await sorted_by_key(of_nodes, descending=reading.mapping.descending)
-        return [message for messages in ordered for message in messages][-count_max:]  # -0 is 0: all of them
+        newest = _newest(question)
+        for messages in reversed(ordered):
+            if await newest.add(messages):
+                break
+        return _fitting(newest, left)
+
+
+def _newest(question: HistoryQuestion) -> Newest:
+    return Newest(
+        count_max=question.max_messages,
+        tokens_max=question.tokens_max,
+        count=TokenCounter(question.tokens_family).count,
+    )
+
+
+def _fitting(newest: Newest, left: Left) -> list[ChatMessage]:
+    messages, left.tokens = newest.fitting()
+    left.is_cut = newest.is_cut
+    return messages

@@ -139,11 +139,11 @@ class ContextAssembly:
         first: GraphNode | None = None
         count = 0
 
-        async def read(node: GraphNode) -> int:
+        async def read(node: GraphNode) -> bool:
             nonlocal first, count
-            first, given = node, len((await page.reading.mapper.outcome(node)).given)
-            count += given
-            return given
+            first = node
+            count += len((await page.reading.mapper.outcome(node)).given)
+            return count >= max_messages
 
         await read_back(self._graph, page.reading, max_messages, read)
         return (first, count - max_messages) if count >= max_messages else (None, 0)

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from context_service.entity_history.merged import EntityHistory, EntityQuestion
-from context_service.history.chat_history import ChatHistories, HistoryQuestion
+from context_service.history.chat_history import ChatHistories, HistoryQuestion, Left
 from context_service.history.context_assembly import AssemblyQuestion, ContextAssembly
 from context_service.history.formats import formatted
 from context_service.history.messages import size_bytes
-from context_service.history.node_mapper import Skipped
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
+from context_service.rendering import Format
 from context_service.servicers import assembled, events, mappings, messages, trials
 from context_service.servicers.node_names import NodeNames
 from contextkeep.context.v1 import chat_history_pb2 as pb
@@ -23,6 +23,7 @@ from service_runtime import calls
 ANSWER_BYTES_MAX = 4 * 1024 * 1024 - 4096  # gRPC's default, less the headers
 STREAM_BYTES = 1024 * 1024
 STREAM_ROWS = 1000
+_FAMILIES = {Format.ANTHROPIC: "claude", Format.GEMINI: "gemini"}  # of tokens; else OpenAI's
 
 
 class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
@@ -47,9 +48,12 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
     async def GetChatHistory(self, request: pb.GetChatHistoryRequest, context: object) -> pb.GetChatHistoryResponse:
         """Answer a whole history."""
         to = messages.message_format(request.format)
-        history = await self._histories.whole(calls.principal(), await self._question(request))
+        history = await self._histories.whole(calls.principal(), await self._question(request, to))
         response = pb.GetChatHistoryResponse(
-            nodes_failed=history.skipped.nodes_failed, roles_unknown=history.skipped.roles_unknown
+            nodes_failed=history.left.skipped.nodes_failed,
+            roles_unknown=history.left.skipped.roles_unknown,
+            tokens=history.left.tokens,
+            is_cut=history.left.is_cut,
         )
         if to is None:
             add = response.messages.add
@@ -65,7 +69,9 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
             response.tool_calls_unanswered = done.calls_unanswered
         if response.ByteSize() > ANSWER_BYTES_MAX:
             if to is not None:
-                raise AnswerTooLarge("the history does not fit one answer; use max_messages", use="max_messages")
+                raise AnswerTooLarge(
+                    "the history does not fit one answer; use max_messages or tokens_max", use="max_messages"
+                )
             raise AnswerTooLarge(
                 "the history does not fit one answer; use StreamChatHistory, or max_messages", use="StreamChatHistory"
             )
@@ -75,11 +81,11 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         self, request: pb.StreamChatHistoryRequest, context: object
     ) -> AsyncIterator[pb.StreamChatHistoryResponse]:
         """Stream a history; the last message carries the counts."""
-        skipped = Skipped()
+        left = Left()
         response = pb.StreamChatHistoryResponse()
         add = response.messages.add
         rows = response_bytes = 0
-        async for page in self._histories.stream(calls.principal(), await self._question(request), skipped):
+        async for page in self._histories.stream(calls.principal(), await self._question(request), left):
             for message in page:
                 message_bytes = size_bytes(message)
                 if rows and (rows == STREAM_ROWS or response_bytes + message_bytes > STREAM_BYTES):
@@ -93,8 +99,10 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
                     _check_fits(added)
                 rows += 1
                 response_bytes += message_bytes
-        response.nodes_failed = skipped.nodes_failed
-        response.roles_unknown = skipped.roles_unknown
+        response.nodes_failed = left.skipped.nodes_failed
+        response.roles_unknown = left.skipped.roles_unknown
+        response.tokens = left.tokens
+        response.is_cut = left.is_cut
         yield response
 
     async def AssembleContext(self, request: pb.AssembleContextRequest, context: object) -> pb.AssembleContextResponse:
@@ -174,13 +182,17 @@ class ChatHistoryServicer(chat_history_pb2_grpc.ChatHistoryServicer):
         listed = await self._registry.delete(calls.principal(), request.app_id, request.mapping_name)
         return pb.DeleteMappingResponse(mapping=mappings.mapping(listed))
 
-    async def _question(self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest) -> HistoryQuestion:
+    async def _question(
+        self, request: pb.GetChatHistoryRequest | pb.StreamChatHistoryRequest, to: Format | None = None
+    ) -> HistoryQuestion:
         return HistoryQuestion(
             node_id=str(await self._names.id_of("node_id", request.node_id, request)),
             app_id=request.app_id,
             mapping_name=request.mapping_name,
             max_messages=request.max_messages,
             strict=request.strict,
+            tokens_max=request.tokens_max,
+            tokens_family=_FAMILIES.get(to, "o200k") if to else "o200k",
         )
 
 

@@ -364,6 +364,8 @@ async def test_chat_history(world, graph, context):
         assert (history.nodes_failed, history.roles_unknown) == (0, 0)
         newest = await world.run(read, session.id, max_messages=3)
         assert [message.content for message in newest] == ["a1", "q2", "a2"]
+        fitting = await world.run(read, session.id, tokens_max=12)
+        assert ([message.content for message in fitting], fitting.tokens, fitting.is_cut) == (["q2", "a2"], 12, True)
         with pytest.raises(NodeNotFound):
             await world.run(read, new_id())
 

@@ -139,6 +139,27 @@ async def test_the_newest_are_read_from_the_end_without_the_rest(stubs: Stubs):
     assert [message.content for message in answer.messages] == ["2997", "2998", "2999"]
 
 
+@pytest.mark.parametrize("field", ["max_messages", "tokens_max"])
+async def test_fewer_than_none_are_refused(stubs: Stubs, field: str):
+    request = pb.GetChatHistoryRequest(node_id=NEVER_WAS, **{field: -1})
+
+    error = await failure(stubs.history.GetChatHistory(request, metadata=METADATA))
+
+    assert (error.reason, error.violations[0].field) == ("INVALID_ARGUMENT", field)
+
+
+async def test_the_same_budget_holds_less_as_other_vendors_count(stubs: Stubs):
+    session_id = await stubs.session([{"user_input": "one two three four five six seven eight nine ten"}])
+    request = pb.GetChatHistoryRequest(node_id=session_id, tokens_max=14)
+
+    ours = await stubs.history.GetChatHistory(request, metadata=METADATA)
+    request.format = pb.MESSAGE_FORMAT_ANTHROPIC
+    anthropics = await stubs.history.GetChatHistory(request, metadata=METADATA)
+
+    assert (ours.tokens, ours.is_cut) == (14, False)
+    assert (anthropics.tokens, anthropics.is_cut) == (0, True)
+
+
 async def test_two_reads_are_the_same(stubs: Stubs):
     session_id = await stubs.session([{"user_input": str(number)} for number in range(50)])
     request = pb.GetChatHistoryRequest(node_id=session_id)

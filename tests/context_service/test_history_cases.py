@@ -37,8 +37,18 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def history_cases() -> list[Any]:
     return cases(
         "history",
-        keys={"nodes", "edges", "start", "mapping", "max_messages", "strict", "nodes_failed", "roles_unknown"},
-        answers={"messages", "formats", "error"},
+        keys={
+            "nodes",
+            "edges",
+            "start",
+            "mapping",
+            "max_messages",
+            "tokens_max",
+            "strict",
+            "nodes_failed",
+            "roles_unknown",
+        },
+        answers={"messages", "formats", "error", "tokens", "is_cut"},
         needed={"contract", "nodes", "edges"},
         node_keys={"type", "general_type", "at", "data", "name", "status", "external_id", "archived", "io"},
     )
@@ -142,6 +152,7 @@ async def test_the_rules_alone(case: dict[str, Any]):
         app_id="",
         mapping_name="",
         max_messages=case.get("max_messages", 0),
+        tokens_max=case.get("tokens_max", 0),
         strict=case.get("strict", False),
     )
     if "error" in case:
@@ -150,11 +161,13 @@ async def test_the_rules_alone(case: dict[str, Any]):
         assert caught.value.reason == case["error"]
         return
     history: History = await histories.whole(PRINCIPAL, question)
-    compare(case, graph, history.messages, history.skipped.nodes_failed, history.skipped.roles_unknown)
+    left = history.left
+    compare(case, graph, history.messages, left.skipped.nodes_failed, left.skipped.roles_unknown)
+    assert (left.tokens, left.is_cut) == (case.get("tokens", 0), case.get("is_cut", False))
     for name, expected in case.get("formats", {}).items():
         done = formatted(history.messages, Format(name))
         assert as_expected(done.body_json, done.results_left_out, done.calls_unanswered) == expected
-    if question.strict:
+    if question.strict or question.tokens_max:
         return
     assembly = ContextAssembly(FakeEntityGraph(graph.nodes, graph.edges), OneMapping(case))
     for size in (1, 2, 100):
@@ -191,6 +204,7 @@ async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
         request = history_pb.GetChatHistoryRequest(
             node_id=graph.ids[start_of(case)],
             max_messages=case.get("max_messages", 0),
+            tokens_max=case.get("tokens_max", 0),
             strict=case.get("strict", False),
         )
         try:
@@ -208,6 +222,7 @@ async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
             return
         assert "error" not in case
         compare(case, graph, list(answer.messages), answer.nodes_failed, answer.roles_unknown)
+        assert (answer.tokens, answer.is_cut) == (case.get("tokens", 0), case.get("is_cut", False))
 
         for name, expected in case.get("formats", {}).items():
             request.format = history_pb.MessageFormat.Value(f"MESSAGE_FORMAT_{name.upper()}")
@@ -218,13 +233,19 @@ async def test_the_real_stack(case: dict[str, Any], shared_services: Addresses):
         request.ClearField("format")
 
         streamed, last = [], None
-        stream_request = history_pb.StreamChatHistoryRequest()
-        stream_request.ParseFromString(request.SerializeToString())
+        stream_request = history_pb.StreamChatHistoryRequest(
+            node_id=request.node_id,
+            mapping_name=request.mapping_name,
+            max_messages=request.max_messages,
+            tokens_max=request.tokens_max,
+            strict=request.strict,
+        )
         async for last in stub.StreamChatHistory(stream_request, metadata=METADATA):
             streamed += last.messages
         compare(case, graph, streamed, last.nodes_failed, last.roles_unknown)
+        assert (last.tokens, last.is_cut) == (answer.tokens, answer.is_cut)
 
-        if request.strict:
+        if request.strict or request.tokens_max:
             return
         assembled, token = [], ""
         while True:

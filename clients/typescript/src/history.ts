@@ -67,11 +67,15 @@ export interface ChatHistory {
   nodesFailed: number;
   /** Messages left out because their role is none of the four. */
   rolesUnknown: number;
+  /** Of the messages, where `tokensMax` was asked for. */
+  tokens: number;
+  /** An older message is there and does not fit `tokensMax`. */
+  isCut: boolean;
 }
 
 /** A conversation for the body of a request to a model. */
 export interface FormattedHistory {
-  /** What goes into the request: `messages`, and for Anthropic `system`, if there is one; for Gemini `contents`. */
+  /** What goes into the request: `messages`, and for Anthropic `system`, if there is one; for Gemini `contents`; for Responses `input`. */
   body: JsonObject;
   nodesFailed: number;
   rolesUnknown: number;
@@ -79,6 +83,9 @@ export interface FormattedHistory {
   toolResultsLeftOut: number;
   /** Calls before the last turn that have no result, and got one that says so. */
   toolCallsUnanswered: number;
+  /** As in ChatHistory, the next too. */
+  tokens: number;
+  isCut: boolean;
 }
 
 /** Something that happened to an entity. */
@@ -330,8 +337,9 @@ export function assembledNodeOf(message: pb.AssembledNode): AssembledNode {
 }
 
 export function formattedHistoryOf(message: pb.GetChatHistoryResponse): FormattedHistory {
-  const { formattedJson, nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered } = message;
-  return { body: parseObject(formattedJson), nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered };
+  const { formattedJson, nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered, tokens, isCut } = message;
+  const counts = { nodesFailed, rolesUnknown, toolResultsLeftOut, toolCallsUnanswered, tokens: Number(tokens), isCut };
+  return { body: parseObject(formattedJson), ...counts };
 }
 
 export function historyEventOf(message: pb.HistoryEvent): HistoryEvent {

@@ -31,6 +31,8 @@ test("a history is read off the graph, newest last", async () => {
   );
   assert.deepEqual([nodesFailed, rolesUnknown], [0, 0]);
   assert.equal((await context.getChatHistory(id, { maxMessages: 1 })).messages[0]?.content, "three");
+  const fitting = await context.getChatHistory(id, { tokensMax: 10 });
+  assert.deepEqual([fitting.messages.length, fitting.tokens, fitting.isCut], [2, 10, true]);
   assert.deepEqual((await context.getChatHistory((await graph.createNode({ generalTypeName: "Session" })).id)).messages, []);
   await assert.rejects(context.getChatHistory(newId()), NodeNotFound);
 });

@@ -15,6 +15,9 @@ from contextkeep.client._messages import FORMATS, MessageFormat
     NodeArgument(),
     click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
     click.option("--max", "max_messages", type=click.IntRange(0), default=0, help="Only the newest so many; 0: all."),
+    click.option(
+        "--max-tokens", "tokens_max", type=click.IntRange(0), default=0, help="Only the newest that fit; 0: all."
+    ),
     click.option("--strict", is_flag=True, help="Fail where a rule fails, instead of leaving the node out."),
     click.option(
         "--format",
@@ -25,7 +28,7 @@ from contextkeep.client._messages import FORMATS, MessageFormat
     name="history",
     example="""
 contextkeep history 0197f1f2-0000-7000-8000-000000000001 --max 20
-contextkeep history thread-42 --external-id --format openai
+contextkeep history thread-42 --external-id --format openai --max-tokens 8000
 """,
 )
 def history(
@@ -35,6 +38,7 @@ def history(
     node: dict[str, Any],
     mapping_name: str,
     max_messages: int,
+    tokens_max: int,
     strict: bool,
     message_format: MessageFormat | None,
 ) -> None:
@@ -45,12 +49,15 @@ def history(
             message_format=message_format,
             mapping_name=mapping_name,
             max_messages=max_messages,
+            tokens_max=tokens_max,
             strict=strict,
         )
         click.echo(formatted.formatted_json)
         _warn(formatted.nodes_failed, formatted.roles_unknown)
         return
-    answer = session.context.chat_history(**node, mapping_name=mapping_name, max_messages=max_messages, strict=strict)
+    answer = session.context.chat_history(
+        **node, mapping_name=mapping_name, max_messages=max_messages, tokens_max=tokens_max, strict=strict
+    )
     output.many(answer.messages, "role", "content", "created_at")
     _warn(answer.nodes_failed, answer.roles_unknown)
 

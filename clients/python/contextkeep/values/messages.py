@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, overload
@@ -199,6 +199,8 @@ class ChatHistory(Sequence[ChatMessage]):
     messages: tuple[ChatMessage, ...] = ()
     nodes_failed: int = 0  # nodes that gave no message because a rule failed on them
     roles_unknown: int = 0  # messages whose role is none of user, assistant, system and tool
+    tokens: int = 0  # of the messages, where `tokens_max` was asked for
+    is_cut: bool = False  # an older message is there and does not fit `tokens_max`
 
     @overload
     def __getitem__(self, index: int) -> ChatMessage: ...
@@ -221,6 +223,21 @@ class ChatHistory(Sequence[ChatMessage]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.messages))
 
+    @classmethod
+    def from_proto(
+        cls,
+        found: Iterable[ChatMessage],
+        told: history_pb.GetChatHistoryResponse | history_pb.StreamChatHistoryResponse,
+    ) -> ChatHistory:
+        """Return the value of messages and of what an answer says beside them."""
+        return cls(
+            messages=tuple(found),
+            nodes_failed=told.nodes_failed,
+            roles_unknown=told.roles_unknown,
+            tokens=told.tokens,
+            is_cut=told.is_cut,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FormattedHistory(Value):
@@ -231,10 +248,12 @@ class FormattedHistory(Value):
     roles_unknown: int = 0
     tool_results_left_out: int = 0  # their calls are not among the messages, or a later result replaces them
     tool_calls_unanswered: int = 0  # before the last turn; they got a result that says so
+    tokens: int = 0  # as in ChatHistory, the next too
+    is_cut: bool = False
 
     @property
     def body(self) -> dict[str, Any]:
-        """Return what goes into the request: `messages` (and `system`), or Gemini's `contents`."""
+        """Return what goes into the request: `messages` (and `system`), Gemini's `contents`, or Responses' `input`."""
         return parsed_object(self.formatted_json)
 
     def __str__(self) -> str:
@@ -249,4 +268,6 @@ class FormattedHistory(Value):
             roles_unknown=response.roles_unknown,
             tool_results_left_out=response.tool_results_left_out,
             tool_calls_unanswered=response.tool_calls_unanswered,
+            tokens=response.tokens,
+            is_cut=response.is_cut,
         )

@@ -28,29 +28,37 @@ export interface HistoryOptions extends CallOptions {
   maxMessages?: number;
 }
 
+export interface WholeHistoryOptions extends HistoryOptions {
+  /** Fail on the first node on which a rule fails, instead of counting it. */
+  strict?: boolean;
+  /** The newest messages that have so many tokens together, and calls with all their results or not at all; else all. */
+  tokensMax?: number;
+}
+
 /** An RPC is one method. */
 export abstract class HistoryCalls extends BlobCalls {
   /**
    * Return the messages of a conversation, oldest first, however many they are.
    *
    * @param node The conversation's node.
-   * @param options `strict` fails on the first node on which a rule fails, instead of counting it.
    * @throws MappingNotFound Nobody has registered the mapping: `apps` in the metadata names where it is.
    */
   async getChatHistory(
     node: NodeName,
-    options: HistoryOptions & { strict?: boolean } = {},
+    options: WholeHistoryOptions = {},
   ): Promise<history.ChatHistory> {
-    const request = { ...this.historyOf(node, options), strict: options.strict };
+    const request = { ...this.historyOf(node, options), strict: options.strict, tokensMax: options.tokensMax };
     const message = create(pb.StreamChatHistoryRequestSchema, request);
     const attempts = this.attempts(options, options.timeoutMs);
     return attempts.run(async () => {
-      const found: history.ChatHistory = { messages: [], nodesFailed: 0, rolesUnknown: 0 };
+      const found: history.ChatHistory = { messages: [], nodesFailed: 0, rolesUnknown: 0, tokens: 0, isCut: false };
       const settings = this.settings(options, attempts);
       for await (const answer of this.connection.stream(chat.streamChatHistory, message, settings)) {
         for (const turn of answer.messages) found.messages.push(history.chatMessageOf(turn));
         found.nodesFailed = answer.nodesFailed;
         found.rolesUnknown = answer.rolesUnknown;
+        found.tokens = Number(answer.tokens);
+        found.isCut = answer.isCut;
       }
       return found;
     });
@@ -60,14 +68,15 @@ export abstract class HistoryCalls extends BlobCalls {
    * Return the messages of a conversation as a model vendor's API takes them, tool calls beside their results.
    *
    * @param format Whose: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent.
-   * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages`.
+   * @throws AnswerTooLarge It is over 4 MiB; see `maxMessages` and `tokensMax`.
    */
   async getFormattedChatHistory(
     node: NodeName,
     format: keyof typeof FORMATS,
-    options: HistoryOptions & { strict?: boolean } = {},
+    options: WholeHistoryOptions = {},
   ): Promise<history.FormattedHistory> {
-    const asked = { ...this.historyOf(node, options), strict: options.strict, format: choice("format", format, FORMATS) };
+    const { strict, tokensMax } = options;
+    const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, FORMATS) };
     return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
   }
 

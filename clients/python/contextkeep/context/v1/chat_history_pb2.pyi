@@ -69,7 +69,7 @@ HISTORY_EVENT_KIND_RECORD_MOVED: HistoryEventKind
 HISTORY_EVENT_KIND_RECORD_PURGED: HistoryEventKind
 
 class GetChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format", "external_id", "graph_name")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "format", "external_id", "graph_name", "tokens_max")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +78,7 @@ class GetChatHistoryRequest(_message.Message):
     FORMAT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
@@ -86,26 +87,31 @@ class GetChatHistoryRequest(_message.Message):
     format: MessageFormat
     external_id: str
     graph_name: str
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+    tokens_max: int
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., format: _Optional[_Union[MessageFormat, str]] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., tokens_max: _Optional[int] = ...) -> None: ...
 
 class GetChatHistoryResponse(_message.Message):
-    __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered")
+    __slots__ = ("messages", "nodes_failed", "roles_unknown", "formatted_json", "tool_results_left_out", "tool_calls_unanswered", "tokens", "is_cut")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
     ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
     FORMATTED_JSON_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULTS_LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALLS_UNANSWERED_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     nodes_failed: int
     roles_unknown: int
     formatted_json: str
     tool_results_left_out: int
     tool_calls_unanswered: int
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ...) -> None: ...
+    tokens: int
+    is_cut: bool
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., formatted_json: _Optional[str] = ..., tool_results_left_out: _Optional[int] = ..., tool_calls_unanswered: _Optional[int] = ..., tokens: _Optional[int] = ..., is_cut: _Optional[bool] = ...) -> None: ...
 
 class StreamChatHistoryRequest(_message.Message):
-    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "external_id", "graph_name")
+    __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "strict", "external_id", "graph_name", "tokens_max")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     APP_ID_FIELD_NUMBER: _ClassVar[int]
     MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -113,6 +119,7 @@ class StreamChatHistoryRequest(_message.Message):
     STRICT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_MAX_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     app_id: str
     mapping_name: str
@@ -120,17 +127,22 @@ class StreamChatHistoryRequest(_message.Message):
     strict: bool
     external_id: str
     graph_name: str
-    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+    tokens_max: int
+    def __init__(self, node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., max_messages: _Optional[int] = ..., strict: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., tokens_max: _Optional[int] = ...) -> None: ...
 
 class StreamChatHistoryResponse(_message.Message):
-    __slots__ = ("messages", "nodes_failed", "roles_unknown")
+    __slots__ = ("messages", "nodes_failed", "roles_unknown", "tokens", "is_cut")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
     ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    IS_CUT_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     nodes_failed: int
     roles_unknown: int
-    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+    tokens: int
+    is_cut: bool
+    def __init__(self, messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., tokens: _Optional[int] = ..., is_cut: _Optional[bool] = ...) -> None: ...
 
 class AssembleContextRequest(_message.Message):
     __slots__ = ("node_id", "app_id", "mapping_name", "max_messages", "data_paths", "page_size", "page_token", "external_id", "graph_name")

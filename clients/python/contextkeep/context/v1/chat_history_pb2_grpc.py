@@ -99,7 +99,7 @@ class ChatHistoryServicer:
         `format` the answer is what a vendor's API takes, with tool calls beside their results.
 
         Reasons: NODE_NOT_FOUND, MAPPING_NOT_FOUND (metadata `apps`: visible apps that have the name), ANSWER_TOO_LARGE (over
-        4 MiB: use StreamChatHistory; with a `format`, `max_messages`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
+        4 MiB: use StreamChatHistory; with a `format`, `max_messages` or `tokens_max`), MAPPING_FAILED (`strict`; metadata `node_id`, `rule`), UNAVAILABLE (metadata
         `dependency`).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -23,6 +23,7 @@ class HistoryCalls(AsyncClient):
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
+        tokens_max: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
@@ -34,6 +35,7 @@ class HistoryCalls(AsyncClient):
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
+            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline of the whole; None: none, but it may not be silent for `idle_timeout_s`.
             **named: Its `external_id` instead: `ByExternalId`.
@@ -49,19 +51,19 @@ class HistoryCalls(AsyncClient):
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
+            tokens_max=tokens_max,
             strict=strict,
         )
         attempts = self._attempts(timeout_s)
 
         async def attempt() -> ChatHistory:
             found: list[ChatMessage] = []
-            nodes_failed = roles_unknown = 0
+            last = history_pb.StreamChatHistoryResponse()
             answers = self._streamed("StreamChatHistory", request, attempts)
             async with aclosing(answers):
-                async for answer in answers:
-                    found.extend(map(ChatMessage.from_proto, answer.messages))
-                    nodes_failed, roles_unknown = answer.nodes_failed, answer.roles_unknown
-            return ChatHistory(messages=tuple(found), nodes_failed=nodes_failed, roles_unknown=roles_unknown)
+                async for last in answers:
+                    found.extend(map(ChatMessage.from_proto, last.messages))
+            return ChatHistory.from_proto(found, last)
 
         return await self._repeated(attempts, attempt)
 
@@ -72,6 +74,7 @@ class HistoryCalls(AsyncClient):
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
+        tokens_max: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
@@ -83,6 +86,7 @@ class HistoryCalls(AsyncClient):
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
+            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline; None: the client's.
             **named: Its `external_id` instead: `ByExternalId`.
@@ -97,14 +101,11 @@ class HistoryCalls(AsyncClient):
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
+            tokens_max=tokens_max,
             strict=strict,
         )
         response: history_pb.GetChatHistoryResponse = await self.call("GetChatHistory", request, timeout_s=timeout_s)
-        return ChatHistory(
-            messages=tuple(map(ChatMessage.from_proto, response.messages)),
-            nodes_failed=response.nodes_failed,
-            roles_unknown=response.roles_unknown,
-        )
+        return ChatHistory.from_proto(map(ChatMessage.from_proto, response.messages), response)
 
     async def formatted_chat_history(
         self,
@@ -114,6 +115,7 @@ class HistoryCalls(AsyncClient):
         mapping_name: str = "",
         app_id: str | None = None,
         max_messages: int = 0,
+        tokens_max: int = 0,
         strict: bool = False,
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
@@ -126,6 +128,7 @@ class HistoryCalls(AsyncClient):
             mapping_name: How its nodes become messages. Empty: "simple_chat".
             app_id: Where the mapping is looked up. None: the client's app.
             max_messages: 0: all; else the newest.
+            tokens_max: 0: all; else the newest that fit, and calls with all their results or not at all.
             strict: Fail on the first node on which a rule fails, instead of counting it.
             timeout_s: Deadline; None: the client's.
             **named: Its `external_id` instead: `ByExternalId`.
@@ -140,6 +143,7 @@ class HistoryCalls(AsyncClient):
             mapping_name=mapping_name,
             app_id=self._options.app(app_id),
             max_messages=max_messages,
+            tokens_max=tokens_max,
             strict=strict,
             format=messages.choice("message_format", message_format, messages.FORMATS),
         )
