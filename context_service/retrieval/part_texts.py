@@ -9,6 +9,8 @@ import orjson
 
 from context_service.parts import Part
 
+KINDS = ("text", "data", "tool_call", "tool_result", "file")
+
 _PATH_CHARS_MAX = 200  # of a line; of a longer path, its end
 # What paths may have together, beside the document: nested, each leaf would repeat all that it is in.
 _PATHS_CHARS_MIN = 4_096
@@ -18,7 +20,7 @@ _PATHS_SHARE = 2
 class PartText(NamedTuple):
     """A text that passages are cut from."""
 
-    kind: str  # "text", "data", "tool_call", "tool_result" or "file"
+    kind: str  # one of KINDS
     text: str
 
 

@@ -20,6 +20,8 @@ from context_service.contexts.recall import (
     Recalling,
 )
 from context_service.contexts.secrets import without_secret
+from context_service.history.messages import ROLE_NAMES
+from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.records_wire import optional_id
@@ -277,14 +279,22 @@ def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
 
 def _which(said: pb.RecallFilter, path: str) -> Filter:
     return Filter(
-        roles=frozenset(said.roles),
-        kinds=frozenset(said.kinds),
+        roles=_known(f"{path}.roles", ["assistant" if one == "agent" else one for one in said.roles], ROLE_NAMES),
+        kinds=_known(f"{path}.kinds", said.kinds, KINDS),
         authors=frozenset(said.authors),
         said_from=wire.time_of(f"{path}.said_from", said.said_from) if said.HasField("said_from") else None,
         said_to=wire.time_of(f"{path}.said_to", said.said_to) if said.HasField("said_to") else None,
         seq_from=said.seq_from,
         seq_to=said.seq_to or None,
     )
+
+
+def _known(path: str, names: Sequence[str], known: Sequence[str]) -> frozenset[str]:
+    for place, name in enumerate(names):
+        if name not in known:
+            field = f"{path}[{place}]"
+            raise InvalidArgument(f"{field} is none of {', '.join(known)}", field=field)
+    return frozenset(names)
 
 
 def _recalled(recalled: Recalled) -> pb.Recalled:

@@ -220,12 +220,31 @@ async def test_a_filter_leaves_only_what_it_admits(caller: Caller):
         return sorted(one.seq for one in (await recall(caller, context_id, "zebra", filter=which)).items)
 
     assert await seqs() == [1, 2, 3]
-    assert await seqs(roles=["assistant"]) == [2]
+    assert await seqs(roles=["assistant"]) == await seqs(roles=["agent", "tool"]) == [2]
     assert await seqs(authors=["ada"]) == [1]
     assert await seqs(kinds=["data"]) == [3]
     assert await seqs(said_from=at(late)) == [2, 3]
     assert await seqs(said_to=at(late)) == [1]
     assert await seqs(seq_from=2, seq_to=2) == [2]
+
+
+@pytest.mark.parametrize(
+    ("which", "refusal"),
+    [
+        ({"roles": ["user", "assistent"]}, r"filter.roles\[1\] is none of user, assistant, system, tool"),
+        ({"roles": [""]}, r"filter.roles\[0\] is none of"),
+        ({"kinds": ["Text"]}, r"filter.kinds\[0\] is none of text, data, tool_call, tool_result, file"),
+    ],
+)
+async def test_a_filter_by_what_is_not_there_is_refused(caller: Caller, which: dict[str, list[str]], refusal: str):
+    """It would find nothing, and nobody would know why."""
+    context_id = await begun(caller, "zebra")
+    with pytest.raises(InvalidArgument, match=refusal):
+        await recall(caller, context_id, "zebra", filter=which)
+    with pytest.raises(InvalidArgument, match=refusal):
+        await caller.call("SearchContext", context_id=context_id, query="zebra", filter=which)
+    with pytest.raises(InvalidArgument, match=refusal):
+        await caller.send("zebra", context_id, recall=pb.RecallOptions(filter=which))
 
 
 @pytest.mark.parametrize(

@@ -604,12 +604,14 @@ export const RecallOptionsSchema: GenMessage<RecallOptions> = /*@__PURE__*/
  */
 export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
   /**
+   * "user", "assistant" (or "agent"), "system", "tool"; another one is INVALID_ARGUMENT.
+   *
    * @generated from field: repeated string roles = 1;
    */
   roles: string[];
 
   /**
-   * "text", "data", "tool_call", "tool_result", "file".
+   * "text", "data", "tool_call", "tool_result", "file"; another one is INVALID_ARGUMENT.
    *
    * @generated from field: repeated string kinds = 2;
    */
