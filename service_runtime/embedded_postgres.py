@@ -82,16 +82,24 @@ class EmbeddedPostgres:
 
 @contextmanager
 def running(
-    state_folder: Path, *, version: str = "18", durable: bool = True, keep: bool = True, port: int = 0
+    state_folder: Path,
+    *,
+    version: str = "18",
+    durable: bool = True,
+    keep: bool = True,
+    port: int = 0,
+    data_root: Path | None = None,
 ) -> Iterator[EmbeddedPostgres]:
     """Run Postgres for the block; make its data folder if there is none.
 
     Args:
-        state_folder: Whose database it is. Its passwords and its lock are kept here; the data too, unless we are root.
+        state_folder: Whose database it is. Its passwords and its lock are kept here.
         version: Major version, "18" or "16".
         durable: False turns fsync off: for tests that kill no machine.
         keep: False removes the data at the end.
         port: Where to listen; 0: any free one.
+        data_root: Where the data's folder is made, such as a file system in memory; every account can enter it. None:
+            in the state folder, and as root below `/var/lib/contextkeep`.
 
     Raises:
         EmbeddedPostgresError: the wheel is missing, another process uses the folder, or Postgres does not start.
@@ -100,7 +108,7 @@ def running(
     with _lock(state_folder):
         account = _account()
         binaries = _binaries(version, account) / "bin"
-        data_folder = _data_folder(state_folder, version, account)
+        data_folder = _data_folder(state_folder, version, account, data_root)
         superuser_password = _password(state_folder / "postgres.password")
         service_password = _password(state_folder / "service.password")
         if not (data_folder / "PG_VERSION").exists():
@@ -242,19 +250,20 @@ def _open_to_all(folder: Path) -> None:
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
 
 
-def _data_folder(state_folder: Path, version: str, account: pwd.struct_passwd | None) -> Path:
+def _data_folder(state_folder: Path, version: str, account: pwd.struct_passwd | None, data_root: Path | None) -> Path:
     if account is None:
-        return state_folder.resolve() / f"postgres-{version}"
+        return (data_root or state_folder).resolve() / f"postgres-{version}"
     name = hashlib.sha256(str(state_folder.resolve()).encode()).hexdigest()[:12]
-    folder = _ROOT_FOLDER / "data" / f"{name}-{version}"
+    folder = (data_root or _ROOT_FOLDER / "data") / f"{name}-{version}"
     # The state folder says whose data it is: when it was removed, the data below /var/lib is no longer wanted.
     marker = state_folder / f"postgres-{version}.at"
     if not marker.exists() and folder.exists():
         shutil.rmtree(folder)
     marker.write_text(f"{folder}\n")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for parent in (_ROOT_FOLDER, folder.parent):
-        parent.chmod(0o755)
+    if data_root is None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for parent in (_ROOT_FOLDER, folder.parent):
+            parent.chmod(0o755)
     if not folder.exists():
         folder.mkdir(mode=0o700)
         os.chown(folder, account.pw_uid, account.pw_gid)

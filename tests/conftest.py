@@ -9,7 +9,6 @@ What only a stack needs is imported by its fixture: a test of a rule starts in h
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -25,7 +24,6 @@ from psycopg import sql
 import tests.emulators.azurite
 import tests.emulators.gcs
 import tests.emulators.moto
-from service_runtime import embedded_postgres
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from tests import databases
@@ -33,7 +31,6 @@ from tests.databases import TEMPLATE, Clones
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
 from tests.emulators.moto import Moto
-from tests.ports import free_port
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -85,10 +82,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
     from service_runtime.migrate import migrate
 
     version = os.environ.get("CONTEXTKEEP_TEST_PG") or "18"
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        embedded_postgres.running(Path(folder), version=version, durable=False, keep=False, port=free_port()) as server,
-    ):
+    with databases.in_memory(version) as server:
         with psycopg.connect(server.url(role="postgres", database="postgres"), autocommit=True) as connection:
             connection.execute(
                 sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(TEMPLATE), sql.Identifier(OWNER_ROLE))

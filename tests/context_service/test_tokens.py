@@ -11,7 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import bpe_openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,14 +79,20 @@ def without_tokenizer(monkeypatch):
     counting._tokenizer.cache_clear()
 
 
+def exactly(text: str, encoding: str = "o200k_base") -> int:
+    """Count by the package around the tokenizer, whose import takes seconds of those who run other tests."""
+    import bpe_openai
+
+    return len(bpe_openai.get_encoding(encoding).encode_ordinary(text))
+
+
 @pytest.mark.parametrize("kind", [*PROSE, *DATA])
 @pytest.mark.parametrize(("encoding", "older"), [("o200k_base", False), ("cl100k_base", True)])
 def test_an_estimate_is_near_to_what_the_tokenizer_counts(kind, encoding, older):
     """Characters divided by four is wrong by a half and more on a third of these."""
     text = (PROSE | DATA)[kind]
-    exact = len(bpe_openai.get_encoding(encoding).encode_ordinary(text))
 
-    assert estimate(text, older=older) == pytest.approx(exact, rel=0.3 if older else 0.2)
+    assert estimate(text, older=older) == pytest.approx(exactly(text, encoding), rel=0.3 if older else 0.2)
 
 
 @given(st.text(), st.booleans())
@@ -133,14 +138,12 @@ def test_a_text_in_pieces_has_the_tokens_of_the_whole():
     text = ("The bees came back, 40 of them.\n" * 200 + DATA["log"] + PROSE["russian"] * 20) * 4
     assert len(text) > 2 * counting._PIECE_CHARS
 
-    backend = bpe_openai.get_encoding("o200k_base")
-    assert TokenCounter().count(text) == len(backend.encode_ordinary(text))
+    assert TokenCounter().count(text) == exactly(text)
 
 
 def test_where_a_text_cannot_be_parted_well_it_has_a_few_tokens_more():
     text = DATA["base64"] * 20
-    encode = bpe_openai.get_encoding("o200k_base").encode_ordinary
-    exact = sum(len(encode(text[start:][:200_000])) for start in range(0, len(text), 200_000))
+    exact = sum(exactly(text[start:][:200_000]) for start in range(0, len(text), 200_000))
 
     assert exact - 10 <= TokenCounter().count(text) <= exact + 100
 
