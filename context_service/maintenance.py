@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from uuid import UUID
 
 from context_service.app import open_database, sweeper_of
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
+from context_service.contexts.log_source import LogSource
 from context_service.retrieval.passages import Passages
+from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
+from context_service.tokens import TokenCounter
 from context_service.working_memory.backfill import Backfill, Backfilled
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
 from context_service.working_memory.sweep import Swept
 from contextkeep.errors import FailedPrecondition, InvalidArgument
-from service_runtime.tenants import tenant_named
+from service_runtime.tenants import all_tenants, tenant_named
 
 
 async def sweep(settings: Settings) -> Swept:
@@ -110,6 +114,35 @@ async def erase_subject(
             eraser = erasing.Eraser(database, Passages(database))
             await erasing.erase_subject(door, user_id, eraser=eraser, requested_by="operator", on_progress=count)
         return there_were
+
+
+async def verify_index(
+    settings: Settings,
+    *,
+    tenant: str | None,
+    context_id: UUID | None,
+    mend: bool,
+    on_progress: Callable[[Verified], None],
+) -> Verified:
+    """Compare the index of passages with what it is made of, for an operator, and write anew what differs.
+
+    Args:
+        settings: Those of the services.
+        tenant: By its name; None: all.
+        context_id: Only this one; None: all.
+        mend: Write anew what differs; else nothing is changed.
+        on_progress: Told after each context.
+
+    Raises:
+        NotFound: there is no such context.
+        NoSuchTenant: no tenant has this name.
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    async with open_database(settings) as database:
+        tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
+        verifying = Verifying(database, Passages(database), [LogSource(TokenCounter().count)])
+        return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
 
 
 def _mover(settings: Settings, storage: BlobStorage) -> Mover:

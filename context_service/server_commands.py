@@ -6,7 +6,14 @@ import argparse
 import logging
 import sys
 
-from context_service import app, embedding_commands, erasing_commands, storage_commands, tenant_commands
+from context_service import (
+    app,
+    embedding_commands,
+    erasing_commands,
+    retrieval_commands,
+    storage_commands,
+    tenant_commands,
+)
 from context_service.dev import stay_up
 from context_service.settings import Settings
 from contextkeep.errors import ContextKeepError
@@ -34,6 +41,7 @@ def add_server_commands(commands: Subparsers) -> None:
     storage_commands.add_storage(commands)
     embedding_commands.add_embeddings(commands)
     erasing_commands.add_contexts(commands)
+    retrieval_commands.add_retrieval(commands)
     tenant_commands.add_limits(add_keys(commands))
 
 
@@ -61,6 +69,9 @@ def run_server_command(arguments: argparse.Namespace) -> None:
             return
         if arguments.command == "contexts":
             erasing_commands.run_contexts(settings, arguments)
+            return
+        if arguments.command == "retrieval":
+            retrieval_commands.run_retrieval(settings, arguments)
             return
         if arguments.command == "storage":
             process.tune_malloc()

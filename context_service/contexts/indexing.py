@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 
 from context_service.contexts.model import MessageInput, PassageText
 from context_service.retrieval.cutting import cut
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import PartText, part_text
+from context_service.retrieval.passages import Passage
 from context_service.retrieval.terms import terms_of
 
 _SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other
@@ -40,6 +42,34 @@ def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[Pas
                     )
                 )
     return tuple(found)
+
+
+def placed(
+    one: PassageText,
+    said: MessageInput,
+    *,
+    seq: int,
+    ordinal: int,
+    session: int,
+    said_at: datetime,
+    numbers: Sequence[int] | None = None,
+) -> Passage:
+    """Return a passage of a message where it stands; `numbers` as of `Passage`."""
+    return Passage(
+        seq=seq,
+        ordinal=ordinal,
+        session=session,
+        text=one.text,
+        terms=one.terms,
+        numbers=numbers,
+        kind=one.kind,
+        said_at=said_at,
+        is_said=one.is_said,
+        marks=one.marks,
+        role=said.role,
+        author=said.name,
+        part=one.part,
+    )
 
 
 def _texts(said: MessageInput) -> Iterator[tuple[int, PartText]]:

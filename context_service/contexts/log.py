@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 import psycopg
 
+from context_service.contexts.indexing import placed
 from context_service.contexts.model import (
     Context,
     ContextFilter,
@@ -614,20 +615,14 @@ def _passages(
     """Return the passages of messages that are written, where they stand now."""
     by_id = {message.said.message_id: message for message in messages}
     return [
-        Passage(
+        placed(
+            one,
+            by_id[row.message_id].said,
             seq=row.seq,
             ordinal=ordinal,
             session=row.session,
-            text=one.text,
-            terms=one.terms,
-            numbers=numbers[row.message_id][ordinal],
-            kind=one.kind,
             said_at=row.said_at,
-            is_said=one.is_said,
-            marks=one.marks,
-            role=by_id[row.message_id].said.role,
-            author=by_id[row.message_id].said.name,
-            part=one.part,
+            numbers=numbers[row.message_id][ordinal],
         )
         for row in rows
         for ordinal, one in enumerate(by_id[row.message_id].passages)

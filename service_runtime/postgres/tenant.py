@@ -54,6 +54,7 @@ _MORE = {
     "context": ", set_config('app.context', %s, true) AS context",
 }
 _ALL = "*"  # no id of a context, and no subject: those begin with "="
+_SNAPSHOT = b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 # A replica that freezes or vanishes in the middle of a transaction would keep its locks for hours.
 _SET_LOCAL_OF_SEVERAL = f"{_SET_LOCAL}, set_config('idle_in_transaction_session_timeout', %s, true) AS idle_timeout"
 
@@ -147,11 +148,23 @@ class Tenant:
         Raises:
             Whatever `work` raises, after a rollback; and the errors of `query`.
         """
+        return await self._in_transaction(work)
+
+    async def snapshot(self, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
+        """Run `work`, whose statements write nothing and see all rows as they are at one moment; see `transaction`.
+
+        Rows that were removed stay stored until it returns: it should be short.
+        """
+        return await self._in_transaction(work, first=_SNAPSHOT)
+
+    async def _in_transaction(self, work: Callable[[Transaction], Awaitable[_T]], *, first: bytes = b"") -> _T:
         more, values = self._more_settings(self._said)
         settings = _SET_LOCAL_OF_SEVERAL + more
 
         async def run() -> _T:
             async with self._lend() as connection, connection.transaction():
+                if first:
+                    await connection.execute(first)
                 tenant_id, timeout_ms = self._settings()
                 await connection.execute(settings.encode(), (tenant_id, timeout_ms, timeout_ms, *values))
                 return await work(Transaction(connection, self.tenant_id, bounds=self.bounds))

@@ -1,0 +1,60 @@
+"""The index of words built anew, while it is read and written: for an operator, as the owner of the tables.
+
+A GIN index keeps the pages that passages took which are gone. It levels off (docs/benchmarks.md, "The index of words"),
+and is small again after this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service_runtime.administration import administering
+
+_INDEX = "context.passage_terms"
+# What a REINDEX leaves behind that was broken off: an index that is written to, and that nobody reads.
+_LEFT = """
+    SELECT format('%I.%I', n.nspname, c.relname) AS name
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE i.indrelid = 'context.passage'::regclass AND NOT i.indisvalid AND c.relname ~ '^passage_terms_cc(new|old)'
+"""
+_SIZE = "SELECT pg_relation_size(%s::regclass)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reindexed:
+    """What became of the index of words."""
+
+    passages: int  # live ones
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def bytes_a_passage(self) -> float:
+        """What the index takes now for one live passage."""
+        return self.bytes_after / self.passages if self.passages else 0.0
+
+
+def reindex(admin_url: str) -> Reindexed:
+    """Build the index of words anew; readers and writers wait for nothing but each other's transactions.
+
+    Args:
+        admin_url: URL of the role that owns the tables.
+
+    Raises:
+        CannotAdminister: see `administering`.
+    """
+    with administering(admin_url, autocommit=True) as connection:
+
+        def one(statement: str, *parameters: str) -> int:
+            (row,) = connection.execute(statement.encode(), parameters).fetchall()
+            return int(row[0])
+
+        for (name,) in connection.execute(_LEFT).fetchall():
+            connection.execute(f"DROP INDEX CONCURRENTLY {name}".encode())
+        bytes_before = one(_SIZE, _INDEX)
+        connection.execute(f"REINDEX INDEX CONCURRENTLY {_INDEX}".encode())
+        return Reindexed(
+            passages=one("SELECT count(*) FROM context.passage"),
+            bytes_before=bytes_before,
+            bytes_after=one(_SIZE, _INDEX),
+        )
