@@ -24,7 +24,11 @@ from context_service.contexts.checks import MessageChecks
 from context_service.contexts.erasing import Eraser, Erasing
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
+from context_service.contexts.order import Order
 from context_service.contexts.recall import Recalling
+from context_service.contexts.references import References
+from context_service.contexts.task_rows import TaskRows
+from context_service.contexts.tasks import Tasks
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.graph import EntityGraph
@@ -307,26 +311,41 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
             raise RecordName(record_id=record_id).not_found()
 
     passages, tokens = Passages(ground.database), await asyncio.to_thread(TokenCounter)
-    log = Log(ground.database, passages)
+    log, order = Log(ground.database, passages), Order()
+    task_rows = TaskRows(ground.database, log)
+    references = References(task_rows)
     eraser = Eraser(ground.database, passages)
     await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    checks = MessageChecks(
+        message_bytes_max=settings.context_message_bytes_max,
+        parts_max=settings.context_message_parts_max,
+        metadata_bytes_max=settings.metadata_bytes_max,
+        nesting_max=settings.json_nesting_max,
+        name_chars_max=settings.name_chars_max,
+    )
     messaging = Messaging(
         log,
         requests=_REQUESTS,
-        checks=MessageChecks(
-            message_bytes_max=settings.context_message_bytes_max,
-            parts_max=settings.context_message_parts_max,
-            metadata_bytes_max=settings.metadata_bytes_max,
-            nesting_max=settings.json_nesting_max,
-            name_chars_max=settings.name_chars_max,
-        ),
+        checks=checks,
         tokens=tokens,
         check_record=check_record,
+        references=references,
+        order=order,
+    )
+    tasks = Tasks(
+        task_rows,
+        log=log,
+        references=references,
+        requests=_REQUESTS,
+        checks=checks,
+        check_record=check_record,
+        order=order,
     )
     servicer = ContextsServicer(
         messaging,
         Recalling(log, passages, tokens),
         Erasing(ground.database, requests=_REQUESTS, eraser=eraser),
+        tasks,
     )
     service = Service(
         full_name="contextkeep.context.v1.Contexts",

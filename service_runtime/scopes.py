@@ -23,6 +23,7 @@ OF_CONTEXTS = frozenset(
     for name in (
         *("SendMessage", "AppendMessages", "GetContext", "GetContextsByExternalId", "ListContexts", "UpdateContext"),
         *("CloseContext", "ListMessages", "GetMessage", "RetractMessages", "Recall", "SearchContext"),
+        *("CreateTask", "UpdateTask", "GetTask", "ListTasks", "CancelTask"),
     )
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from context_service.contexts.model import MESSAGES_MAX, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.parts import Part
@@ -21,6 +22,7 @@ _SESSION_CHARS_MAX = 200
 _MEDIA_TYPE_CHARS_MAX = 255
 _URL_CHARS_MAX = 8192
 _PROFILE_CHARS_MAX = 100
+_REFERENCES_MAX = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,8 @@ class MessageChecks:
         if not said.content and not said.parts:
             raise InvalidArgument(f"{path} has neither content nor parts", field=f"{path}.content")
         _check_long_text(f"{path}.content", said.content)
-        self._check_metadata(f"{path}.metadata_json", said.metadata_json)
+        self.check_metadata(f"{path}.metadata_json", said.metadata_json)
+        self.check_references(f"{path}.reference_task_ids", said.reference_task_ids)
         _check_count(f"{path}.parts", len(said.parts), self.parts_max)
         for place, part in enumerate(said.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
@@ -84,7 +87,7 @@ class MessageChecks:
         check_text(f"{path}.app_id", said.app_id, chars_max=self.name_chars_max)
         check_text(f"{path}.agent_bundle_id", said.agent_bundle_id, chars_max=self.name_chars_max)
         check_text(f"{path}.recall_profile", said.recall_profile, chars_max=_PROFILE_CHARS_MAX)
-        self._check_metadata(f"{path}.metadata_json", said.metadata_json)
+        self.check_metadata(f"{path}.metadata_json", said.metadata_json)
         _check_count(f"{path}.external_ids", len(said.external_ids), EXTERNAL_IDS_MAX)
         for place, one in enumerate(said.external_ids):
             check_external_id(one, path=f"{path}.external_ids[{place}]")
@@ -93,18 +96,27 @@ class MessageChecks:
         """Refuse a filter that no context can match; raises as `check_context`."""
         for name in ("agent_id", "owner_user_id", "app_id"):
             check_text(name, getattr(which, name), chars_max=self.name_chars_max)
-        self._check_metadata("metadata_contains_json", which.metadata_contains_json)
+        self.check_metadata("metadata_contains_json", which.metadata_contains_json)
         if which.external_id:
             check_external_id(which.external_id, path="external_id")
 
-    def _check_metadata(self, field: str, text: str) -> None:
+    def check_references(self, field: str, task_ids: Sequence[UUID]) -> None:
+        """Refuse too many tasks that are referred to.
+
+        Raises:
+            LimitExceeded: there are more than there may be.
+        """
+        _check_count(field, len(task_ids), _REFERENCES_MAX)
+
+    def check_metadata(self, field: str, text: str) -> None:
+        """Refuse metadata that are no JSON object, or too large; raises as `check_context`."""
         if text:
             parse_object(field, text, size_bytes_max=self.metadata_bytes_max, nesting_max=self.nesting_max)
 
     def _check_part(self, part: Part, *, path: str) -> None:
         check_text(f"{path}.media_type", part.media_type, chars_max=_MEDIA_TYPE_CHARS_MAX)
         check_text(f"{path}.file_name", part.file_name, chars_max=self.name_chars_max)
-        self._check_metadata(f"{path}.metadata_json", part.metadata_json)
+        self.check_metadata(f"{path}.metadata_json", part.metadata_json)
         if part.text is not None:
             _check_long_text(f"{path}.text", part.text)
         elif part.data_json is not None:

@@ -45,13 +45,14 @@ OF_SUBJECTS = (
     "context.passage_session",
     "context.passage_scope",
     "context.context_external_id",
+    "context.task",
     "context.context",
     "context.erasure",
 )
 
 _RECEIPT = """
     erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
-    vectors_removed, external_ids_removed, answers_removed, keys_ended, requested_by
+    vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, requested_by
 """
 
 
@@ -174,6 +175,7 @@ def _removing(table: str, whose: str, counter: str) -> Across:
 
 
 _REMOVE_VECTORS = _removing("context.embedding", "context_id", "vectors_removed")
+_REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _COUNT_PASSAGES = _of_all("""
     UPDATE context.erasure SET passages_removed = passages_removed + %(removed)s
@@ -236,6 +238,7 @@ class Erasure:
     external_ids_removed: int
     answers_removed: int  # of repeated calls
     keys_ended: int
+    tasks_removed: int
     requested_by: str  # the subject of who deleted it; empty: it was past its time
 
 
@@ -391,7 +394,7 @@ class Eraser:
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
         if removed := await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id)):
             await tenant.query(_COUNT_PASSAGES, {**named, "removed": removed})
-        for statement in (_REMOVE_VECTORS, _REMOVE_MESSAGES, _REMOVE_ANSWERS):
+        for statement in (_REMOVE_VECTORS, _REMOVE_MESSAGES, _REMOVE_TASKS, _REMOVE_ANSWERS):
             while True:
                 began = time.monotonic()
                 rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})

@@ -69,6 +69,7 @@ def placed(
         role=said.role,
         author=said.name,
         part=one.part,
+        task_id=said.task_id,
     )
 
 

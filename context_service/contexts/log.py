@@ -7,7 +7,7 @@ of an external id) makes Postgres refuse the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -41,7 +41,7 @@ SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a ses
 _TERM_BYTES = 64  # as many as are parsed in the time that a term's number takes
 AGENTS_MAX = 100  # that a header names
 
-_ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
+ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 
 _HEADER = """
     context_id, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id, agent_ids,
@@ -70,21 +70,22 @@ _WRITE = """
     FROM unnest(
         %(message_ids)s::text[], %(roles)s::text[], %(names)s::text[], %(agents)s::text[], %(contents)s::text[],
         %(hashes)s::bytea[], %(parts)s::text[], %(metadata)s::text[], %(said_at)s::timestamptz[],
-        %(sessions)s::bigint[], %(tokens)s::integer[], %(sizes)s::integer[]
+        %(sessions)s::bigint[], %(tokens)s::integer[], %(sizes)s::integer[], %(tasks)s::text[], %(references)s::text[]
     ) WITH ORDINALITY AS s (
         message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
-        size_bytes, n
+        size_bytes, task_id, reference_task_ids, n
     )
 ), written AS (
     INSERT INTO context.message (
         tenant_id, context_id, ancestors, seq, said_at, session, tokens, size_bytes, owner_user_id, app_id,
-        agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata
+        agent_bundle_id, message_id, role, name, agent_id, content, content_sha256, parts, metadata, task_id,
+        reference_task_ids
     )
     SELECT
         h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, s.said_at,
         h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
         s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
-        s.content_sha256, s.parts::json, s.metadata::json
+        s.content_sha256, s.parts::json, s.metadata::json, s.task_id::uuid, s.reference_task_ids::uuid[]
     FROM header h, said s
     RETURNING context_id, message_id, seq, created_at, tokens, session, said_at
 ), answered AS (
@@ -150,7 +151,7 @@ WITH header AS (
             CASE WHEN %(first_named)s > 1 AND %(first_said_at)s - last_said_at > %(gap)s THEN 1 ELSE 0 END AS begins,
             CASE WHEN %(first_name)s <> last_session_name THEN 1 ELSE 0 END AS begins_by_name
         FROM context.context
-        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {_ALIVE}
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
         FOR UPDATE
     ) before
     WHERE c.tenant_id = before.tenant_id AND c.context_id = before.context_id
@@ -161,7 +162,7 @@ WITH header AS (
 {_WRITE}
 """  # noqa: S608 - constants
 
-_READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}"  # noqa: S608
+_READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}"  # noqa: S608
 _LOCK = f"{_READ} FOR UPDATE"
 _HOLD = f"{_READ} FOR KEY SHARE"
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
@@ -170,7 +171,7 @@ _FIND_ONLY = Across(
     sql=f"""
         SELECT context_id FROM context.context
         WHERE tenant_id = %(tenant_id)s AND owner_user_id = %(owner_user_id)s AND app_id = %(app_id)s
-            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s AND {_ALIVE}
+            AND agent_bundle_id = %(agent_bundle_id)s AND only_system = %(system)s AND only_id = %(id)s AND {ALIVE}
     """,  # noqa: S608
     contexts=True,
     why="it finds which context is meant: that of an owner and an external id",
@@ -191,7 +192,7 @@ _RELEASE_EXPIRED = Across(
 _KNOWN = f"""
 SELECT m.message_id, m.seq, m.created_at, m.tokens, m.content_sha256
 FROM (
-    SELECT tenant_id, context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+    SELECT tenant_id, context_id FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
 ) c
 JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = ANY (%s)
@@ -212,7 +213,7 @@ WHERE tenant_id = %(tenant_id)s
     AND (%(app_id)s = '' OR app_id = %(app_id)s)
     AND (%(entity_node_id)s::uuid IS NULL OR entity_node_id = %(entity_node_id)s)
     AND metadata @> %(metadata)s
-    AND {_ALIVE}
+    AND {ALIVE}
 ORDER BY created_at DESC, context_id DESC
 LIMIT %(count)s
 """  # noqa: S608 - constants
@@ -261,30 +262,30 @@ SELECT {_HEADER} FROM header
 
 _CLOSE = f"""
 UPDATE context.context SET closed_at = coalesce(closed_at, now()), updated_at = now()
-WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
 RETURNING {_HEADER}
 """  # noqa: S608
 
 
 # The header beside each message: a context without any gives one row, one that is not there gives none. What is past
 # the bytes of a page is cut before Postgres reads its texts.
-def _paging(order: str) -> str:
+def _paging(order: str, which: str = "") -> str:
     return f"""
 SELECT m.*, c.closed_at
 FROM (
     SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {_ALIVE}
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {ALIVE}
 ) c
 LEFT JOIN LATERAL (
     SELECT message_id, seq, role, name, agent_id, content, parts::text AS parts, metadata::text AS metadata, created_at,
-        said_at, tokens
+        said_at, tokens, task_id, reference_task_ids
     FROM (
         SELECT *, sum(size_bytes) OVER (ORDER BY {order} ROWS UNBOUNDED PRECEDING) AS upto,
             row_number() OVER (ORDER BY {order}) AS place
         FROM (
             SELECT * FROM context.message m
             WHERE m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.retracted_at IS NULL
-                AND m.seq BETWEEN %(seq_from)s AND %(seq_to)s
+                AND m.seq BETWEEN %(seq_from)s AND %(seq_to)s{which}
             ORDER BY {order}
             LIMIT %(count)s
         ) wanted
@@ -296,16 +297,18 @@ ORDER BY {order}
 
 
 _PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
+_PAGE_OF_TASK = _paging("seq DESC", " AND m.task_id = %(task_id)s")
 _ANYBODYS_WHY = "an administrator reads all of the tenant"
 _PAGE_ANYBODYS = Across(sql=_PAGE, subjects=True, why=_ANYBODYS_WHY)
 _PAGE_NEWEST_FIRST_ANYBODYS = Across(sql=_PAGE_NEWEST_FIRST, subjects=True, why=_ANYBODYS_WHY)
+_PAGE_OF_TASK_ANYBODYS = Across(sql=_PAGE_OF_TASK, subjects=True, why=_ANYBODYS_WHY)
 
 _MESSAGE = f"""
 SELECT m.message_id, m.seq, m.role, m.name, m.agent_id, m.content, m.parts::text AS parts, m.metadata::text AS metadata,
-    m.created_at, m.said_at, m.tokens, c.closed_at
+    m.created_at, m.said_at, m.tokens, m.task_id, m.reference_task_ids, c.closed_at
 FROM (
     SELECT tenant_id, context_id, closed_at FROM context.context
-    WHERE tenant_id = %s AND context_id = %s AND {_ALIVE}
+    WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
 ) c
 LEFT JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.message_id = %s AND m.retracted_at IS NULL
@@ -327,6 +330,10 @@ WITH hidden AS (
 )
 SELECT seq FROM hidden
 """
+
+
+# What comes before an append in its transaction, and may refuse it.
+Hold = Callable[[Transaction], Awaitable[None]]
 
 
 class Taken(Enum):
@@ -405,6 +412,7 @@ class Log:
         messages: Sequence[NewMessage],
         *,
         known: Iterable[Known],
+        hold: Hold | None = None,
         principal: Principal,
         request: Request | None,
     ) -> list[Sent]:
@@ -414,6 +422,7 @@ class Log:
             context_id: Of which context.
             messages: At least one.
             known: Others of the request, which are in the log: its answer names them, too.
+            hold: Comes before, in the same transaction; what it raises, this does.
             principal: Who writes.
             request: Makes it happen once.
 
@@ -424,7 +433,7 @@ class Log:
         there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
         parameters = {"known": orjson.dumps(answered).decode()}
-        return await self._write(door, _APPEND, context_id, messages, parameters, request=request)
+        return await self._write(door, _APPEND, context_id, messages, parameters, hold=hold, request=request)
 
     async def _write(
         self,
@@ -434,6 +443,7 @@ class Log:
         messages: Sequence[NewMessage],
         parameters: dict[str, Any],
         *,
+        hold: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
         parameters = {
@@ -453,6 +463,8 @@ class Log:
         numbers = await beside_the_loop(_TERM_BYTES * terms, _numbers, context_id, messages)
 
         async def work(transaction: Transaction) -> list[Row]:
+            if hold:
+                await hold(transaction)
             rows = await transaction.query(statement, parameters)
             if rows:
                 passages = _passages(rows, messages, numbers)
@@ -460,7 +472,7 @@ class Log:
             return rows
 
         try:
-            if any(message.passages for message in messages):
+            if hold or any(message.passages for message in messages):
                 rows = await door.transaction(work)
             else:
                 rows = await door.query(statement, parameters)  # one round trip
@@ -555,13 +567,26 @@ class Log:
         seq_to: int,
         count: int,
         newest_first: bool,
+        task_id: UUID | None = None,
         bytes_max: int = PAGE_BYTES_MAX,
     ) -> list[Message] | None:
         """Return messages between two places, `count` of them and `bytes_max` at most; None: there is no such context.
 
         One message comes, however large it is.
+
+        Args:
+            context_id: Of which context.
+            principal: Who reads.
+            seq_from: The first place.
+            seq_to: The last place.
+            count: Messages at most.
+            newest_first: In which order; of a task, always.
+            task_id: Only of this task.
+            bytes_max: Of all that come.
         """
-        if newest_first:
+        if task_id:
+            statement = _PAGE_OF_TASK_ANYBODYS if principal.sees_all_users else _PAGE_OF_TASK
+        elif newest_first:
             statement = _PAGE_NEWEST_FIRST_ANYBODYS if principal.sees_all_users else _PAGE_NEWEST_FIRST
         else:
             statement = _PAGE_ANYBODYS if principal.sees_all_users else _PAGE
@@ -575,6 +600,7 @@ class Log:
                 "seq_to": seq_to,
                 "count": count,
                 "bytes_max": bytes_max,
+                "task_id": task_id,
             },
         )
         return [_message(row) for row in rows if row.seq is not None] if rows else None
@@ -682,12 +708,18 @@ def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
         "tokens": [message.tokens for message in messages],
         "token_count": sum(message.tokens for message in messages),
         "sizes": [message.size_bytes for message in messages],
+        "tasks": TextArray([str(one.task_id) if one.task_id else None for one in said]),
+        "references": TextArray([_uuids(one.reference_task_ids) for one in said]),
         "first_said_at": messages[0].said_at,
         "last_said_at": messages[-1].said_at,
         "first_named": named[0] if named else len(messages) + 1,
         "first_name": said[named[0] - 1].session if named else None,
         "last_name": said[named[-1] - 1].session if named else "",
     }
+
+
+def _uuids(ids: Sequence[UUID]) -> str | None:
+    return f"{{{','.join(map(str, ids))}}}" if ids else None
 
 
 def _sessions(messages: Sequence[NewMessage]) -> list[int]:
@@ -743,6 +775,8 @@ def _message(row: Row) -> Message:
         created_at=row.created_at,
         said_at=row.said_at,
         tokens=row.tokens,
+        task_id=row.task_id,
+        reference_task_ids=tuple(row.reference_task_ids or ()),
     )
 
 

@@ -52,7 +52,7 @@ FROM (
 ) c
 LEFT JOIN LATERAL (
     SELECT seq, session, said_at, retracted_at IS NOT NULL AS is_gone, message_id, role, name, content,
-        parts::text AS parts
+        parts::text AS parts, task_id
     FROM (
         SELECT *, sum(size_bytes) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING) AS upto,
             row_number() OVER (ORDER BY seq) AS place
@@ -126,6 +126,7 @@ class LogSource:
             name=row.name,
             content=row.content,
             parts=of_json(row.parts) if row.parts else (),
+            task_id=row.task_id,
         )
         for ordinal, one in enumerate(passages_of(said, count=self._count_tokens)):
             yield placed(one, said, seq=row.seq, ordinal=ordinal, session=row.session, said_at=row.said_at)

@@ -25,6 +25,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.contexts.order import Order
+from context_service.contexts.references import References, named_by, task_not_found
 from context_service.parts import to_json, tokens_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import (
@@ -36,6 +37,8 @@ from contextkeep.errors import (
     MessageExists,
     MessageNotFound,
     PermissionDenied,
+    TaskEnded,
+    TaskNotFound,
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
@@ -81,6 +84,8 @@ class Messaging:
         checks: Of what callers say.
         tokens: Counts those of messages, and of what is cut.
         check_record: Of a record that a part names.
+        references: Of the tasks that messages name.
+        order: The writers of a context.
     """
 
     def __init__(
@@ -91,19 +96,24 @@ class Messaging:
         checks: MessageChecks,
         tokens: TokenCounter,
         check_record: CheckRecord,
+        references: References,
+        order: Order,
     ) -> None:
         self._log = log
         self._requests = requests
         self._checks = checks
         self._tokens = tokens
         self._check_record = check_record
-        self._order = Order()
+        self._references = references
+        self._order = order
 
     async def check(self, said: MessageInput, *, path: str, principal: Principal) -> None:
         """Refuse what could not be sent, and store nothing: of a standalone message."""
         size_bytes = size_of(said)
         await beside_the_loop(size_bytes, self._checks.check_message, said, size_bytes, path=path)
-        await self._check_records(_records([said]), principal)
+        if said.task_id or said.reference_task_ids:
+            raise InvalidArgument("a standalone message is of no task", field="standalone")
+        await self._check_records(records_of([said]), principal)
 
     async def send(
         self,
@@ -130,6 +140,8 @@ class Messaging:
             ContextClosed: it takes no more messages.
             MessageExists: an id is that of another message.
             RecordNotFound: a part names a record that the principal cannot read.
+            TaskNotFound: a message names a task that is not of the context.
+            TaskEnded: a message belongs to a task that has ended.
             PermissionDenied, RequestIdReused, InvalidArgument, LimitExceeded: see the contract.
         """
         if target.context_id and target.only:
@@ -139,7 +151,9 @@ class Messaging:
         sizes = [size_of(said) for said in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
         new = await self._prepared(messages, sizes=sizes, paths=paths)
-        records = _records(messages)
+        if not target.context_id and not target.only:
+            target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
+        records = records_of(messages)
         if records and request:  # a record may be gone since it was answered
             door = self._log.of(principal, target.context_id or new_id())
             if answer := await self._requests.answered(door, request):
@@ -160,6 +174,8 @@ class Messaging:
         for _ in range(_TRIES):
             if target.only and (found := await self._log.find_only(target.only, said, principal=principal)):
                 return await self._append(found, messages, principal=principal, request=request)
+            for task_id in named_by([message.said for message in messages]):  # a new context has none
+                raise task_not_found(task_id)
             context_id = new_id()
             try:
                 sent = await self._log.begin(
@@ -185,8 +201,19 @@ class Messaging:
                 if missing:
                     try:
                         sent = await self._log.append(
-                            context_id, missing, known=known.values(), principal=principal, request=request
+                            context_id,
+                            missing,
+                            known=known.values(),
+                            hold=self._references.hold(context_id, [message.said for message in missing]),
+                            principal=principal,
+                            request=request,
                         )
+                    except (TaskNotFound, TaskEnded) as error:
+                        # What was written before the task ended, is.
+                        known = await self._known(context_id, messages, principal)
+                        if len(known) == len(messages):
+                            continue
+                        return await self._answered_before(context_id, request, principal, refused=error)
                     except AlreadyThere as error:
                         if error.taken is Taken.REQUEST and request:
                             return await self._answered(self._log.of(principal, context_id), request, principal)
@@ -204,6 +231,22 @@ class Messaging:
                 before = sorted((one.sent for one in known.values()), key=lambda one: one.seq)
                 return Written(context_id=context_id, messages=[*before, *sent], created=False)
         raise Aborted("others write the same messages; try again")
+
+    async def _answered_before(
+        self, context_id: UUID, request: Request | None, principal: Principal, *, refused: TaskNotFound | TaskEnded
+    ) -> Written:
+        """Return what a call was answered that comes again, though a task that it names would refuse it now.
+
+        Raises:
+            ContextNotFound, ContextClosed: what is wrong with the context comes first.
+            TaskNotFound, TaskEnded: it was not answered before.
+        """
+        if request and (answer := await self._requests.answered(self._log.of(principal, context_id), request)):
+            return await self._still_there(_written(answer), principal)
+        context = await self._log.read(context_id, principal=principal.without_admin())
+        if context is None or context.closed_at:
+            raise await self._refusal(context_id, principal)
+        raise refused
 
     async def _known(self, context_id: UUID, messages: Sequence[NewMessage], principal: Principal) -> dict[str, Known]:
         """Return those of the messages that are in the log.
@@ -514,7 +557,7 @@ def _within_bounds(said: ContextInput, principal: Principal) -> ContextInput:
     return said
 
 
-def _records(messages: Sequence[MessageInput]) -> list[UUID]:
+def records_of(messages: Sequence[MessageInput]) -> list[UUID]:
     """Return the records that parts name, each once."""
     named = {part.working_memory_id for said in messages for part in said.parts if part.working_memory_id}
     return sorted(map(UUID, named))
@@ -536,7 +579,7 @@ def _check_expiry(said: ContextInput) -> None:
 
 def _sha256(said: MessageInput) -> bytes:
     """Return what tells a message from another one with its id."""
-    content = [
+    content: list[object] = [
         said.role,
         said.content,
         to_json(said.parts),
@@ -546,6 +589,8 @@ def _sha256(said: MessageInput) -> bytes:
         said.said_at,
         said.session,
     ]
+    if said.task_id or said.reference_task_ids:
+        content += [said.task_id, said.reference_task_ids]
     return hashlib.sha256(orjson.dumps(content)).digest()
 
 

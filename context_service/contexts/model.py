@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from uuid import UUID
 
 from context_service.parts import Part
@@ -71,6 +72,8 @@ class MessageInput:
     metadata_json: str = ""
     said_at: datetime | None = None  # None: now
     session: str = ""
+    task_id: UUID | None = None
+    reference_task_ids: tuple[UUID, ...] = ()  # of its context
     redacted: tuple[int, ...] = ()  # places of the parts that held secrets
 
 
@@ -113,6 +116,8 @@ class Message:
     created_at: datetime
     said_at: datetime
     tokens: int
+    task_id: UUID | None
+    reference_task_ids: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +143,51 @@ class ContextFilter:
     metadata_contains_json: str = "{}"
     app_id: str = ""
     entity_node_id: UUID | None = None
+
+
+class TaskState(Enum):
+    """How far a task is, as in A2A; the value is what is stored."""
+
+    SUBMITTED = "submitted"
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    AUTH_REQUIRED = "auth_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    REJECTED = "rejected"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether nothing follows it."""
+        return self in _ENDS
+
+
+_ENDS = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskInput:
+    """What a caller says of a task, secrets taken out."""
+
+    state: TaskState | None = None
+    message: MessageInput | None = None  # of the status
+    reference_task_ids: tuple[UUID, ...] = ()
+    metadata_json: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Work that is done within a context."""
+
+    task_id: UUID
+    context_id: UUID
+    state: TaskState
+    message: MessageInput | None  # that came with the state
+    status_at: datetime
+    reference_task_ids: tuple[UUID, ...]
+    metadata_json: str
+    version: int
+    created_by: str
+    created_at: datetime
+    updated_at: datetime

@@ -342,6 +342,8 @@ CREATE TABLE context.context (
     external_ids jsonb DEFAULT '[]'::jsonb NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     deleted_at timestamp with time zone,
+    task_count integer DEFAULT 0 NOT NULL,
+    last_change bigint DEFAULT 0 NOT NULL,
     CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
     CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
 )
@@ -425,7 +427,8 @@ CREATE TABLE context.erasure (
     owner_user_id text NOT NULL,
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
-    requested_by text NOT NULL
+    requested_by text NOT NULL,
+    tasks_removed bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE context.erasure OWNER TO contextkeep_owner;
@@ -474,6 +477,8 @@ CREATE TABLE context.message (
     content_sha256 bytea NOT NULL,
     parts json,
     metadata json,
+    task_id uuid,
+    reference_task_ids uuid[],
     CONSTRAINT message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])))
 );
 
@@ -632,6 +637,29 @@ CREATE TABLE context.request (
 );
 
 ALTER TABLE context.request OWNER TO contextkeep_owner;
+
+CREATE TABLE context.task (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    status_at timestamp with time zone DEFAULT now() NOT NULL,
+    change bigint NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    state text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    reference_task_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    status_message json,
+    metadata json,
+    CONSTRAINT task_state_check CHECK ((state = ANY (ARRAY['submitted'::text, 'working'::text, 'input_required'::text, 'auth_required'::text, 'completed'::text, 'failed'::text, 'canceled'::text, 'rejected'::text])))
+);
+
+ALTER TABLE context.task OWNER TO contextkeep_owner;
 
 CREATE TABLE context.tenant_limit (
     tenant_id uuid NOT NULL,
@@ -860,6 +888,9 @@ ALTER TABLE ONLY context.passage_session
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
+ALTER TABLE ONLY context.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, task_id);
+
 ALTER TABLE ONLY context.tenant_limit
     ADD CONSTRAINT tenant_limit_pkey PRIMARY KEY (tenant_id);
 
@@ -914,6 +945,8 @@ CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasur
 
 CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
 
+CREATE INDEX message_task ON context.message USING btree (tenant_id, context_id, task_id, seq) WHERE (task_id IS NOT NULL);
+
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, topic, subject_id);
@@ -925,6 +958,8 @@ CREATE INDEX passage_terms ON context.passage USING gin (terms) WITH (gin_pendin
 CREATE INDEX request_about ON context.request USING btree (tenant_id, about_id) WHERE (about_id IS NOT NULL);
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
+
+CREATE INDEX task_newest ON context.task USING btree (tenant_id, context_id, task_id);
 
 CREATE INDEX upload_due ON context.upload USING btree (tenant_id, due_at);
 
@@ -995,6 +1030,8 @@ CREATE POLICY bounds ON context.passage_session AS RESTRICTIVE USING ((NULLIF(((
 
 CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.tenant_limit AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.tenant_usage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
@@ -1026,6 +1063,8 @@ CREATE POLICY context ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT
 CREATE POLICY context ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
 
@@ -1061,6 +1100,10 @@ CREATE POLICY subject ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( 
 
 CREATE POLICY subject ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1086,6 +1129,8 @@ CREATE POLICY tenant ON context.passage_scope USING ((tenant_id = ( SELECT (NULL
 CREATE POLICY tenant ON context.passage_session USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.task USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.tenant_limit USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1144,6 +1189,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_scope TO contextkeep_
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_session TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.task TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.tenant_limit TO contextkeep_service;
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -19,18 +19,17 @@ from context_service.contexts.recall import (
     RecalledItem,
     Recalling,
 )
-from context_service.contexts.secrets import without_secret
+from context_service.contexts.tasks import Tasks
 from context_service.history.messages import ROLE_NAMES
 from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.records_wire import optional_id
+from context_service.servicers.said import messages_of, principal_of
+from context_service.servicers.tasks import TasksServicer
 from contextkeep.context.v1 import contexts_pb2 as pb
-from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import ContextKeepError, InvalidArgument
-from service_runtime import calls
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -38,18 +37,19 @@ from service_runtime.requests import request_of
 _TTL_S = 3600  # of a key, if the caller does not say
 
 
-class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
+class ContextsServicer(TasksServicer):
     """Answers the RPCs of `Contexts`."""
 
-    def __init__(self, messaging: Messaging, recalling: Recalling, erasing: Erasing) -> None:
+    def __init__(self, messaging: Messaging, recalling: Recalling, erasing: Erasing, tasks: Tasks) -> None:
+        super().__init__(tasks)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing
 
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
-        principal = _principal(request.subject_user_id)
-        (said,) = await _messages({"message": request.message})  # first: it takes the secrets out of the request
+        principal = principal_of(request.subject_user_id)
+        (said,) = await messages_of({"message": request.message})  # first: it takes the secrets out of the request
         target = _target(request)
         asked = _asked_behind(request, said)  # before anything is written: what is malformed refuses the call
         if request.standalone:
@@ -76,9 +76,9 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
 
     async def AppendMessages(self, request: pb.AppendMessagesRequest, context: object) -> pb.AppendMessagesResponse:
         """Write several messages."""
-        principal = _principal(request.subject_user_id)
+        principal = principal_of(request.subject_user_id)
         sent = {f"messages[{place}]": one for place, one in enumerate(request.messages)}
-        said = await _messages(sent)
+        said = await messages_of(sent)
         written = await self._messaging.send(
             _target(request),
             said,
@@ -95,7 +95,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         recalled = await self._recalling.recall(
             parse_id("context_id", request.context_id),
             _asked(request.text, request.options, "options"),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
         )
         return pb.RecallResponse(recalled=_recalled(recalled))
 
@@ -109,7 +109,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             with_features=request.with_features,
         )
         hits = await self._recalling.search(
-            parse_id("context_id", request.context_id), asked, principal=_principal(request.subject_user_id)
+            parse_id("context_id", request.context_id), asked, principal=principal_of(request.subject_user_id)
         )
         return pb.SearchContextResponse(hits=map(_recalled_item, hits))
 
@@ -120,7 +120,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             raise InvalidArgument("history_length is negative", field="history_length")
         found, messages = await self._messaging.read(
             parse_id("context_id", request.context_id),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             history_length=history_length,
         )
         response = pb.GetContextResponse(context=_context(found))
@@ -136,7 +136,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             ContextFilter(external_id=_external_id(request.external_id)),
             PageRequest(size=request.page_size, token=request.page_token),
             rpc="GetContextsByExternalId",
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
         )
         return pb.GetContextsByExternalIdResponse(contexts=map(_context, found), next_page_token=next_page_token)
 
@@ -146,7 +146,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             _filter(request),
             PageRequest(size=request.page_size, token=request.page_token),
             rpc="ListContexts",
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
         )
         return pb.ListContextsResponse(contexts=map(_context, found), next_page_token=next_page_token)
 
@@ -156,7 +156,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             parse_id("context_id", request.context_id),
             _input(request.context),
             tuple(dict.fromkeys(request.update_mask.paths)),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             request=request_of("UpdateContext", request),
         )
         return pb.UpdateContextResponse(context=_context(changed))
@@ -165,7 +165,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         """Close a context."""
         closed = await self._messaging.close(
             parse_id("context_id", request.context_id),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             request=request_of("CloseContext", request),
         )
         return pb.CloseContextResponse(context=_context(closed))
@@ -175,7 +175,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         found, next_page_token = await self._messaging.messages(
             parse_id("context_id", request.context_id),
             PageRequest(size=request.page_size, token=request.page_token),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             seq_from=request.seq_from,
             seq_to=request.seq_to,
             newest_first=request.newest_first,
@@ -190,7 +190,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         found = await self._messaging.message(
             parse_id("context_id", request.context_id),
             request.message_id,
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
         )
         response = pb.GetMessageResponse()
         message_wire.fill_of_context(response.message, found)
@@ -201,7 +201,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         count = await self._messaging.retract(
             parse_id("context_id", request.context_id),
             request.message_ids,
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             request=request_of("RetractMessages", request),
         )
         return pb.RetractMessagesResponse(retracted_count=count)
@@ -212,7 +212,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
             raise InvalidArgument("ttl_s is negative", field="ttl_s")
         issued = await self._messaging.issue_key(
             parse_id("context_id", request.context_id),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             scopes=_scopes(request.scopes),
             lifetime=timedelta(seconds=request.ttl_s or _TTL_S),
         )
@@ -222,7 +222,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
         """Delete a context."""
         erasure = await self._erasing.delete(
             parse_id("context_id", request.context_id),
-            principal=_principal(request.subject_user_id),
+            principal=principal_of(request.subject_user_id),
             now=request.now,
             request=request_of("DeleteContext", request),
         )
@@ -231,7 +231,7 @@ class ContextsServicer(contexts_pb2_grpc.ContextsServicer):
     async def GetErasure(self, request: pb.GetErasureRequest, context: object) -> pb.GetErasureResponse:
         """Read a receipt."""
         erasure = await self._erasing.receipt(
-            parse_id("erasure_id", request.erasure_id), principal=_principal(request.subject_user_id)
+            parse_id("erasure_id", request.erasure_id), principal=principal_of(request.subject_user_id)
         )
         return pb.GetErasureResponse(erasure=_erasure(erasure))
 
@@ -241,10 +241,6 @@ def _scopes(names: Sequence[str]) -> list[str]:
         if name not in ("read", "write"):
             raise InvalidArgument("a key of a context may read and write", field=f"scopes[{place}]")
     return sorted(set(names))
-
-
-def _principal(subject_user_id: str) -> Principal:
-    return calls.principal().acting_for(subject_user_id)
 
 
 def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked | None:
@@ -347,38 +343,6 @@ def _external_id(message: pb.ExternalId) -> ExternalId:
     return ExternalId(system=message.system, id=message.id)
 
 
-async def _messages(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:
-    """Return messages, given by their paths. Documents are parsed to find secrets: large ones hold up nobody."""
-    size_bytes = sum(one.ByteSize() for one in sent.values())
-    return await beside_the_loop(size_bytes, lambda: [_message(path, one) for path, one in sent.items()])
-
-
-def _message(path: str, message: pb.MessageInput) -> MessageInput:
-    """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
-    parts, redacted = [], []
-    for place, sent in enumerate(message.parts):
-        part = message_wire.part_of(sent)
-        kept = without_secret(part)
-        if kept:
-            redacted.append(place)
-            sent.Clear()
-            message_wire.fill_part(sent, kept)
-        parts.append(kept or part)
-    role = message_wire.role_of(f"{path}.role", message.role)
-    return MessageInput(
-        message_id=message.message_id,
-        role=role,
-        content=message.content,
-        parts=tuple(parts),
-        name=message.name,
-        agent_id=message.agent_id or calls.principal().agent_id if role == "assistant" else message.agent_id,
-        metadata_json=message.metadata_json,
-        said_at=wire.time_of(f"{path}.said_at", message.said_at) if message.HasField("said_at") else None,
-        session=message.session,
-        redacted=tuple(redacted),
-    )
-
-
 def _sent(written: Written, said: Sequence[MessageInput]) -> Iterator[pb.SentMessage]:
     """Yield what became of each message, with what was redacted of it: by its id, or in their order if it had none."""
     by_id = {one.message_id: one.redacted for one in said if one.message_id}
@@ -447,4 +411,5 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
         external_ids_removed=erasure.external_ids_removed,
         answers_removed=erasure.answers_removed,
         keys_ended=erasure.keys_ended,
+        tasks_removed=erasure.tasks_removed,
     )

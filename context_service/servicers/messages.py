@@ -65,6 +65,10 @@ def fill_of_context(target: message_pb2.ChatMessage, message: Message) -> None:
     target.tokens = message.tokens
     target.created_at.CopyFrom(wire.timestamp(message.created_at))
     target.said_at.CopyFrom(wire.timestamp(message.said_at))
+    if message.task_id:
+        target.task_id = str(message.task_id)
+    if message.reference_task_ids:
+        target.reference_task_ids.extend(map(str, message.reference_task_ids))
 
 
 def role_of(field: str, name: str) -> str:

@@ -72,6 +72,7 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     context.insert_wm_record("text/markdown", "quarterly report", entity_node_id=session.id)
     thread = ContextInput(external_ids=[ExternalId("threads", session.external_id)])
     begun = context.send_message(MessageInput("Where is my lost file?", message_id="greeting"), context=thread)
+    task = context.create_task(begun.context_id, state="working")
     gone = context.delete_context(context.send_message("Never mind.").context_id)
 
     monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
@@ -97,6 +98,7 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
         "RECORD": record.working_memory_id,
         "CONTEXT": begun.context_id,
         "RECEIPT": gone.erasure_id,
+        "TASK": task.task_id,
     }
 
 
@@ -114,7 +116,7 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
 def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
     first = ids["CONTEXT" if command.startswith("context") else "SESSION"]
     second = ids["RECORD" if command.startswith("wm") else "TURN"]
-    for number, one in enumerate((first, second, ids["EDGE"], ids["RECEIPT"]), 1):
+    for number, one in enumerate((first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"]), 1):
         line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
 
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))

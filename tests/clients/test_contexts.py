@@ -34,7 +34,10 @@ from contextkeep.errors import (
     InvalidArgument,
     MessageExists,
     MessageNotFound,
+    TaskEnded,
+    TaskNotFound,
     Unavailable,
+    VersionConflict,
 )
 from contextkeep.values import ContextKey, Part
 from tests.clients.serving import serving
@@ -282,6 +285,62 @@ async def test_a_message_comes_back_with_what_matters_to_it(world, context):
     assert await recalled(MessageInput("No cat is grey.", role="assistant")) is None
     asked = RecallOptions(tokens_max=500, filter=RecallFilter(seq_to=1))
     assert await recalled(MessageInput("No cat at all.", role="assistant"), recall=asked) == ["The cat is black."]
+
+
+async def test_a_task_is_begun_talked_about_and_ended(world, context):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    task = await world.run(context.create_task, context_id, metadata={"n": 1})
+    assert (task.context_id, task.state, task.version, task.metadata) == (context_id, "submitted", 1, {"n": 1})
+    assert (task.has_ended, str(task)) == (False, f"{task.task_id} (submitted)")
+
+    sent = await world.run(context.send_message, MessageInput("About it", task_id=task.task_id))
+    assert sent.context_id == context_id
+    asked = await world.run(context.update_task, task.task_id, state="input_required", status_message="Which?")
+    assert (asked.state, asked.status_message.role, asked.status_message.content) == (
+        "input_required",
+        "assistant",
+        "Which?",
+    )
+    found = await world.run(context.get_task, task.task_id, context_id=context_id)
+    assert found.task == asked
+    assert [(one.content, one.task_id) for one in found.messages] == [("About it", task.task_id)]
+    assert (await world.run(context.get_task, task.task_id, history_length=0)).messages == []
+
+    said = MessageInput("No.", message_id="m", agent_id="clerk")
+    failed = await world.run(context.update_task, task.task_id, state="FAILED", status_message=said, metadata={"n": 2})
+    assert (failed.has_ended, failed.metadata) == (True, {"n": 2})
+    assert (failed.status_message.message_id, failed.status_message.agent_id) == ("m", "clerk")
+    assert (failed.status_message.seq, failed.status_message.task_id) == (0, "")
+    with pytest.raises(TaskEnded):
+        await world.run(context.cancel_task, task.task_id)
+
+
+async def test_what_goes_on_with_a_task_refers_to_it(world, context):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    first = await world.run(context.create_task, context_id, state="completed")
+    second = await world.run(context.create_task, context_id, reference_task_ids=[first.task_id])
+    said = MessageInput("x", task_id=second.task_id, reference_task_ids=[first.task_id])
+    sent = await world.run(context.send_message, said)
+    found = await world.run(context.get_message, context_id, sent.message_id)
+    assert found.reference_task_ids == second.reference_task_ids == (first.task_id,)
+    assert await world.run(context.list_tasks, context_id, page_size=1) == [second, first]
+    assert await world.run(context.list_tasks, context_id, states=["completed"]) == [first]
+    canceled = await world.run(context.cancel_task, second.task_id)
+    assert await world.run(context.cancel_task, second.task_id) == canceled
+
+
+async def test_of_tasks_what_cannot_be_is_refused(world, context):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    task = await world.run(context.create_task, context_id)
+    with pytest.raises(TaskNotFound):
+        await world.run(context.get_task, new_id())
+    with pytest.raises(VersionConflict):
+        await world.run(context.update_task, task.task_id, state="working", expected_version=7)
+    for changes in ({}, {"status_message": "alone"}, {"state": "paused"}):
+        with pytest.raises(InvalidArgument):
+            await world.run(context.update_task, task.task_id, **changes)
+    with pytest.raises(InvalidArgument):
+        await world.run(context.list_tasks, context_id, states="completed")
 
 
 class Contexts(ContextsServicer):

@@ -150,3 +150,40 @@ def test_GetErasure_answers_the_receipt_again(grpc_stub, begun):
     erasure = grpc_stub.DeleteContext(pb.DeleteContextRequest(context_id=begun.context_id), metadata=METADATA).erasure
     again = grpc_stub.GetErasure(pb.GetErasureRequest(erasure_id=erasure.erasure_id), metadata=METADATA).erasure
     assert (again.context_id, again.created_at) == (begun.context_id, erasure.created_at)
+
+
+@pytest.fixture
+def task(grpc_stub, begun) -> pb.Task:
+    """A task of the context."""
+    return grpc_stub.CreateTask(pb.CreateTaskRequest(context_id=begun.context_id), metadata=METADATA).task
+
+
+def test_CreateTask_begins_one(task, begun):
+    assert (task.context_id, task.status.state, task.version) == (begun.context_id, pb.TASK_STATE_SUBMITTED, 1)
+
+
+def test_UpdateTask_changes_what_the_mask_names(grpc_stub, task):
+    said = pb.TaskInput(status=pb.TaskStatusInput(state=pb.TASK_STATE_WORKING))
+    request = pb.UpdateTaskRequest(task_id=task.task_id, task=said, update_mask=FieldMask(paths=["status"]))
+    changed = grpc_stub.UpdateTask(request, metadata=METADATA).task
+    assert (changed.status.state, changed.version) == (pb.TASK_STATE_WORKING, 2)
+
+
+def test_GetTask_answers_its_messages(grpc_stub, task):
+    said = pb.MessageInput(content="of it", task_id=task.task_id)
+    grpc_stub.SendMessage(pb.SendMessageRequest(message=said), metadata=METADATA)
+    answer = grpc_stub.GetTask(pb.GetTaskRequest(task_id=task.task_id), metadata=METADATA)
+    assert answer.task == task
+    assert [(message.content, message.task_id) for message in answer.history] == [("of it", task.task_id)]
+
+
+def test_ListTasks_filters_by_state(grpc_stub, task):
+    request = pb.ListTasksRequest(context_id=task.context_id)
+    assert list(grpc_stub.ListTasks(request, metadata=METADATA).tasks) == [task]
+    request.states.append(pb.TASK_STATE_COMPLETED)
+    assert not grpc_stub.ListTasks(request, metadata=METADATA).tasks
+
+
+def test_CancelTask_ends_it(grpc_stub, task):
+    answer = grpc_stub.CancelTask(pb.CancelTaskRequest(task_id=task.task_id), metadata=METADATA)
+    assert answer.task.status.state == pb.TASK_STATE_CANCELED

@@ -51,6 +51,9 @@ ASKING: dict[str, dict[str, Any]] = {
     "Recall": {"text": "x"},
     "SearchContext": {"query": "x"},
     "RetractMessages": {"message_ids": ["m"]},
+    "UpdateTask": {"task_id": an_id(), "task": {"metadata_json": "{}"}, "update_mask": {"paths": ["metadata_json"]}},
+    "GetTask": {"task_id": an_id()},
+    "CancelTask": {"task_id": an_id()},
 }
 EMPTIED = {
     "context.context",
@@ -60,6 +63,7 @@ EMPTIED = {
     "context.passage",
     "context.passage_scope",
     "context.passage_session",
+    "context.task",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
@@ -111,6 +115,15 @@ class Stack:
         answer = await caller.append("", *said[:500], context=header, request_id=an_id())
         for place in range(500, messages, 500):
             await caller.append(answer.context_id, *said[place : place + 500], request_id=an_id())
+        await caller.call(
+            "CreateTask",
+            context_id=answer.context_id,
+            task={
+                "status": {"state": pb.TASK_STATE_WORKING, "message": {"content": words}},
+                "metadata_json": f'{{"note": "{words}"}}',
+            },
+            request_id=an_id(),
+        )
         await self.embed(answer.context_id, key=key, app_id=header.app_id)
         return str(answer.context_id)
 
@@ -189,7 +202,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     assert (receipt.context_id, receipt.message_count, receipt.requested_by) == (context_id, 1, PRINCIPAL.subject)
     done = await finished(stack.caller, receipt.erasure_id)
 
-    assert (done.messages_removed, done.external_ids_removed, done.answers_removed) == (1, 1, 1)
+    assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 2)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []
@@ -237,7 +250,7 @@ async def test_a_kill_at_any_step_goes_on(stack: Stack, steps: int, monkeypatch:
 
     await stack.eraser.erase_tenant(stack.tenant)
     done = await finished(stack.caller, receipt.erasure_id)
-    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 1)
+    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 2)
     assert stack.holding(words) == []
 
 
@@ -273,7 +286,12 @@ async def test_replicas_that_erase_at_once_count_every_row_once(stack: Stack, mo
     await stack.eraser.erase_tenant(stack.tenant)
     for receipt in receipts:
         done = await finished(stack.caller, receipt.erasure_id)
-        assert (done.messages_removed, done.answers_removed, done.external_ids_removed) == (20, 1, 1)
+        assert (done.messages_removed, done.tasks_removed, done.answers_removed, done.external_ids_removed) == (
+            20,
+            1,
+            2,
+            1,
+        )
     assert stack.holding(words) == []
 
 

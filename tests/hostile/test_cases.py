@@ -20,8 +20,13 @@ NAMES_NOTHING = {
     "agent_bundle_id",  # a label
     "agent_id",  # whoever says that he speaks
     "tool_call_id",  # of the call that a part of the same message may have, as the next ones
-    *(f"{of}.parts.tool_call.{field}" for of in ("message", "messages") for field in ("id", "name")),
+    *(
+        f"{of}.parts.tool_call.{field}"
+        for of in ("message", "messages", "task.status.message")
+        for field in ("id", "name")
+    ),
     "message.name",
+    "task.status.message.name",
     "messages.name",
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map

@@ -38,6 +38,7 @@ PROMISED = {
         SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
         ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
         DeleteContext GetErasure
+        CreateTask UpdateTask GetTask ListTasks CancelTask
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

@@ -49,7 +49,13 @@ HAVE_NO_APP = {
 }
 
 # What belongs to contexts: a statement that names none, or nobody, has no row of it.
-OF_CONTEXTS = ("context.context", "context.context_external_id", "context.message", "context.erasure")
+OF_CONTEXTS = (
+    "context.context",
+    "context.context_external_id",
+    "context.message",
+    "context.task",
+    "context.erasure",
+)
 
 _OF_PASSAGES = "scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors"
 _THEIRS = "gen_random_uuid(), 'record', '', 'default', '', '', '{}'"

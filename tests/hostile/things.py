@@ -50,6 +50,7 @@ class Things:
     mapping_name: str
     context_id: str
     message_id: str
+    task_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
@@ -80,6 +81,7 @@ def invented() -> Things:
         mapping_name=f"mapping {label}",
         context_id=str(new_id()),
         message_id=f"message {label}",
+        task_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
         doomed_id=str(new_id()),
@@ -192,6 +194,14 @@ def seeded(client: Client, key: object) -> Things:
         "SendMessage",
         contexts.SendMessageRequest(context_id=sent.context_id, message=contexts.MessageInput(content=SECRET)),
     )
+    of_task = contexts.TaskInput(
+        status=contexts.TaskStatusInput(state=contexts.TASK_STATE_WORKING, message=said),
+        metadata_json=f'{{"note": "{SECRET}"}}',
+    )
+    for _ in range(2):  # two, so that a list of them has two pages
+        (begun_task,) = done("CreateTask", contexts.CreateTaskRequest(context_id=sent.context_id, task=of_task)).answers
+    of_it = contexts.MessageInput(content=SECRET, task_id=begun_task.task.task_id)
+    done("SendMessage", contexts.SendMessageRequest(message=of_it))
     gone, doomed = (
         done("SendMessage", contexts.SendMessageRequest(message=said)).answers[0].context_id for _ in range(2)
     )
@@ -200,6 +210,7 @@ def seeded(client: Client, key: object) -> Things:
         "blob_key": stored.blob_key,
         "upload_id": upload.upload.upload_id,
         "context_id": sent.context_id,
+        "task_id": begun_task.task.task_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
     }
@@ -208,6 +219,19 @@ def seeded(client: Client, key: object) -> Things:
 
 def _thread(t: Things) -> contexts.ExternalId:
     return contexts.ExternalId(system="threads", id=t.thread_id)
+
+
+def _task(t: Things) -> contexts.TaskInput:
+    said = contexts.MessageInput(
+        message_id=t.message_id,
+        parts=[message_pb2.Part(working_memory_id=t.record_id)],
+        task_id=t.task_id,
+        reference_task_ids=[t.task_id],
+    )
+    return contexts.TaskInput(
+        status=contexts.TaskStatusInput(state=contexts.TASK_STATE_WORKING, message=said),
+        reference_task_ids=[t.task_id],
+    )
 
 
 def _parts(text: str) -> list[message_pb2.Part]:
@@ -301,6 +325,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.SendMessageRequest(
             message=contexts.MessageInput(parts=[message_pb2.Part(working_memory_id=t.record_id)]), standalone=True
         ),
+        contexts.SendMessageRequest(message=contexts.MessageInput(content="x", task_id=t.task_id)),
+        contexts.SendMessageRequest(
+            context_id=t.context_id, message=contexts.MessageInput(content="x", reference_task_ids=[t.task_id])
+        ),
     ],
     "AppendMessages": lambda t: [
         contexts.AppendMessagesRequest(
@@ -316,6 +344,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             context=contexts.ContextInput(entity_node_id=t.node_id, external_ids=[_thread(t)], app_id=t.app_id),
             get_or_create=_thread(t),
             subject_user_id=t.user_id,
+        ),
+        contexts.AppendMessagesRequest(
+            messages=[contexts.MessageInput(content="x", task_id=t.task_id, reference_task_ids=[t.task_id])],
         ),
     ],
     "GetContext": lambda t: [
@@ -390,6 +421,45 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.IssueContextKeyRequest(context_id=t.context_id),
         contexts.IssueContextKeyRequest(context_id=t.context_id, scopes=["read"], ttl_s=60),
         contexts.IssueContextKeyRequest(context_id=t.context_id, subject_user_id=t.user_id),
+    ],
+    "CreateTask": lambda t: [
+        contexts.CreateTaskRequest(context_id=t.context_id, task=_task(t)),
+        contexts.CreateTaskRequest(
+            context_id=t.context_id, task=_task(t), subject_user_id=t.user_id, request_id=t.request_id
+        ),
+    ],
+    "UpdateTask": lambda t: [
+        contexts.UpdateTaskRequest(
+            task_id=t.task_id,
+            task=contexts.TaskInput(metadata_json='{"a": 1}'),
+            update_mask=FieldMask(paths=["metadata_json"]),
+        ),
+        contexts.UpdateTaskRequest(
+            context_id=t.context_id,
+            task_id=t.task_id,
+            task=_task(t),
+            update_mask=FieldMask(paths=["status"]),
+            expected_version=1,
+            request_id=t.request_id,
+        ),
+        contexts.UpdateTaskRequest(
+            task_id=t.task_id, task=_task(t), update_mask=FieldMask(paths=["status"]), subject_user_id=t.user_id
+        ),
+    ],
+    "GetTask": lambda t: [
+        contexts.GetTaskRequest(task_id=t.task_id),
+        contexts.GetTaskRequest(context_id=t.context_id, task_id=t.task_id, history_length=1),
+        contexts.GetTaskRequest(task_id=t.task_id, subject_user_id=t.user_id),
+    ],
+    "ListTasks": lambda t: [
+        contexts.ListTasksRequest(context_id=t.context_id),
+        contexts.ListTasksRequest(context_id=t.context_id, states=[contexts.TASK_STATE_WORKING]),
+        contexts.ListTasksRequest(context_id=t.context_id, subject_user_id=t.user_id),
+    ],
+    "CancelTask": lambda t: [
+        contexts.CancelTaskRequest(task_id=t.task_id),
+        contexts.CancelTaskRequest(context_id=t.context_id, task_id=t.task_id, request_id=t.request_id),
+        contexts.CancelTaskRequest(task_id=t.task_id, subject_user_id=t.user_id),
     ],
     "CloseContext": lambda t: [
         contexts.CloseContextRequest(context_id=t.context_id),

@@ -179,6 +179,12 @@ class MessageNotFound(NotFound):
     reason = "MESSAGE_NOT_FOUND"
 
 
+class TaskNotFound(NotFound):
+    """The context has no task with this id."""
+
+    reason = "TASK_NOT_FOUND"
+
+
 class AlreadyExists(ContextKeepError):
     """Something has this name or id already."""
 
@@ -318,6 +324,12 @@ class ContextClosed(FailedPrecondition):
     """The context takes no more messages."""
 
     reason = "CONTEXT_CLOSED"
+
+
+class TaskEnded(FailedPrecondition):
+    """The task has ended: `state` in the metadata. What goes on with it is a new task of the same context."""
+
+    reason = "TASK_ENDED"
 
 
 class OutOfRange(ContextKeepError):

@@ -178,3 +178,5 @@ class MessageInput:
     metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON
     said_at: datetime | None = None  # aware; None: now
     session: str = ""  # what the sender calls it; empty: four hours without a message begin a new one
+    task_id: str | UUID | None = None  # that it belongs to; without a context it goes to that of the task
+    reference_task_ids: Iterable[str | UUID] = ()  # up to 100 of its context, which it is about

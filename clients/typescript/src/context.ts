@@ -1,13 +1,14 @@
 /** Working memory, contexts and chat history. An RPC is one method, in the module of its noun. */
 
-import { ContextCalls } from "./context/contexts.js";
+import { TaskCalls } from "./context/tasks.js";
 
 export type { ContextClientOptions } from "./context/app.js";
 export type { ReadOptions, UploadOptions } from "./context/blobs.js";
 export type { ContextFilter, ContextOptions, SendOptions } from "./context/contexts.js";
 export type { HistoryOptions } from "./context/history.js";
 export type { RecordFilter } from "./context/records.js";
+export type { TaskOptions } from "./context/tasks.js";
 export type { NewUpload } from "./context/uploads.js";
 
 /** A class has one parent, so the calls of each noun extend those of another; the order means nothing. */
-export class ContextClient extends ContextCalls {}
+export class ContextClient extends TaskCalls {}

@@ -112,6 +112,10 @@ export interface MessageInput {
   saidAt?: Date | string;
   /** What the sender calls the session; else four hours without a message begin a new one. */
   session?: string;
+  /** That it belongs to; without a context it goes to that of the task. */
+  taskId?: string;
+  /** Up to 100 tasks of its context, which it is about. */
+  referenceTaskIds?: string[];
 }
 
 /** Which passages of a context are recalled or found; what is left out asks for nothing. */
@@ -221,6 +225,7 @@ export interface Erasure {
   /** Of writes, which were kept for their request ids. */
   answersRemoved: number;
   keysEnded: number;
+  tasksRemoved: number;
 }
 
 /** Return the message of what is said of a context. */
@@ -260,7 +265,7 @@ export function contextMask(changes: ContextChanges): string[] {
  */
 export function messageInput(said: MessageInput | string, field: string): MessageInitShape<typeof pb.MessageInputSchema> {
   if (typeof said === "string") return { content: said };
-  const { content, role, parts = [], messageId, name, agentId, session } = said;
+  const { content, role, parts = [], messageId, name, agentId, session, taskId, referenceTaskIds } = said;
   return {
     content,
     role,
@@ -271,6 +276,8 @@ export function messageInput(said: MessageInput | string, field: string): Messag
     metadataJson: toObject(said.metadata, `${field}.metadata_json`),
     saidAt: toTimestamp(said.saidAt, `${field}.said_at`),
     session,
+    taskId,
+    referenceTaskIds,
   };
 }
 
@@ -374,6 +381,7 @@ export function erasureOf(message: pb.Erasure): Erasure {
     externalIdsRemoved: Number(message.externalIdsRemoved),
     answersRemoved: Number(message.answersRemoved),
     keysEnded: Number(message.keysEnded),
+    tasksRemoved: Number(message.tasksRemoved),
   };
 }
 

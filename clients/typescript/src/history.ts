@@ -22,7 +22,7 @@ export interface ChatMessage {
   name: string;
   parts: Part[];
   metadata: JsonObject;
-  /** Of a context's messages only, as the next four: the sender's own id of it. */
+  /** Of a context's messages only, as the next six: the sender's own id of it. */
   messageId: string;
   /** Its place in the context, from 1. */
   seq: number;
@@ -31,6 +31,9 @@ export interface ChatMessage {
   saidAt: string;
   /** What it takes of a model's context, about. */
   tokens: number;
+  /** The task that it belongs to, and others that it is about. */
+  taskId: string;
+  referenceTaskIds: string[];
 }
 
 /** One piece of a message; `kind` says which field it has. */
@@ -279,7 +282,7 @@ export function mappingOf(message: pb.Mapping): Mapping {
 
 export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
   // Named one by one, which takes a fifth of what `fieldsOf` takes: histories have thousands of them.
-  const { role, content, nodeId, name, parts, messageId, agentId, tokens } = message;
+  const { role, content, nodeId, name, parts, messageId, agentId, tokens, taskId, referenceTaskIds } = message;
   return {
     role,
     content,
@@ -293,6 +296,8 @@ export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
     agentId,
     saidAt: timeText(message.saidAt),
     tokens,
+    taskId,
+    referenceTaskIds,
   };
 }
 

@@ -12,6 +12,7 @@ import click
 from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._lines import messages_of, time_of
 from contextkeep.cli._output import Format, Output
+from contextkeep.cli.task import task
 from contextkeep.client._context_messages import STATES, KeyScope
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
 from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
@@ -73,12 +74,16 @@ def context() -> None:
     """Contexts: isolated conversations, message by message."""
 
 
+context.add_command(task)
+
+
 @command(
     click.argument("content"),
     *_TARGET,
     click.option("--role", type=click.Choice(_ROLES), default="user", show_default=True, help="Who says it."),
     click.option("--message-id", default="", help="Your own id of it."),
     click.option("--agent-id", default="", help="Which agent says it."),
+    click.option("--task", "task_id", help="The task that it belongs to; it goes to its context."),
     *_HEADER,
     _SUBJECT,
     name="send",
@@ -97,6 +102,7 @@ def send(
     role: Literal["user", "assistant", "system", "tool"],
     message_id: str,
     agent_id: str,
+    task_id: str | None,
     **given: Any,
 ) -> None:
     """Send a text (`-`: stdin); a first one begins a context.
@@ -108,7 +114,7 @@ def send(
             content = sys.stdin.buffer.read().decode()
         except UnicodeDecodeError as error:
             raise click.UsageError(f"stdin is no text in UTF-8: {error}") from None
-    message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id)
+    message = MessageInput(content, role=role, message_id=message_id, agent_id=agent_id, task_id=task_id)
     output.one(session.context.send_message(message, **_target(given)), *_SENT)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from contextkeep.client._messages import Id, built, texts, to_id, to_json, to_object, to_timestamp
+from contextkeep.client._messages import Id, built, choice, ids, texts, to_id, to_json, to_object, to_timestamp
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import InvalidArgument
@@ -21,6 +21,7 @@ from contextkeep.inputs import (
     ToolResultInput,
 )
 from contextkeep.values import ContextState, Part, Reasoning
+from contextkeep.values import TaskState as GivenTaskState
 
 KeyScope = Literal["read", "write"]
 
@@ -30,6 +31,17 @@ STATES: dict[str, contexts_pb.ContextState] = {
     "closed": contexts_pb.CONTEXT_STATE_CLOSED,
 }
 GivenState = ContextState | Literal[""]
+
+TASK_STATES: dict[str, contexts_pb.TaskState] = {
+    "submitted": contexts_pb.TASK_STATE_SUBMITTED,
+    "working": contexts_pb.TASK_STATE_WORKING,
+    "input_required": contexts_pb.TASK_STATE_INPUT_REQUIRED,
+    "auth_required": contexts_pb.TASK_STATE_AUTH_REQUIRED,
+    "completed": contexts_pb.TASK_STATE_COMPLETED,
+    "failed": contexts_pb.TASK_STATE_FAILED,
+    "canceled": contexts_pb.TASK_STATE_CANCELED,
+    "rejected": contexts_pb.TASK_STATE_REJECTED,
+}
 
 _CONTENTS = ("text", "data", "working_memory_id", "url", "tool_call", "tool_result", "reasoning")
 
@@ -115,6 +127,8 @@ def message_input(said: MessageInput | str, *, field: str) -> contexts_pb.Messag
         metadata_json=to_object(f"{field}.metadata_json", said.metadata),
         said_at=to_timestamp(f"{field}.said_at", said.said_at),
         session=said.session,
+        task_id=to_id(said.task_id),
+        reference_task_ids=ids(f"{field}.reference_task_ids", said.reference_task_ids),
     )
     for place, part in enumerate(_listed(said.parts, "PartInput", field=f"{field}.parts")):
         message.parts.append(_part(part, field=f"{field}.parts[{place}]"))
@@ -187,6 +201,25 @@ def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contex
         seq_from=said.seq_from,
         seq_to=said.seq_to,
     )
+
+
+def task_status(
+    state: GivenTaskState | None, message: MessageInput | str | None, *, field: str = "task.status"
+) -> contexts_pb.TaskStatusInput | None:
+    """Return the message of a status; None: nothing is said of it.
+
+    Raises:
+        InvalidArgument: there is no such state, a message comes without one, or a value cannot travel.
+    """
+    if state is None:
+        if message is not None:
+            raise InvalidArgument("status_message comes with a state", field=f"{field}.message")
+        return None
+    status = contexts_pb.TaskStatusInput(state=choice(f"{field}.state", state, TASK_STATES))
+    if message is not None:
+        said = MessageInput(message, role="assistant") if isinstance(message, str) else message
+        status.message.CopyFrom(message_input(said, field=f"{field}.message"))
+    return status
 
 
 def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:

@@ -52,6 +52,7 @@ from contextkeep.values.records import (
     RecordStatus,
     SearchHit,
 )
+from contextkeep.values.tasks import Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 
@@ -109,6 +110,9 @@ __all__ = [
     "SentMessage",
     "SimilarNode",
     "SkippedRule",
+    "Task",
+    "TaskHistory",
+    "TaskState",
     "Tool",
     "ToolCall",
     "ToolResult",

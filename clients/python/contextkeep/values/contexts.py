@@ -211,6 +211,7 @@ class Erasure(Value):
     external_ids_removed: int = 0
     answers_removed: int = 0  # of writes, which were kept for their `request_id`
     keys_ended: int = 0
+    tasks_removed: int = 0
 
     def __str__(self) -> str:
         done = "all" if self.state == "finished" else f"{self.messages_removed} of {self.message_count} messages"
@@ -233,4 +234,5 @@ class Erasure(Value):
             external_ids_removed=erasure.external_ids_removed,
             answers_removed=erasure.answers_removed,
             keys_ended=erasure.keys_ended,
+            tasks_removed=erasure.tasks_removed,
         )

@@ -113,7 +113,15 @@ class Part(Value):
 
 
 # What a message has that is of no context.
-_OF_NO_CONTEXT: dict[str, Any] = {"message_id": "", "seq": 0, "agent_id": "", "said_at": None, "tokens": 0}
+_OF_NO_CONTEXT: dict[str, Any] = {
+    "message_id": "",
+    "seq": 0,
+    "agent_id": "",
+    "said_at": None,
+    "tokens": 0,
+    "task_id": "",
+    "reference_task_ids": (),
+}
 
 
 class _Late(Value):
@@ -154,6 +162,8 @@ class ChatMessage(_Late):
     agent_id: str = ""
     said_at: datetime | None = None  # as its sender says; `created_at` is when it came
     tokens: int = 0  # what it takes of a model's context, about
+    task_id: str = ""  # the task that it belongs to
+    reference_task_ids: tuple[str, ...] = ()  # others that it is about
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -181,6 +191,11 @@ class ChatMessage(_Late):
             draft.agent_id = message.agent_id
             draft.said_at = time_of(message.said_at)
             draft.tokens = message.tokens
+            draft.task_id = message.task_id
+            draft.reference_task_ids = tuple(message.reference_task_ids)
+        elif message.message_id or message.agent_id:  # of a status
+            draft.message_id = message.message_id
+            draft.agent_id = message.agent_id
         draft.__class__ = ChatMessage
         made: ChatMessage = draft
         return made

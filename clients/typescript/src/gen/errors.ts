@@ -89,6 +89,11 @@ export class MessageNotFound extends NotFound {
   static override readonly reason: string = "MESSAGE_NOT_FOUND";
 }
 
+/** The context has no task with this id. */
+export class TaskNotFound extends NotFound {
+  static override readonly reason: string = "TASK_NOT_FOUND";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
@@ -205,6 +210,11 @@ export class MappingBuiltIn extends FailedPrecondition {
 /** The context takes no more messages. */
 export class ContextClosed extends FailedPrecondition {
   static override readonly reason: string = "CONTEXT_CLOSED";
+}
+
+/** The task has ended: `state` in the metadata. What goes on with it is a new task of the same context. */
+export class TaskEnded extends FailedPrecondition {
+  static override readonly reason: string = "TASK_ENDED";
 }
 
 /** A position lies past the end. */

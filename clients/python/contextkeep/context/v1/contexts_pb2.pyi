@@ -12,6 +12,18 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TASK_STATE_UNSPECIFIED: _ClassVar[TaskState]
+    TASK_STATE_SUBMITTED: _ClassVar[TaskState]
+    TASK_STATE_WORKING: _ClassVar[TaskState]
+    TASK_STATE_COMPLETED: _ClassVar[TaskState]
+    TASK_STATE_FAILED: _ClassVar[TaskState]
+    TASK_STATE_CANCELED: _ClassVar[TaskState]
+    TASK_STATE_INPUT_REQUIRED: _ClassVar[TaskState]
+    TASK_STATE_REJECTED: _ClassVar[TaskState]
+    TASK_STATE_AUTH_REQUIRED: _ClassVar[TaskState]
+
 class ErasureState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ERASURE_STATE_UNSPECIFIED: _ClassVar[ErasureState]
@@ -23,6 +35,15 @@ class ContextState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CONTEXT_STATE_UNSPECIFIED: _ClassVar[ContextState]
     CONTEXT_STATE_OPEN: _ClassVar[ContextState]
     CONTEXT_STATE_CLOSED: _ClassVar[ContextState]
+TASK_STATE_UNSPECIFIED: TaskState
+TASK_STATE_SUBMITTED: TaskState
+TASK_STATE_WORKING: TaskState
+TASK_STATE_COMPLETED: TaskState
+TASK_STATE_FAILED: TaskState
+TASK_STATE_CANCELED: TaskState
+TASK_STATE_INPUT_REQUIRED: TaskState
+TASK_STATE_REJECTED: TaskState
+TASK_STATE_AUTH_REQUIRED: TaskState
 ERASURE_STATE_UNSPECIFIED: ErasureState
 ERASURE_STATE_RUNNING: ErasureState
 ERASURE_STATE_FINISHED: ErasureState
@@ -30,8 +51,160 @@ CONTEXT_STATE_UNSPECIFIED: ContextState
 CONTEXT_STATE_OPEN: ContextState
 CONTEXT_STATE_CLOSED: ContextState
 
+class TaskStatus(_message.Message):
+    __slots__ = ("state", "message", "time")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    state: TaskState
+    message: _message_pb2.ChatMessage
+    time: _timestamp_pb2.Timestamp
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Task(_message.Message):
+    __slots__ = ("task_id", "context_id", "status", "reference_task_ids", "metadata_json", "version", "created_by", "created_at", "updated_at")
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    task_id: str
+    context_id: str
+    status: TaskStatus
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    metadata_json: str
+    version: int
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, task_id: _Optional[str] = ..., context_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., metadata_json: _Optional[str] = ..., version: _Optional[int] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class TaskStatusInput(_message.Message):
+    __slots__ = ("state", "message")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    state: TaskState
+    message: MessageInput
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., message: _Optional[_Union[MessageInput, _Mapping]] = ...) -> None: ...
+
+class TaskInput(_message.Message):
+    __slots__ = ("status", "reference_task_ids", "metadata_json")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    status: TaskStatusInput
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    metadata_json: str
+    def __init__(self, status: _Optional[_Union[TaskStatusInput, _Mapping]] = ..., reference_task_ids: _Optional[_Iterable[str]] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+
+class CreateTaskRequest(_message.Message):
+    __slots__ = ("context_id", "task", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task: TaskInput
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task: _Optional[_Union[TaskInput, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CreateTaskResponse(_message.Message):
+    __slots__ = ("task",)
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    task: Task
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
+
+class UpdateTaskRequest(_message.Message):
+    __slots__ = ("context_id", "task_id", "task", "update_mask", "expected_version", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task_id: str
+    task: TaskInput
+    update_mask: _field_mask_pb2.FieldMask
+    expected_version: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., task: _Optional[_Union[TaskInput, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateTaskResponse(_message.Message):
+    __slots__ = ("task",)
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    task: Task
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
+
+class GetTaskRequest(_message.Message):
+    __slots__ = ("context_id", "task_id", "history_length", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task_id: str
+    history_length: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetTaskResponse(_message.Message):
+    __slots__ = ("task", "history")
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    HISTORY_FIELD_NUMBER: _ClassVar[int]
+    task: Task
+    history: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ...) -> None: ...
+
+class ListTasksRequest(_message.Message):
+    __slots__ = ("context_id", "states", "subject_user_id", "page_size", "page_token")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    states: _containers.RepeatedScalarFieldContainer[TaskState]
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, context_id: _Optional[str] = ..., states: _Optional[_Iterable[_Union[TaskState, str]]] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListTasksResponse(_message.Message):
+    __slots__ = ("tasks", "next_page_token")
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    tasks: _containers.RepeatedCompositeFieldContainer[Task]
+    next_page_token: str
+    def __init__(self, tasks: _Optional[_Iterable[_Union[Task, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class CancelTaskRequest(_message.Message):
+    __slots__ = ("context_id", "task_id", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task_id: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CancelTaskResponse(_message.Message):
+    __slots__ = ("task",)
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    task: Task
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
+
 class Erasure(_message.Message):
-    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended")
+    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed")
     ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -45,6 +218,7 @@ class Erasure(_message.Message):
     EXTERNAL_IDS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     ANSWERS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     KEYS_ENDED_FIELD_NUMBER: _ClassVar[int]
+    TASKS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     erasure_id: str
     context_id: str
     state: ErasureState
@@ -58,7 +232,8 @@ class Erasure(_message.Message):
     external_ids_removed: int
     answers_removed: int
     keys_ended: int
-    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ...) -> None: ...
+    tasks_removed: int
+    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ..., tasks_removed: _Optional[int] = ...) -> None: ...
 
 class ExternalId(_message.Message):
     __slots__ = ("system", "id")
@@ -129,7 +304,7 @@ class ContextInput(_message.Message):
     def __init__(self, title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_profile: _Optional[str] = ...) -> None: ...
 
 class MessageInput(_message.Message):
-    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session")
+    __slots__ = ("message_id", "role", "content", "parts", "name", "agent_id", "metadata_json", "said_at", "session", "task_id", "reference_task_ids")
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +314,8 @@ class MessageInput(_message.Message):
     METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
     SAID_AT_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     message_id: str
     role: str
     content: str
@@ -148,7 +325,9 @@ class MessageInput(_message.Message):
     metadata_json: str
     said_at: _timestamp_pb2.Timestamp
     session: str
-    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ...) -> None: ...
+    task_id: str
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, message_id: _Optional[str] = ..., role: _Optional[str] = ..., content: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., name: _Optional[str] = ..., agent_id: _Optional[str] = ..., metadata_json: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., session: _Optional[str] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SentMessage(_message.Message):
     __slots__ = ("message_id", "seq", "created_at", "tokens", "redacted_parts")

@@ -118,6 +118,31 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
                 _registered_method=True)
+        self.CreateTask = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/CreateTask',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.FromString,
+                _registered_method=True)
+        self.UpdateTask = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/UpdateTask',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.FromString,
+                _registered_method=True)
+        self.GetTask = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/GetTask',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.FromString,
+                _registered_method=True)
+        self.ListTasks = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/ListTasks',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.FromString,
+                _registered_method=True)
+        self.CancelTask = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/CancelTask',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
+                _registered_method=True)
 
 
 class ContextsServicer:
@@ -139,6 +164,7 @@ class ContextsServicer:
         again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
 
         Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
+        TASK_NOT_FOUND (a task that it names is not of the context), TASK_ENDED (FAILED_PRECONDITION; its `task_id` is that of an ended task),
         RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
         written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
         """
@@ -273,6 +299,52 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateTask(self, request, context):
+        """Begins a task of a context: work with a state, to which messages belong that name it. What goes on with an ended one is a new task
+        of the same context, which names it in `reference_task_ids`.
+
+        A task is never seen in another context: one that is another's, another tenant's or user's, or invented is TASK_NOT_FOUND, all alike.
+
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part of
+        the status names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateTask(self, request, context):
+        """Changes what `update_mask` names of a task, each as a whole: status, metadata_json. Nothing of an ended task changes, and none goes
+        back to TASK_STATE_SUBMITTED; any other state may follow any other.
+
+        Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of CreateTask.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTask(self, request, context):
+        """Reads a task with its newest messages, oldest of them first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTasks(self, request, context):
+        """Lists the tasks of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelTask(self, request, context):
+        """Ends a task as TASK_STATE_CANCELED. Again is harmless. Whoever works on it reads so with GetTask: nothing is sent to him.
+
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (it ended otherwise), CONTEXT_CLOSED, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ContextsServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -350,6 +422,31 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.GetErasure,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.SerializeToString,
+            ),
+            'CreateTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTask,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.SerializeToString,
+            ),
+            'UpdateTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateTask,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.SerializeToString,
+            ),
+            'GetTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTask,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.SerializeToString,
+            ),
+            'ListTasks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTasks,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.SerializeToString,
+            ),
+            'CancelTask': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelTask,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -766,6 +863,141 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/GetErasure',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetErasureResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/CreateTask',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CreateTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/UpdateTask',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.UpdateTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/GetTask',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTasks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/ListTasks',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.ListTasksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelTask(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/CancelTask',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
             options,
             channel_credentials,
             insecure,

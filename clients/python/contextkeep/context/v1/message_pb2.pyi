@@ -10,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ChatMessage(_message.Message):
-    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens")
+    __slots__ = ("role", "content", "node_id", "created_at", "name", "parts", "metadata_json", "message_id", "seq", "agent_id", "said_at", "tokens", "task_id", "reference_task_ids")
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -23,6 +23,8 @@ class ChatMessage(_message.Message):
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     SAID_AT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     role: str
     content: str
     node_id: str
@@ -35,7 +37,9 @@ class ChatMessage(_message.Message):
     agent_id: str
     said_at: _timestamp_pb2.Timestamp
     tokens: int
-    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ...) -> None: ...
+    task_id: str
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, role: _Optional[str] = ..., content: _Optional[str] = ..., node_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., name: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., message_id: _Optional[str] = ..., seq: _Optional[int] = ..., agent_id: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tokens: _Optional[int] = ..., task_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ("text", "data_json", "working_memory_id", "url", "tool_call", "tool_result", "reasoning", "media_type", "file_name", "metadata_json")

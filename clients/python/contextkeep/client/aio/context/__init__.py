@@ -10,6 +10,7 @@ from contextkeep.client.aio.context.history import HistoryCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
 from contextkeep.client.aio.context.records import RecordCalls
 from contextkeep.client.aio.context.search import SearchCalls
+from contextkeep.client.aio.context.tasks import TaskCalls
 from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -19,7 +20,7 @@ from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
 class AsyncContextClient(
-    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, HistoryCalls, MappingCalls, ToolCalls
+    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, TaskCalls, HistoryCalls, MappingCalls, ToolCalls
 ):
     """Working memory, contexts and chat history.
 

@@ -11,6 +11,7 @@ from contextkeep.client.sync.context.history import HistoryCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
 from contextkeep.client.sync.context.records import RecordCalls
 from contextkeep.client.sync.context.search import SearchCalls
+from contextkeep.client.sync.context.tasks import TaskCalls
 from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
@@ -20,7 +21,7 @@ from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
 class ContextClient(
-    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, HistoryCalls, MappingCalls, ToolCalls
+    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, TaskCalls, HistoryCalls, MappingCalls, ToolCalls
 ):
     """Working memory, contexts and chat history.
 

@@ -14,7 +14,450 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/contexts.proto.
  */
 export const file_contextkeep_context_v1_contexts: GenFile = /*@__PURE__*/
-  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIowDCgdFcmFzdXJlEhIKCmVyYXN1cmVfaWQYASABKAkSEgoKY29udGV4dF9pZBgCIAEoCRIzCgVzdGF0ZRgDIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZVN0YXRlEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxyZXF1ZXN0ZWRfYnkYBiABKAkSFQoNbWVzc2FnZV9jb3VudBgHIAEoAxIYChBtZXNzYWdlc19yZW1vdmVkGAggASgDEhgKEHBhc3NhZ2VzX3JlbW92ZWQYCSABKAMSFwoPdmVjdG9yc19yZW1vdmVkGAogASgDEhwKFGV4dGVybmFsX2lkc19yZW1vdmVkGAsgASgDEhcKD2Fuc3dlcnNfcmVtb3ZlZBgMIAEoAxISCgprZXlzX2VuZGVkGA0gASgDIigKCkV4dGVybmFsSWQSDgoGc3lzdGVtGAEgASgJEgoKAmlkGAIgASgJIpcECgdDb250ZXh0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOAoMZXh0ZXJuYWxfaWRzGAMgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YBCABKAkSFgoOZW50aXR5X25vZGVfaWQYBSABKAkSEQoJYWdlbnRfaWRzGAYgAygJEg4KBmFwcF9pZBgHIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYCCABKAkSFQoNb3duZXJfdXNlcl9pZBgJIAEoCRISCgpjcmVhdGVkX2J5GAogASgJEi4KCmNyZWF0ZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGA4gASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSFgoOcmVjYWxsX3Byb2ZpbGUYDyABKAkSEAoIbGFzdF9zZXEYECABKAMSFQoNbWVzc2FnZV9jb3VudBgRIAEoAxITCgt0b2tlbl9jb3VudBgSIAEoAyL3AQoMQ29udGV4dElucHV0Eg0KBXRpdGxlGAEgASgJEjgKDGV4dGVybmFsX2lkcxgCIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIVCg1tZXRhZGF0YV9qc29uGAMgASgJEhYKDmVudGl0eV9ub2RlX2lkGAQgASgJEg4KBmFwcF9pZBgFIAEoCRIXCg9hZ2VudF9idW5kbGVfaWQYBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOcmVjYWxsX3Byb2ZpbGUYCCABKAki4wEKDE1lc3NhZ2VJbnB1dBISCgptZXNzYWdlX2lkGAEgASgJEgwKBHJvbGUYAiABKAkSDwoHY29udGVudBgDIAEoCRIrCgVwYXJ0cxgEIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFydBIMCgRuYW1lGAUgASgJEhAKCGFnZW50X2lkGAYgASgJEhUKDW1ldGFkYXRhX2pzb24YByABKAkSKwoHc2FpZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgJIAEoCSKGAQoLU2VudE1lc3NhZ2USEgoKbWVzc2FnZV9pZBgBIAEoCRILCgNzZXEYAiABKAMSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGdG9rZW5zGAQgASgFEhYKDnJlZGFjdGVkX3BhcnRzGAUgAygFIskCChJTZW5kTWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1CgdtZXNzYWdlGAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlSW5wdXQSNQoHY29udGV4dBgDIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0EjkKDWdldF9vcl9jcmVhdGUYBCABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSEgoKc3RhbmRhbG9uZRgFIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBiABKAkSEgoKcmVxdWVzdF9pZBgHIAEoCRI1CgZyZWNhbGwYCCABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbE9wdGlvbnMiogEKE1NlbmRNZXNzYWdlUmVzcG9uc2USEgoKY29udGV4dF9pZBgBIAEoCRI0CgdtZXNzYWdlGAIgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW50TWVzc2FnZRIPCgdjcmVhdGVkGAMgASgIEjAKBnJlY2FsbBgEIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWQiuAEKDVJlY2FsbE9wdGlvbnMSCwoDb2ZmGAEgASgIEhIKCnRva2Vuc19tYXgYAiABKAUSEQoJaXRlbXNfbWF4GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSFQoNbm90X2FmdGVyX3NlcRgFIAEoAxI0CgZmaWx0ZXIYBiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIVCg13aXRoX2ZlYXR1cmVzGAcgASgIIrsBCgxSZWNhbGxGaWx0ZXISDQoFcm9sZXMYASADKAkSDQoFa2luZHMYAiADKAkSDwoHYXV0aG9ycxgDIAMoCRItCglzYWlkX2Zyb20YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKB3NhaWRfdG8YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHNlcV9mcm9tGAYgASgDEg4KBnNlcV90bxgHIAEoAyK3AgoMUmVjYWxsZWRJdGVtEgsKA3JlZhgBIAEoCRIMCgRraW5kGAIgASgJEgsKA3NlcRgDIAEoAxISCgptZXNzYWdlX2lkGAQgASgJEgwKBHJvbGUYBSABKAkSDAoEbmFtZRgGIAEoCRIrCgdzYWlkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgR0ZXh0GAggASgJEg4KBnRva2VucxgJIAEoBRINCgVzY29yZRgKIAEoARJECghmZWF0dXJlcxgLIAMoCzIyLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtLkZlYXR1cmVzRW50cnkaLwoNRmVhdHVyZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIosBCghSZWNhbGxlZBIzCgVpdGVtcxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhMKC3Byb21wdF90ZXh0GAIgASgJEg4KBnRva2VucxgDIAEoBRIWCg5sZWZ0X291dF9jb3VudBgEIAEoBRINCgVlcnJvchgFIAEoCSKCAQoNUmVjYWxsUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEgwKBHRleHQYAiABKAkSNgoHb3B0aW9ucxgDIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsT3B0aW9ucxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkiRAoOUmVjYWxsUmVzcG9uc2USMgoIcmVjYWxsZWQYASABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkIr8BChRTZWFyY2hDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEg8KB3Byb2ZpbGUYBCABKAkSNAoGZmlsdGVyGAUgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxGaWx0ZXISFQoNd2l0aF9mZWF0dXJlcxgGIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkiSwoVU2VhcmNoQ29udGV4dFJlc3BvbnNlEjIKBGhpdHMYASADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkSXRlbSKCAgoVQXBwZW5kTWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNgoIbWVzc2FnZXMYAiADKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCSJ0ChZBcHBlbmRNZXNzYWdlc1Jlc3BvbnNlEhIKCmNvbnRleHRfaWQYASABKAkSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgicAoRR2V0Q29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIbCg5oaXN0b3J5X2xlbmd0aBgCIAEoBUgAiAEBEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCUIRCg9faGlzdG9yeV9sZW5ndGgifQoSR2V0Q29udGV4dFJlc3BvbnNlEjAKB2NvbnRleHQYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSNQoIbWVzc2FnZXMYAiADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlIpkBCh5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QSNwoLZXh0ZXJuYWxfaWQYASABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJIm0KH0dldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2USMQoIY29udGV4dHMYASADKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpYDChNMaXN0Q29udGV4dHNSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEhUKDW93bmVyX3VzZXJfaWQYAiABKAkSMAoMY3JlYXRlZF9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgVzdGF0ZRgFIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dFN0YXRlEjcKC2V4dGVybmFsX2lkGAYgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEh4KFm1ldGFkYXRhX2NvbnRhaW5zX2pzb24YByABKAkSDgoGYXBwX2lkGAggASgJEhYKDmVudGl0eV9ub2RlX2lkGAkgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRIRCglwYWdlX3NpemUYCyABKAUSEgoKcGFnZV90b2tlbhgMIAEoCSJiChRMaXN0Q29udGV4dHNSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkivwEKFFVwZGF0ZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSNQoHY29udGV4dBgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dElucHV0Ei8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSJJChVVcGRhdGVDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCJWChNDbG9zZUNvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiSAoUQ2xvc2VDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dCKhAQoTTGlzdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhAKCHNlcV9mcm9tGAIgASgDEg4KBnNlcV90bxgDIAEoAxIUCgxuZXdlc3RfZmlyc3QYBCABKAgSFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhEKCXBhZ2Vfc2l6ZRgGIAEoBRISCgpwYWdlX3Rva2VuGAcgASgJImYKFExpc3RNZXNzYWdlc1Jlc3BvbnNlEjUKCG1lc3NhZ2VzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoRR2V0TWVzc2FnZVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRISCgptZXNzYWdlX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJKChJHZXRNZXNzYWdlUmVzcG9uc2USNAoHbWVzc2FnZRgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UibgoWUmV0cmFjdE1lc3NhZ2VzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhMKC21lc3NhZ2VfaWRzGAIgAygJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIjIKF1JldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEhcKD3JldHJhY3RlZF9jb3VudBgBIAEoBSJkChZJc3N1ZUNvbnRleHRLZXlSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEg0KBXR0bF9zGAMgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJWChdJc3N1ZUNvbnRleHRLZXlSZXNwb25zZRILCgNrZXkYASABKAkSLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiZAoURGVsZXRlQ29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRILCgNub3cYAiABKAgSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkiSQoVRGVsZXRlQ29udGV4dFJlc3BvbnNlEjAKB2VyYXN1cmUYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVyYXN1cmUiQAoRR2V0RXJhc3VyZVJlcXVlc3QSEgoKZXJhc3VyZV9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkiRgoSR2V0RXJhc3VyZVJlc3BvbnNlEjAKB2VyYXN1cmUYASABKAsyHy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVyYXN1cmUqZAoMRXJhc3VyZVN0YXRlEh0KGUVSQVNVUkVfU1RBVEVfVU5TUEVDSUZJRUQQABIZChVFUkFTVVJFX1NUQVRFX1JVTk5JTkcQARIaChZFUkFTVVJFX1NUQVRFX0ZJTklTSEVEEAIqXwoMQ29udGV4dFN0YXRlEh0KGUNPTlRFWFRfU1RBVEVfVU5TUEVDSUZJRUQQABIWChJDT05URVhUX1NUQVRFX09QRU4QARIYChRDT05URVhUX1NUQVRFX0NMT1NFRBACMpMNCghDb250ZXh0cxJmCgtTZW5kTWVzc2FnZRIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEm8KDkFwcGVuZE1lc3NhZ2VzEi0uY29udGV4dGtlZXAuY29udGV4dC52MS5BcHBlbmRNZXNzYWdlc1JlcXVlc3QaLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USXAoGUmVjYWxsEiUuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXF1ZXN0GiYuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxSZXNwb25zZSIDkAIBEnEKDVNlYXJjaENvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaENvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hDb250ZXh0UmVzcG9uc2UiA5ACARJoCgpHZXRDb250ZXh0EikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dFJlc3BvbnNlIgOQAgESjwEKF0dldENvbnRleHRzQnlFeHRlcm5hbElkEjYuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0c0J5RXh0ZXJuYWxJZFJlcXVlc3QaNy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVzcG9uc2UiA5ACARJuCgxMaXN0Q29udGV4dHMSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RDb250ZXh0c1Jlc3BvbnNlIgOQAgESbAoNVXBkYXRlQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZUNvbnRleHRSZXNwb25zZRJpCgxDbG9zZUNvbnRleHQSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlQ29udGV4dFJlc3BvbnNlEm4KDExpc3RNZXNzYWdlcxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdE1lc3NhZ2VzUmVzcG9uc2UiA5ACARJoCgpHZXRNZXNzYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNZXNzYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TWVzc2FnZVJlc3BvbnNlIgOQAgEScgoPUmV0cmFjdE1lc3NhZ2VzEi4uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXF1ZXN0Gi8uY29udGV4dGtlZXAuY29udGV4dC52MS5SZXRyYWN0TWVzc2FnZXNSZXNwb25zZRJyCg9Jc3N1ZUNvbnRleHRLZXkSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLklzc3VlQ29udGV4dEtleVJlc3BvbnNlEmwKDURlbGV0ZUNvbnRleHQSLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZUNvbnRleHRSZXF1ZXN0Gi0uY29udGV4dGtlZXAuY29udGV4dC52MS5EZWxldGVDb250ZXh0UmVzcG9uc2USaAoKR2V0RXJhc3VyZRIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0RXJhc3VyZVJlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldEVyYXN1cmVSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CiVjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRzLnByb3RvEhZjb250ZXh0a2VlcC5jb250ZXh0LnYxIp4BCgpUYXNrU3RhdHVzEjAKBXN0YXRlGAEgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5UYXNrU3RhdGUSNAoHbWVzc2FnZRgCIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAilwIKBFRhc2sSDwoHdGFza19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEjIKBnN0YXR1cxgDIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGFza1N0YXR1cxIaChJyZWZlcmVuY2VfdGFza19pZHMYBCADKAkSFQoNbWV0YWRhdGFfanNvbhgFIAEoCRIPCgd2ZXJzaW9uGAYgASgDEhIKCmNyZWF0ZWRfYnkYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiegoPVGFza1N0YXR1c0lucHV0EjAKBXN0YXRlGAEgASgOMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5UYXNrU3RhdGUSNQoHbWVzc2FnZRgCIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUlucHV0IncKCVRhc2tJbnB1dBI3CgZzdGF0dXMYASABKAsyJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRhc2tTdGF0dXNJbnB1dBIaChJyZWZlcmVuY2VfdGFza19pZHMYAiADKAkSFQoNbWV0YWRhdGFfanNvbhgDIAEoCSKFAQoRQ3JlYXRlVGFza1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIvCgR0YXNrGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5UYXNrSW5wdXQSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkiQAoSQ3JlYXRlVGFza1Jlc3BvbnNlEioKBHRhc2sYASABKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRhc2si4QEKEVVwZGF0ZVRhc2tSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDwoHdGFza19pZBgCIAEoCRIvCgR0YXNrGAMgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5UYXNrSW5wdXQSLwoLdXBkYXRlX21hc2sYBCABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhgKEGV4cGVjdGVkX3ZlcnNpb24YBSABKAMSFwoPc3ViamVjdF91c2VyX2lkGAYgASgJEhIKCnJlcXVlc3RfaWQYByABKAkiQAoSVXBkYXRlVGFza1Jlc3BvbnNlEioKBHRhc2sYASABKAsyHC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRhc2sifgoOR2V0VGFza1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIPCgd0YXNrX2lkGAIgASgJEhsKDmhpc3RvcnlfbGVuZ3RoGAMgASgFSACIAQESFwoPc3ViamVjdF91c2VyX2lkGAQgASgJQhEKD19oaXN0b3J5X2xlbmd0aCJzCg9HZXRUYXNrUmVzcG9uc2USKgoEdGFzaxgBIAEoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGFzaxI0CgdoaXN0b3J5GAIgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZSKZAQoQTGlzdFRhc2tzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEjEKBnN0YXRlcxgCIAMoDjIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGFza1N0YXRlEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJZChFMaXN0VGFza3NSZXNwb25zZRIrCgV0YXNrcxgBIAMoCzIcLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVGFzaxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiZQoRQ2FuY2VsVGFza1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIPCgd0YXNrX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIkAKEkNhbmNlbFRhc2tSZXNwb25zZRIqCgR0YXNrGAEgASgLMhwuY29udGV4dGtlZXAuY29udGV4dC52MS5UYXNrIqMDCgdFcmFzdXJlEhIKCmVyYXN1cmVfaWQYASABKAkSEgoKY29udGV4dF9pZBgCIAEoCRIzCgVzdGF0ZRgDIAEoDjIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZVN0YXRlEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2ZpbmlzaGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxyZXF1ZXN0ZWRfYnkYBiABKAkSFQoNbWVzc2FnZV9jb3VudBgHIAEoAxIYChBtZXNzYWdlc19yZW1vdmVkGAggASgDEhgKEHBhc3NhZ2VzX3JlbW92ZWQYCSABKAMSFwoPdmVjdG9yc19yZW1vdmVkGAogASgDEhwKFGV4dGVybmFsX2lkc19yZW1vdmVkGAsgASgDEhcKD2Fuc3dlcnNfcmVtb3ZlZBgMIAEoAxISCgprZXlzX2VuZGVkGA0gASgDEhUKDXRhc2tzX3JlbW92ZWQYDiABKAMiKAoKRXh0ZXJuYWxJZBIOCgZzeXN0ZW0YASABKAkSCgoCaWQYAiABKAkilwQKB0NvbnRleHQSEgoKY29udGV4dF9pZBgBIAEoCRINCgV0aXRsZRgCIAEoCRI4CgxleHRlcm5hbF9pZHMYAyADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSFQoNbWV0YWRhdGFfanNvbhgEIAEoCRIWCg5lbnRpdHlfbm9kZV9pZBgFIAEoCRIRCglhZ2VudF9pZHMYBiADKAkSDgoGYXBwX2lkGAcgASgJEhcKD2FnZW50X2J1bmRsZV9pZBgIIAEoCRIVCg1vd25lcl91c2VyX2lkGAkgASgJEhIKCmNyZWF0ZWRfYnkYCiABKAkSLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMwoFc3RhdGUYDiABKA4yJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHRTdGF0ZRIWCg5yZWNhbGxfcHJvZmlsZRgPIAEoCRIQCghsYXN0X3NlcRgQIAEoAxIVCg1tZXNzYWdlX2NvdW50GBEgASgDEhMKC3Rva2VuX2NvdW50GBIgASgDIvcBCgxDb250ZXh0SW5wdXQSDQoFdGl0bGUYASABKAkSOAoMZXh0ZXJuYWxfaWRzGAIgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhUKDW1ldGFkYXRhX2pzb24YAyABKAkSFgoOZW50aXR5X25vZGVfaWQYBCABKAkSDgoGYXBwX2lkGAUgASgJEhcKD2FnZW50X2J1bmRsZV9pZBgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIWCg5yZWNhbGxfcHJvZmlsZRgIIAEoCSKQAgoMTWVzc2FnZUlucHV0EhIKCm1lc3NhZ2VfaWQYASABKAkSDAoEcm9sZRgCIAEoCRIPCgdjb250ZW50GAMgASgJEisKBXBhcnRzGAQgAygLMhwuY29udGV4dGtlZXAuY29udGV4dC52MS5QYXJ0EgwKBG5hbWUYBSABKAkSEAoIYWdlbnRfaWQYBiABKAkSFQoNbWV0YWRhdGFfanNvbhgHIAEoCRIrCgdzYWlkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzZXNzaW9uGAkgASgJEg8KB3Rhc2tfaWQYCiABKAkSGgoScmVmZXJlbmNlX3Rhc2tfaWRzGAsgAygJIoYBCgtTZW50TWVzc2FnZRISCgptZXNzYWdlX2lkGAEgASgJEgsKA3NlcRgCIAEoAxIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZ0b2tlbnMYBCABKAUSFgoOcmVkYWN0ZWRfcGFydHMYBSADKAUiyQIKElNlbmRNZXNzYWdlUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEjUKB21lc3NhZ2UYAiABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VJbnB1dBI1Cgdjb250ZXh0GAMgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSOQoNZ2V0X29yX2NyZWF0ZRgEIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBISCgpzdGFuZGFsb25lGAUgASgIEhcKD3N1YmplY3RfdXNlcl9pZBgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEjUKBnJlY2FsbBgIIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsT3B0aW9ucyKiAQoTU2VuZE1lc3NhZ2VSZXNwb25zZRISCgpjb250ZXh0X2lkGAEgASgJEjQKB21lc3NhZ2UYAiABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbnRNZXNzYWdlEg8KB2NyZWF0ZWQYAyABKAgSMAoGcmVjYWxsGAQgASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZCK4AQoNUmVjYWxsT3B0aW9ucxILCgNvZmYYASABKAgSEgoKdG9rZW5zX21heBgCIAEoBRIRCglpdGVtc19tYXgYAyABKAUSDwoHcHJvZmlsZRgEIAEoCRIVCg1ub3RfYWZ0ZXJfc2VxGAUgASgDEjQKBmZpbHRlchgGIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsRmlsdGVyEhUKDXdpdGhfZmVhdHVyZXMYByABKAgiuwEKDFJlY2FsbEZpbHRlchINCgVyb2xlcxgBIAMoCRINCgVraW5kcxgCIAMoCRIPCgdhdXRob3JzGAMgAygJEi0KCXNhaWRfZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoHc2FpZF90bxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2VxX2Zyb20YBiABKAMSDgoGc2VxX3RvGAcgASgDIrcCCgxSZWNhbGxlZEl0ZW0SCwoDcmVmGAEgASgJEgwKBGtpbmQYAiABKAkSCwoDc2VxGAMgASgDEhIKCm1lc3NhZ2VfaWQYBCABKAkSDAoEcm9sZRgFIAEoCRIMCgRuYW1lGAYgASgJEisKB3NhaWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBHRleHQYCCABKAkSDgoGdG9rZW5zGAkgASgFEg0KBXNjb3JlGAogASgBEkQKCGZlYXR1cmVzGAsgAygLMjIuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0uRmVhdHVyZXNFbnRyeRovCg1GZWF0dXJlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiiwEKCFJlY2FsbGVkEjMKBWl0ZW1zGAEgAygLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0SEwoLcHJvbXB0X3RleHQYAiABKAkSDgoGdG9rZW5zGAMgASgFEhYKDmxlZnRfb3V0X2NvdW50GAQgASgFEg0KBWVycm9yGAUgASgJIoIBCg1SZWNhbGxSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDAoEdGV4dBgCIAEoCRI2CgdvcHRpb25zGAMgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxPcHRpb25zEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCSJECg5SZWNhbGxSZXNwb25zZRIyCghyZWNhbGxlZBgBIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWQivwEKFFNlYXJjaENvbnRleHRSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFcXVlcnkYAiABKAkSDQoFbGltaXQYAyABKAUSDwoHcHJvZmlsZRgEIAEoCRI0CgZmaWx0ZXIYBSABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIVCg13aXRoX2ZlYXR1cmVzGAYgASgIEhcKD3N1YmplY3RfdXNlcl9pZBgHIAEoCSJLChVTZWFyY2hDb250ZXh0UmVzcG9uc2USMgoEaGl0cxgBIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtIoICChVBcHBlbmRNZXNzYWdlc1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI2CghtZXNzYWdlcxgCIAMoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUlucHV0EjUKB2NvbnRleHQYAyABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNvbnRleHRJbnB1dBI5Cg1nZXRfb3JfY3JlYXRlGAQgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHRlcm5hbElkEhcKD3N1YmplY3RfdXNlcl9pZBgFIAEoCRISCgpyZXF1ZXN0X2lkGAYgASgJInQKFkFwcGVuZE1lc3NhZ2VzUmVzcG9uc2USEgoKY29udGV4dF9pZBgBIAEoCRI1CghtZXNzYWdlcxgCIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VudE1lc3NhZ2USDwoHY3JlYXRlZBgDIAEoCCJwChFHZXRDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhsKDmhpc3RvcnlfbGVuZ3RoGAIgASgFSACIAQESFwoPc3ViamVjdF91c2VyX2lkGAMgASgJQhEKD19oaXN0b3J5X2xlbmd0aCJ9ChJHZXRDb250ZXh0UmVzcG9uc2USMAoHY29udGV4dBgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBI1CghtZXNzYWdlcxgCIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2UimQEKHkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVxdWVzdBI3CgtleHRlcm5hbF9pZBgBIAEoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXh0ZXJuYWxJZBIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkibQofR2V0Q29udGV4dHNCeUV4dGVybmFsSWRSZXNwb25zZRIxCghjb250ZXh0cxgBIAMoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ29udGV4dBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilgMKE0xpc3RDb250ZXh0c1JlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkSFQoNb3duZXJfdXNlcl9pZBgCIAEoCRIwCgxjcmVhdGVkX2Zyb20YAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKBXN0YXRlGAUgASgOMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0U3RhdGUSNwoLZXh0ZXJuYWxfaWQYBiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4dGVybmFsSWQSHgoWbWV0YWRhdGFfY29udGFpbnNfanNvbhgHIAEoCRIOCgZhcHBfaWQYCCABKAkSFgoOZW50aXR5X25vZGVfaWQYCSABKAkSFwoPc3ViamVjdF91c2VyX2lkGAogASgJEhEKCXBhZ2Vfc2l6ZRgLIAEoBRISCgpwYWdlX3Rva2VuGAwgASgJImIKFExpc3RDb250ZXh0c1Jlc3BvbnNlEjEKCGNvbnRleHRzGAEgAygLMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSK/AQoUVXBkYXRlQ29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRI1Cgdjb250ZXh0GAIgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0SW5wdXQSLwoLdXBkYXRlX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEhcKD3N1YmplY3RfdXNlcl9pZBgEIAEoCRISCgpyZXF1ZXN0X2lkGAUgASgJIkkKFVVwZGF0ZUNvbnRleHRSZXNwb25zZRIwCgdjb250ZXh0GAEgASgLMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0IlYKE0Nsb3NlQ29udGV4dFJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJIChRDbG9zZUNvbnRleHRSZXNwb25zZRIwCgdjb250ZXh0GAEgASgLMh8uY29udGV4dGtlZXAuY29udGV4dC52MS5Db250ZXh0IqEBChNMaXN0TWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSEAoIc2VxX2Zyb20YAiABKAMSDgoGc2VxX3RvGAMgASgDEhQKDG5ld2VzdF9maXJzdBgEIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEQoJcGFnZV9zaXplGAYgASgFEhIKCnBhZ2VfdG9rZW4YByABKAkiZgoUTGlzdE1lc3NhZ2VzUmVzcG9uc2USNQoIbWVzc2FnZXMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJUChFHZXRNZXNzYWdlUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhIKCm1lc3NhZ2VfaWQYAiABKAkSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJIkoKEkdldE1lc3NhZ2VSZXNwb25zZRI0CgdtZXNzYWdlGAEgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZSJuChZSZXRyYWN0TWVzc2FnZXNSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSEwoLbWVzc2FnZV9pZHMYAiADKAkSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkiMgoXUmV0cmFjdE1lc3NhZ2VzUmVzcG9uc2USFwoPcmV0cmFjdGVkX2NvdW50GAEgASgFImQKFklzc3VlQ29udGV4dEtleVJlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIOCgZzY29wZXMYAiADKAkSDQoFdHRsX3MYAyABKAUSFwoPc3ViamVjdF91c2VyX2lkGAQgASgJIlYKF0lzc3VlQ29udGV4dEtleVJlc3BvbnNlEgsKA2tleRgBIAEoCRIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJkChREZWxldGVDb250ZXh0UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEgsKA25vdxgCIAEoCBIXCg9zdWJqZWN0X3VzZXJfaWQYAyABKAkSEgoKcmVxdWVzdF9pZBgEIAEoCSJJChVEZWxldGVDb250ZXh0UmVzcG9uc2USMAoHZXJhc3VyZRgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZSJAChFHZXRFcmFzdXJlUmVxdWVzdBISCgplcmFzdXJlX2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJGChJHZXRFcmFzdXJlUmVzcG9uc2USMAoHZXJhc3VyZRgBIAEoCzIfLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXJhc3VyZSr5AQoJVGFza1N0YXRlEhoKFlRBU0tfU1RBVEVfVU5TUEVDSUZJRUQQABIYChRUQVNLX1NUQVRFX1NVQk1JVFRFRBABEhYKElRBU0tfU1RBVEVfV09SS0lORxACEhgKFFRBU0tfU1RBVEVfQ09NUExFVEVEEAMSFQoRVEFTS19TVEFURV9GQUlMRUQQBBIXChNUQVNLX1NUQVRFX0NBTkNFTEVEEAUSHQoZVEFTS19TVEFURV9JTlBVVF9SRVFVSVJFRBAGEhcKE1RBU0tfU1RBVEVfUkVKRUNURUQQBxIcChhUQVNLX1NUQVRFX0FVVEhfUkVRVUlSRUQQCCpkCgxFcmFzdXJlU3RhdGUSHQoZRVJBU1VSRV9TVEFURV9VTlNQRUNJRklFRBAAEhkKFUVSQVNVUkVfU1RBVEVfUlVOTklORxABEhoKFkVSQVNVUkVfU1RBVEVfRklOSVNIRUQQAipfCgxDb250ZXh0U3RhdGUSHQoZQ09OVEVYVF9TVEFURV9VTlNQRUNJRklFRBAAEhYKEkNPTlRFWFRfU1RBVEVfT1BFThABEhgKFENPTlRFWFRfU1RBVEVfQ0xPU0VEEAIyihEKCENvbnRleHRzEmYKC1NlbmRNZXNzYWdlEiouY29udGV4dGtlZXAuY29udGV4dC52MS5TZW5kTWVzc2FnZVJlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlbmRNZXNzYWdlUmVzcG9uc2USbwoOQXBwZW5kTWVzc2FnZXMSLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkFwcGVuZE1lc3NhZ2VzUmVxdWVzdBouLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQXBwZW5kTWVzc2FnZXNSZXNwb25zZRJcCgZSZWNhbGwSJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbFJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbFJlc3BvbnNlIgOQAgEScQoNU2VhcmNoQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VhcmNoQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaENvbnRleHRSZXNwb25zZSIDkAIBEmgKCkdldENvbnRleHQSKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRDb250ZXh0UmVzcG9uc2UiA5ACARKPAQoXR2V0Q29udGV4dHNCeUV4dGVybmFsSWQSNi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldENvbnRleHRzQnlFeHRlcm5hbElkUmVxdWVzdBo3LmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0Q29udGV4dHNCeUV4dGVybmFsSWRSZXNwb25zZSIDkAIBEm4KDExpc3RDb250ZXh0cxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdENvbnRleHRzUmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdENvbnRleHRzUmVzcG9uc2UiA5ACARJsCg1VcGRhdGVDb250ZXh0EiwuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVDb250ZXh0UmVxdWVzdBotLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlQ29udGV4dFJlc3BvbnNlEmkKDENsb3NlQ29udGV4dBIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VDb250ZXh0UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VDb250ZXh0UmVzcG9uc2USbgoMTGlzdE1lc3NhZ2VzEisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWVzc2FnZXNSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0TWVzc2FnZXNSZXNwb25zZSIDkAIBEmgKCkdldE1lc3NhZ2USKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldE1lc3NhZ2VSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRNZXNzYWdlUmVzcG9uc2UiA5ACARJyCg9SZXRyYWN0TWVzc2FnZXMSLi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldHJhY3RNZXNzYWdlc1JlcXVlc3QaLy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJldHJhY3RNZXNzYWdlc1Jlc3BvbnNlEnIKD0lzc3VlQ29udGV4dEtleRIuLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSXNzdWVDb250ZXh0S2V5UmVxdWVzdBovLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSXNzdWVDb250ZXh0S2V5UmVzcG9uc2USbAoNRGVsZXRlQ29udGV4dBIsLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRGVsZXRlQ29udGV4dFJlcXVlc3QaLS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkRlbGV0ZUNvbnRleHRSZXNwb25zZRJoCgpHZXRFcmFzdXJlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRFcmFzdXJlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0RXJhc3VyZVJlc3BvbnNlIgOQAgESYwoKQ3JlYXRlVGFzaxIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ3JlYXRlVGFza1JlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNyZWF0ZVRhc2tSZXNwb25zZRJjCgpVcGRhdGVUYXNrEikuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVUYXNrUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlVGFza1Jlc3BvbnNlEl8KB0dldFRhc2sSJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFRhc2tSZXF1ZXN0GicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRUYXNrUmVzcG9uc2UiA5ACARJlCglMaXN0VGFza3MSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RUYXNrc1JlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RUYXNrc1Jlc3BvbnNlIgOQAgESYwoKQ2FuY2VsVGFzaxIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2FuY2VsVGFza1JlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNhbmNlbFRhc2tSZXNwb25zZWIGcHJvdG8z", [file_contextkeep_context_v1_message, file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+
+/**
+ * A state, and since when.
+ *
+ * @generated from message contextkeep.context.v1.TaskStatus
+ */
+export type TaskStatus = Message<"contextkeep.context.v1.TaskStatus"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.TaskState state = 1;
+   */
+  state: TaskState;
+
+  /**
+   * What the agent says of it: a question, a reason. It belongs to the status, and is no message of the log: it has no `seq`, and is
+   * not found.
+   *
+   * @generated from field: contextkeep.context.v1.ChatMessage message = 2;
+   */
+  message?: ChatMessage | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp time = 3;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TaskStatus.
+ * Use `create(TaskStatusSchema)` to create a new message.
+ */
+export const TaskStatusSchema: GenMessage<TaskStatus> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 0);
+
+/**
+ * Work that is done within a context.
+ *
+ * @generated from message contextkeep.context.v1.Task
+ */
+export type Task = Message<"contextkeep.context.v1.Task"> & {
+  /**
+   * Made by the server.
+   *
+   * @generated from field: string task_id = 1;
+   */
+  taskId: string;
+
+  /**
+   * @generated from field: string context_id = 2;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TaskStatus status = 3;
+   */
+  status?: TaskStatus | undefined;
+
+  /**
+   * Other tasks of the context, which it builds on.
+   *
+   * @generated from field: repeated string reference_task_ids = 4;
+   */
+  referenceTaskIds: string[];
+
+  /**
+   * @generated from field: string metadata_json = 5;
+   */
+  metadataJson: string;
+
+  /**
+   * Counts its changes, from 1.
+   *
+   * @generated from field: int64 version = 6;
+   */
+  version: bigint;
+
+  /**
+   * @generated from field: string created_by = 7;
+   */
+  createdBy: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp updated_at = 9;
+   */
+  updatedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.Task.
+ * Use `create(TaskSchema)` to create a new message.
+ */
+export const TaskSchema: GenMessage<Task> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 1);
+
+/**
+ * What a caller says of the status of a task.
+ *
+ * @generated from message contextkeep.context.v1.TaskStatusInput
+ */
+export type TaskStatusInput = Message<"contextkeep.context.v1.TaskStatusInput"> & {
+  /**
+   * Unset, of a new task: TASK_STATE_SUBMITTED.
+   *
+   * @generated from field: contextkeep.context.v1.TaskState state = 1;
+   */
+  state: TaskState;
+
+  /**
+   * Content, parts, name, agent_id, message_id and metadata_json of it are kept; secrets are taken out, as of messages. Unset: none.
+   *
+   * @generated from field: contextkeep.context.v1.MessageInput message = 2;
+   */
+  message?: MessageInput | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TaskStatusInput.
+ * Use `create(TaskStatusInputSchema)` to create a new message.
+ */
+export const TaskStatusInputSchema: GenMessage<TaskStatusInput> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 2);
+
+/**
+ * What a caller says of a task.
+ *
+ * @generated from message contextkeep.context.v1.TaskInput
+ */
+export type TaskInput = Message<"contextkeep.context.v1.TaskInput"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.TaskStatusInput status = 1;
+   */
+  status?: TaskStatusInput | undefined;
+
+  /**
+   * Of a new task: up to 100 tasks of its context.
+   *
+   * @generated from field: repeated string reference_task_ids = 2;
+   */
+  referenceTaskIds: string[];
+
+  /**
+   * A JSON object up to 64 KiB. Empty: {}.
+   *
+   * @generated from field: string metadata_json = 3;
+   */
+  metadataJson: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TaskInput.
+ * Use `create(TaskInputSchema)` to create a new message.
+ */
+export const TaskInputSchema: GenMessage<TaskInput> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 3);
+
+/**
+ * @generated from message contextkeep.context.v1.CreateTaskRequest
+ */
+export type CreateTaskRequest = Message<"contextkeep.context.v1.CreateTaskRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TaskInput task = 2;
+   */
+  task?: TaskInput | undefined;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CreateTaskRequest.
+ * Use `create(CreateTaskRequestSchema)` to create a new message.
+ */
+export const CreateTaskRequestSchema: GenMessage<CreateTaskRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 4);
+
+/**
+ * @generated from message contextkeep.context.v1.CreateTaskResponse
+ */
+export type CreateTaskResponse = Message<"contextkeep.context.v1.CreateTaskResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CreateTaskResponse.
+ * Use `create(CreateTaskResponseSchema)` to create a new message.
+ */
+export const CreateTaskResponseSchema: GenMessage<CreateTaskResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 5);
+
+/**
+ * @generated from message contextkeep.context.v1.UpdateTaskRequest
+ */
+export type UpdateTaskRequest = Message<"contextkeep.context.v1.UpdateTaskRequest"> & {
+  /**
+   * Empty: that of the task, as in the next three.
+   *
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: string task_id = 2;
+   */
+  taskId: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TaskInput task = 3;
+   */
+  task?: TaskInput | undefined;
+
+  /**
+   * @generated from field: google.protobuf.FieldMask update_mask = 4;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * The version that it must have; 0: any.
+   *
+   * @generated from field: int64 expected_version = 5;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * @generated from field: string subject_user_id = 6;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 7;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateTaskRequest.
+ * Use `create(UpdateTaskRequestSchema)` to create a new message.
+ */
+export const UpdateTaskRequestSchema: GenMessage<UpdateTaskRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 6);
+
+/**
+ * @generated from message contextkeep.context.v1.UpdateTaskResponse
+ */
+export type UpdateTaskResponse = Message<"contextkeep.context.v1.UpdateTaskResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateTaskResponse.
+ * Use `create(UpdateTaskResponseSchema)` to create a new message.
+ */
+export const UpdateTaskResponseSchema: GenMessage<UpdateTaskResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 7);
+
+/**
+ * @generated from message contextkeep.context.v1.GetTaskRequest
+ */
+export type GetTaskRequest = Message<"contextkeep.context.v1.GetTaskRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: string task_id = 2;
+   */
+  taskId: string;
+
+  /**
+   * The newest so many messages of it. Unset: all that fit (2 MiB); 0: none.
+   *
+   * @generated from field: optional int32 history_length = 3;
+   */
+  historyLength?: number | undefined;
+
+  /**
+   * @generated from field: string subject_user_id = 4;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetTaskRequest.
+ * Use `create(GetTaskRequestSchema)` to create a new message.
+ */
+export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 8);
+
+/**
+ * @generated from message contextkeep.context.v1.GetTaskResponse
+ */
+export type GetTaskResponse = Message<"contextkeep.context.v1.GetTaskResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+
+  /**
+   * @generated from field: repeated contextkeep.context.v1.ChatMessage history = 2;
+   */
+  history: ChatMessage[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetTaskResponse.
+ * Use `create(GetTaskResponseSchema)` to create a new message.
+ */
+export const GetTaskResponseSchema: GenMessage<GetTaskResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 9);
+
+/**
+ * @generated from message contextkeep.context.v1.ListTasksRequest
+ */
+export type ListTasksRequest = Message<"contextkeep.context.v1.ListTasksRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * Any of these. Empty: all.
+   *
+   * @generated from field: repeated contextkeep.context.v1.TaskState states = 2;
+   */
+  states: TaskState[];
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListTasksRequest.
+ * Use `create(ListTasksRequestSchema)` to create a new message.
+ */
+export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 10);
+
+/**
+ * @generated from message contextkeep.context.v1.ListTasksResponse
+ */
+export type ListTasksResponse = Message<"contextkeep.context.v1.ListTasksResponse"> & {
+  /**
+   * A page ends at `page_size` tasks or 2 MiB.
+   *
+   * @generated from field: repeated contextkeep.context.v1.Task tasks = 1;
+   */
+  tasks: Task[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ListTasksResponse.
+ * Use `create(ListTasksResponseSchema)` to create a new message.
+ */
+export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 11);
+
+/**
+ * @generated from message contextkeep.context.v1.CancelTaskRequest
+ */
+export type CancelTaskRequest = Message<"contextkeep.context.v1.CancelTaskRequest"> & {
+  /**
+   * @generated from field: string context_id = 1;
+   */
+  contextId: string;
+
+  /**
+   * @generated from field: string task_id = 2;
+   */
+  taskId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CancelTaskRequest.
+ * Use `create(CancelTaskRequestSchema)` to create a new message.
+ */
+export const CancelTaskRequestSchema: GenMessage<CancelTaskRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 12);
+
+/**
+ * @generated from message contextkeep.context.v1.CancelTaskResponse
+ */
+export type CancelTaskResponse = Message<"contextkeep.context.v1.CancelTaskResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Task task = 1;
+   */
+  task?: Task | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.CancelTaskResponse.
+ * Use `create(CancelTaskResponseSchema)` to create a new message.
+ */
+export const CancelTaskResponseSchema: GenMessage<CancelTaskResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_contexts, 13);
 
 /**
  * The receipt of a context that is gone.
@@ -100,6 +543,11 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
    * @generated from field: int64 keys_ended = 13;
    */
   keysEnded: bigint;
+
+  /**
+   * @generated from field: int64 tasks_removed = 14;
+   */
+  tasksRemoved: bigint;
 };
 
 /**
@@ -107,7 +555,7 @@ export type Erasure = Message<"contextkeep.context.v1.Erasure"> & {
  * Use `create(ErasureSchema)` to create a new message.
  */
 export const ErasureSchema: GenMessage<Erasure> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 0);
+  messageDesc(file_contextkeep_context_v1_contexts, 14);
 
 /**
  * An id that another system has for a context.
@@ -135,7 +583,7 @@ export type ExternalId = Message<"contextkeep.context.v1.ExternalId"> & {
  * Use `create(ExternalIdSchema)` to create a new message.
  */
 export const ExternalIdSchema: GenMessage<ExternalId> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 1);
+  messageDesc(file_contextkeep_context_v1_contexts, 15);
 
 /**
  * One isolated conversation.
@@ -253,7 +701,7 @@ export type Context = Message<"contextkeep.context.v1.Context"> & {
  * Use `create(ContextSchema)` to create a new message.
  */
 export const ContextSchema: GenMessage<Context> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 2);
+  messageDesc(file_contextkeep_context_v1_contexts, 16);
 
 /**
  * What a caller says of a new context.
@@ -315,7 +763,7 @@ export type ContextInput = Message<"contextkeep.context.v1.ContextInput"> & {
  * Use `create(ContextInputSchema)` to create a new message.
  */
 export const ContextInputSchema: GenMessage<ContextInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 3);
+  messageDesc(file_contextkeep_context_v1_contexts, 17);
 
 /**
  * What a caller says of a message.
@@ -383,6 +831,20 @@ export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
    * @generated from field: string session = 9;
    */
   session: string;
+
+  /**
+   * The task that it belongs to. Without a `context_id` it goes to the context of the task.
+   *
+   * @generated from field: string task_id = 10;
+   */
+  taskId: string;
+
+  /**
+   * Up to 100 tasks of its context, which it is about.
+   *
+   * @generated from field: repeated string reference_task_ids = 11;
+   */
+  referenceTaskIds: string[];
 };
 
 /**
@@ -390,7 +852,7 @@ export type MessageInput = Message<"contextkeep.context.v1.MessageInput"> & {
  * Use `create(MessageInputSchema)` to create a new message.
  */
 export const MessageInputSchema: GenMessage<MessageInput> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 4);
+  messageDesc(file_contextkeep_context_v1_contexts, 18);
 
 /**
  * What became of a message that was sent.
@@ -433,14 +895,14 @@ export type SentMessage = Message<"contextkeep.context.v1.SentMessage"> & {
  * Use `create(SentMessageSchema)` to create a new message.
  */
 export const SentMessageSchema: GenMessage<SentMessage> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 5);
+  messageDesc(file_contextkeep_context_v1_contexts, 19);
 
 /**
  * @generated from message contextkeep.context.v1.SendMessageRequest
  */
 export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequest"> & {
   /**
-   * Empty: the message begins a new context.
+   * Empty: the message begins a new context, or goes to that of its task.
    *
    * @generated from field: string context_id = 1;
    */
@@ -496,7 +958,7 @@ export type SendMessageRequest = Message<"contextkeep.context.v1.SendMessageRequ
  * Use `create(SendMessageRequestSchema)` to create a new message.
  */
 export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 6);
+  messageDesc(file_contextkeep_context_v1_contexts, 20);
 
 /**
  * @generated from message contextkeep.context.v1.SendMessageResponse
@@ -534,7 +996,7 @@ export type SendMessageResponse = Message<"contextkeep.context.v1.SendMessageRes
  * Use `create(SendMessageResponseSchema)` to create a new message.
  */
 export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 7);
+  messageDesc(file_contextkeep_context_v1_contexts, 21);
 
 /**
  * How much is recalled, and of what.
@@ -595,7 +1057,7 @@ export type RecallOptions = Message<"contextkeep.context.v1.RecallOptions"> & {
  * Use `create(RecallOptionsSchema)` to create a new message.
  */
 export const RecallOptionsSchema: GenMessage<RecallOptions> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 8);
+  messageDesc(file_contextkeep_context_v1_contexts, 22);
 
 /**
  * Which passages are recalled or found; what is empty asks for nothing.
@@ -654,7 +1116,7 @@ export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
  * Use `create(RecallFilterSchema)` to create a new message.
  */
 export const RecallFilterSchema: GenMessage<RecallFilter> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 9);
+  messageDesc(file_contextkeep_context_v1_contexts, 23);
 
 /**
  * A passage that was recalled or found.
@@ -729,7 +1191,7 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
  * Use `create(RecalledItemSchema)` to create a new message.
  */
 export const RecalledItemSchema: GenMessage<RecalledItem> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 10);
+  messageDesc(file_contextkeep_context_v1_contexts, 24);
 
 /**
  * What was recalled.
@@ -778,7 +1240,7 @@ export type Recalled = Message<"contextkeep.context.v1.Recalled"> & {
  * Use `create(RecalledSchema)` to create a new message.
  */
 export const RecalledSchema: GenMessage<Recalled> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 11);
+  messageDesc(file_contextkeep_context_v1_contexts, 25);
 
 /**
  * @generated from message contextkeep.context.v1.RecallRequest
@@ -812,7 +1274,7 @@ export type RecallRequest = Message<"contextkeep.context.v1.RecallRequest"> & {
  * Use `create(RecallRequestSchema)` to create a new message.
  */
 export const RecallRequestSchema: GenMessage<RecallRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 12);
+  messageDesc(file_contextkeep_context_v1_contexts, 26);
 
 /**
  * @generated from message contextkeep.context.v1.RecallResponse
@@ -829,7 +1291,7 @@ export type RecallResponse = Message<"contextkeep.context.v1.RecallResponse"> & 
  * Use `create(RecallResponseSchema)` to create a new message.
  */
 export const RecallResponseSchema: GenMessage<RecallResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 13);
+  messageDesc(file_contextkeep_context_v1_contexts, 27);
 
 /**
  * @generated from message contextkeep.context.v1.SearchContextRequest
@@ -878,7 +1340,7 @@ export type SearchContextRequest = Message<"contextkeep.context.v1.SearchContext
  * Use `create(SearchContextRequestSchema)` to create a new message.
  */
 export const SearchContextRequestSchema: GenMessage<SearchContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 14);
+  messageDesc(file_contextkeep_context_v1_contexts, 28);
 
 /**
  * @generated from message contextkeep.context.v1.SearchContextResponse
@@ -895,7 +1357,7 @@ export type SearchContextResponse = Message<"contextkeep.context.v1.SearchContex
  * Use `create(SearchContextResponseSchema)` to create a new message.
  */
 export const SearchContextResponseSchema: GenMessage<SearchContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 15);
+  messageDesc(file_contextkeep_context_v1_contexts, 29);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesRequest
@@ -937,7 +1399,7 @@ export type AppendMessagesRequest = Message<"contextkeep.context.v1.AppendMessag
  * Use `create(AppendMessagesRequestSchema)` to create a new message.
  */
 export const AppendMessagesRequestSchema: GenMessage<AppendMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 16);
+  messageDesc(file_contextkeep_context_v1_contexts, 30);
 
 /**
  * @generated from message contextkeep.context.v1.AppendMessagesResponse
@@ -964,7 +1426,7 @@ export type AppendMessagesResponse = Message<"contextkeep.context.v1.AppendMessa
  * Use `create(AppendMessagesResponseSchema)` to create a new message.
  */
 export const AppendMessagesResponseSchema: GenMessage<AppendMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 17);
+  messageDesc(file_contextkeep_context_v1_contexts, 31);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextRequest
@@ -993,7 +1455,7 @@ export type GetContextRequest = Message<"contextkeep.context.v1.GetContextReques
  * Use `create(GetContextRequestSchema)` to create a new message.
  */
 export const GetContextRequestSchema: GenMessage<GetContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 18);
+  messageDesc(file_contextkeep_context_v1_contexts, 32);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextResponse
@@ -1015,7 +1477,7 @@ export type GetContextResponse = Message<"contextkeep.context.v1.GetContextRespo
  * Use `create(GetContextResponseSchema)` to create a new message.
  */
 export const GetContextResponseSchema: GenMessage<GetContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 19);
+  messageDesc(file_contextkeep_context_v1_contexts, 33);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdRequest
@@ -1047,7 +1509,7 @@ export type GetContextsByExternalIdRequest = Message<"contextkeep.context.v1.Get
  * Use `create(GetContextsByExternalIdRequestSchema)` to create a new message.
  */
 export const GetContextsByExternalIdRequestSchema: GenMessage<GetContextsByExternalIdRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 20);
+  messageDesc(file_contextkeep_context_v1_contexts, 34);
 
 /**
  * @generated from message contextkeep.context.v1.GetContextsByExternalIdResponse
@@ -1069,7 +1531,7 @@ export type GetContextsByExternalIdResponse = Message<"contextkeep.context.v1.Ge
  * Use `create(GetContextsByExternalIdResponseSchema)` to create a new message.
  */
 export const GetContextsByExternalIdResponseSchema: GenMessage<GetContextsByExternalIdResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 21);
+  messageDesc(file_contextkeep_context_v1_contexts, 35);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsRequest
@@ -1149,7 +1611,7 @@ export type ListContextsRequest = Message<"contextkeep.context.v1.ListContextsRe
  * Use `create(ListContextsRequestSchema)` to create a new message.
  */
 export const ListContextsRequestSchema: GenMessage<ListContextsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 22);
+  messageDesc(file_contextkeep_context_v1_contexts, 36);
 
 /**
  * @generated from message contextkeep.context.v1.ListContextsResponse
@@ -1171,7 +1633,7 @@ export type ListContextsResponse = Message<"contextkeep.context.v1.ListContextsR
  * Use `create(ListContextsResponseSchema)` to create a new message.
  */
 export const ListContextsResponseSchema: GenMessage<ListContextsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 23);
+  messageDesc(file_contextkeep_context_v1_contexts, 37);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextRequest
@@ -1208,7 +1670,7 @@ export type UpdateContextRequest = Message<"contextkeep.context.v1.UpdateContext
  * Use `create(UpdateContextRequestSchema)` to create a new message.
  */
 export const UpdateContextRequestSchema: GenMessage<UpdateContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 24);
+  messageDesc(file_contextkeep_context_v1_contexts, 38);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateContextResponse
@@ -1225,7 +1687,7 @@ export type UpdateContextResponse = Message<"contextkeep.context.v1.UpdateContex
  * Use `create(UpdateContextResponseSchema)` to create a new message.
  */
 export const UpdateContextResponseSchema: GenMessage<UpdateContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 25);
+  messageDesc(file_contextkeep_context_v1_contexts, 39);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextRequest
@@ -1252,7 +1714,7 @@ export type CloseContextRequest = Message<"contextkeep.context.v1.CloseContextRe
  * Use `create(CloseContextRequestSchema)` to create a new message.
  */
 export const CloseContextRequestSchema: GenMessage<CloseContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 26);
+  messageDesc(file_contextkeep_context_v1_contexts, 40);
 
 /**
  * @generated from message contextkeep.context.v1.CloseContextResponse
@@ -1269,7 +1731,7 @@ export type CloseContextResponse = Message<"contextkeep.context.v1.CloseContextR
  * Use `create(CloseContextResponseSchema)` to create a new message.
  */
 export const CloseContextResponseSchema: GenMessage<CloseContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 27);
+  messageDesc(file_contextkeep_context_v1_contexts, 41);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesRequest
@@ -1318,7 +1780,7 @@ export type ListMessagesRequest = Message<"contextkeep.context.v1.ListMessagesRe
  * Use `create(ListMessagesRequestSchema)` to create a new message.
  */
 export const ListMessagesRequestSchema: GenMessage<ListMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 28);
+  messageDesc(file_contextkeep_context_v1_contexts, 42);
 
 /**
  * @generated from message contextkeep.context.v1.ListMessagesResponse
@@ -1340,7 +1802,7 @@ export type ListMessagesResponse = Message<"contextkeep.context.v1.ListMessagesR
  * Use `create(ListMessagesResponseSchema)` to create a new message.
  */
 export const ListMessagesResponseSchema: GenMessage<ListMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 29);
+  messageDesc(file_contextkeep_context_v1_contexts, 43);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageRequest
@@ -1367,7 +1829,7 @@ export type GetMessageRequest = Message<"contextkeep.context.v1.GetMessageReques
  * Use `create(GetMessageRequestSchema)` to create a new message.
  */
 export const GetMessageRequestSchema: GenMessage<GetMessageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 30);
+  messageDesc(file_contextkeep_context_v1_contexts, 44);
 
 /**
  * @generated from message contextkeep.context.v1.GetMessageResponse
@@ -1384,7 +1846,7 @@ export type GetMessageResponse = Message<"contextkeep.context.v1.GetMessageRespo
  * Use `create(GetMessageResponseSchema)` to create a new message.
  */
 export const GetMessageResponseSchema: GenMessage<GetMessageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 31);
+  messageDesc(file_contextkeep_context_v1_contexts, 45);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesRequest
@@ -1418,7 +1880,7 @@ export type RetractMessagesRequest = Message<"contextkeep.context.v1.RetractMess
  * Use `create(RetractMessagesRequestSchema)` to create a new message.
  */
 export const RetractMessagesRequestSchema: GenMessage<RetractMessagesRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 32);
+  messageDesc(file_contextkeep_context_v1_contexts, 46);
 
 /**
  * @generated from message contextkeep.context.v1.RetractMessagesResponse
@@ -1437,7 +1899,7 @@ export type RetractMessagesResponse = Message<"contextkeep.context.v1.RetractMes
  * Use `create(RetractMessagesResponseSchema)` to create a new message.
  */
 export const RetractMessagesResponseSchema: GenMessage<RetractMessagesResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 33);
+  messageDesc(file_contextkeep_context_v1_contexts, 47);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyRequest
@@ -1473,7 +1935,7 @@ export type IssueContextKeyRequest = Message<"contextkeep.context.v1.IssueContex
  * Use `create(IssueContextKeyRequestSchema)` to create a new message.
  */
 export const IssueContextKeyRequestSchema: GenMessage<IssueContextKeyRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 34);
+  messageDesc(file_contextkeep_context_v1_contexts, 48);
 
 /**
  * @generated from message contextkeep.context.v1.IssueContextKeyResponse
@@ -1497,7 +1959,7 @@ export type IssueContextKeyResponse = Message<"contextkeep.context.v1.IssueConte
  * Use `create(IssueContextKeyResponseSchema)` to create a new message.
  */
 export const IssueContextKeyResponseSchema: GenMessage<IssueContextKeyResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 35);
+  messageDesc(file_contextkeep_context_v1_contexts, 49);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteContextRequest
@@ -1531,7 +1993,7 @@ export type DeleteContextRequest = Message<"contextkeep.context.v1.DeleteContext
  * Use `create(DeleteContextRequestSchema)` to create a new message.
  */
 export const DeleteContextRequestSchema: GenMessage<DeleteContextRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 36);
+  messageDesc(file_contextkeep_context_v1_contexts, 50);
 
 /**
  * @generated from message contextkeep.context.v1.DeleteContextResponse
@@ -1548,7 +2010,7 @@ export type DeleteContextResponse = Message<"contextkeep.context.v1.DeleteContex
  * Use `create(DeleteContextResponseSchema)` to create a new message.
  */
 export const DeleteContextResponseSchema: GenMessage<DeleteContextResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 37);
+  messageDesc(file_contextkeep_context_v1_contexts, 51);
 
 /**
  * @generated from message contextkeep.context.v1.GetErasureRequest
@@ -1570,7 +2032,7 @@ export type GetErasureRequest = Message<"contextkeep.context.v1.GetErasureReques
  * Use `create(GetErasureRequestSchema)` to create a new message.
  */
 export const GetErasureRequestSchema: GenMessage<GetErasureRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 38);
+  messageDesc(file_contextkeep_context_v1_contexts, 52);
 
 /**
  * @generated from message contextkeep.context.v1.GetErasureResponse
@@ -1587,7 +2049,79 @@ export type GetErasureResponse = Message<"contextkeep.context.v1.GetErasureRespo
  * Use `create(GetErasureResponseSchema)` to create a new message.
  */
 export const GetErasureResponseSchema: GenMessage<GetErasureResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_contexts, 39);
+  messageDesc(file_contextkeep_context_v1_contexts, 53);
+
+/**
+ * How far a task is, as in A2A.
+ *
+ * @generated from enum contextkeep.context.v1.TaskState
+ */
+export enum TaskState {
+  /**
+   * @generated from enum value: TASK_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is taken, and nobody works on it.
+   *
+   * @generated from enum value: TASK_STATE_SUBMITTED = 1;
+   */
+  SUBMITTED = 1,
+
+  /**
+   * @generated from enum value: TASK_STATE_WORKING = 2;
+   */
+  WORKING = 2,
+
+  /**
+   * Ended: done.
+   *
+   * @generated from enum value: TASK_STATE_COMPLETED = 3;
+   */
+  COMPLETED = 3,
+
+  /**
+   * Ended: not done.
+   *
+   * @generated from enum value: TASK_STATE_FAILED = 4;
+   */
+  FAILED = 4,
+
+  /**
+   * Ended before it was done.
+   *
+   * @generated from enum value: TASK_STATE_CANCELED = 5;
+   */
+  CANCELED = 5,
+
+  /**
+   * It waits for what somebody is to say.
+   *
+   * @generated from enum value: TASK_STATE_INPUT_REQUIRED = 6;
+   */
+  INPUT_REQUIRED = 6,
+
+  /**
+   * Ended: the agent does not take it.
+   *
+   * @generated from enum value: TASK_STATE_REJECTED = 7;
+   */
+  REJECTED = 7,
+
+  /**
+   * It waits for a credential.
+   *
+   * @generated from enum value: TASK_STATE_AUTH_REQUIRED = 8;
+   */
+  AUTH_REQUIRED = 8,
+}
+
+/**
+ * Describes the enum contextkeep.context.v1.TaskState.
+ */
+export const TaskStateSchema: GenEnum<TaskState> = /*@__PURE__*/
+  enumDesc(file_contextkeep_context_v1_contexts, 0);
 
 /**
  * Whether there is something left of a context that was deleted, or was past its time.
@@ -1619,7 +2153,7 @@ export enum ErasureState {
  * Describes the enum contextkeep.context.v1.ErasureState.
  */
 export const ErasureStateSchema: GenEnum<ErasureState> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_contexts, 0);
+  enumDesc(file_contextkeep_context_v1_contexts, 1);
 
 /**
  * Whether a context takes messages.
@@ -1647,7 +2181,7 @@ export enum ContextState {
  * Describes the enum contextkeep.context.v1.ContextState.
  */
 export const ContextStateSchema: GenEnum<ContextState> = /*@__PURE__*/
-  enumDesc(file_contextkeep_context_v1_contexts, 1);
+  enumDesc(file_contextkeep_context_v1_contexts, 2);
 
 /**
  * Isolated conversations. A context is begun by its first message, and nothing of one is ever seen in another: every statement names
@@ -1670,6 +2204,7 @@ export const Contexts: GenService<{
    * again is the same message, and answers as the first time; secrets are taken out before anything is kept, and the answer names them.
    *
    * Reasons: INVALID_ARGUMENT, CONTEXT_NOT_FOUND, CONTEXT_CLOSED (FAILED_PRECONDITION), MESSAGE_EXISTS (the id is another message's),
+   * TASK_NOT_FOUND (a task that it names is not of the context), TASK_ENDED (FAILED_PRECONDITION; its `task_id` is that of an ended task),
    * RECORD_NOT_FOUND (a part names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED, PERMISSION_DENIED. What was
    * written is written: if recalling fails behind it, `recall.error` says so, and Recall may be called.
    *
@@ -1848,6 +2383,67 @@ export const Contexts: GenService<{
     methodKind: "unary";
     input: typeof GetErasureRequestSchema;
     output: typeof GetErasureResponseSchema;
+  },
+  /**
+   * Begins a task of a context: work with a state, to which messages belong that name it. What goes on with an ended one is a new task
+   * of the same context, which names it in `reference_task_ids`.
+   *
+   * A task is never seen in another context: one that is another's, another tenant's or user's, or invented is TASK_NOT_FOUND, all alike.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part of
+   * the status names a record that the caller cannot read), REQUEST_ID_REUSED, LIMIT_EXCEEDED.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.CreateTask
+   */
+  createTask: {
+    methodKind: "unary";
+    input: typeof CreateTaskRequestSchema;
+    output: typeof CreateTaskResponseSchema;
+  },
+  /**
+   * Changes what `update_mask` names of a task, each as a whole: status, metadata_json. Nothing of an ended task changes, and none goes
+   * back to TASK_STATE_SUBMITTED; any other state may follow any other.
+   *
+   * Reasons: TASK_NOT_FOUND, TASK_ENDED (FAILED_PRECONDITION), CONTEXT_CLOSED, VERSION_CONFLICT (ABORTED), and those of CreateTask.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.UpdateTask
+   */
+  updateTask: {
+    methodKind: "unary";
+    input: typeof UpdateTaskRequestSchema;
+    output: typeof UpdateTaskResponseSchema;
+  },
+  /**
+   * Reads a task with its newest messages, oldest of them first. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.GetTask
+   */
+  getTask: {
+    methodKind: "unary";
+    input: typeof GetTaskRequestSchema;
+    output: typeof GetTaskResponseSchema;
+  },
+  /**
+   * Lists the tasks of a context, the newest first. Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.ListTasks
+   */
+  listTasks: {
+    methodKind: "unary";
+    input: typeof ListTasksRequestSchema;
+    output: typeof ListTasksResponseSchema;
+  },
+  /**
+   * Ends a task as TASK_STATE_CANCELED. Again is harmless. Whoever works on it reads so with GetTask: nothing is sent to him.
+   *
+   * Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED (it ended otherwise), CONTEXT_CLOSED, REQUEST_ID_REUSED.
+   *
+   * @generated from rpc contextkeep.context.v1.Contexts.CancelTask
+   */
+  cancelTask: {
+    methodKind: "unary";
+    input: typeof CancelTaskRequestSchema;
+    output: typeof CancelTaskResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_contexts, 0);

@@ -1,0 +1,108 @@
+"""`contextkeep context task`: work within a context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._output import Format, Output
+from contextkeep.client._context_messages import TASK_STATES
+from contextkeep.values import TaskState
+
+_ROW = ("task_id", "state", "version", "status_at", "created_at")
+_TASK = click.argument("task_id")
+_SUBJECT = click.option(
+    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
+)
+_STATE = click.option("--state", type=click.Choice(list(TASK_STATES)), help="How far it is.")
+_SAYS = click.option("--says", "status_message", help="What the agent says of the state.")
+_METADATA = click.option("--metadata", type=JSON_OBJECT, help="A JSON object, or @FILE.")
+
+
+@click.group(
+    epilog="\b\nExample:\n  contextkeep context task list 0197f1f2-0000-7000-8000-000000000001",
+)
+def task() -> None:
+    """Tasks: work with a state, to which messages belong."""
+
+
+@command(
+    click.argument("context_id"),
+    _STATE,
+    _SAYS,
+    click.option("--after", "reference_task_ids", multiple=True, help="A task that it builds on; may be repeated."),
+    _METADATA,
+    _SUBJECT,
+    name="create",
+    group=task,
+    example="contextkeep context task create 0197f1f2-0000-7000-8000-000000000001 --state working",
+)
+def create(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+    """Begin a task of a context."""
+    output.one(session.context.create_task(context_id, **given))
+
+
+@command(
+    _TASK,
+    _STATE,
+    _SAYS,
+    _METADATA,
+    click.option("--version", "expected_version", type=click.IntRange(0), default=0, help="Only if it is this one."),
+    _SUBJECT,
+    name="update",
+    group=task,
+    example="contextkeep context task update 0197f1f2-0000-7000-8000-000000000005 --state working --says 'I look.'",
+)
+def update(
+    session: Session, output: Output, *, task_id: str, state: TaskState | None, metadata: Any, **given: Any
+) -> None:
+    """Change its state or its metadata."""
+    if state is None and metadata is None:
+        raise click.UsageError("say what to change: --state, --metadata")
+    output.one(session.context.update_task(task_id, state=state, metadata=metadata, **given))
+
+
+@command(
+    _TASK,
+    click.option("--messages", "history_length", type=click.IntRange(0), help="The newest of it; else what fits."),
+    _SUBJECT,
+    name="show",
+    group=task,
+    example="contextkeep context task show 0197f1f2-0000-7000-8000-000000000005",
+)
+def show(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
+    """Print a task; with --json also its messages."""
+    found = session.context.get_task(task_id, **given)
+    output.one(found if output.format is Format.JSON else found.task)
+
+
+@command(
+    click.argument("context_id"),
+    click.option("--state", "states", multiple=True, type=click.Choice(list(TASK_STATES)), help="May be repeated."),
+    _SUBJECT,
+    limit_option(),
+    name="list",
+    group=task,
+    example="contextkeep context task list 0197f1f2-0000-7000-8000-000000000001 --state working",
+)
+def list_tasks(
+    session: Session, output: Output, *, context_id: str, states: tuple[TaskState, ...], limit: int, **given: Any
+) -> None:
+    """List the tasks of a context, newest first."""
+    output.many(session.context.list_tasks(context_id, states=states, **given), *_ROW, limit=limit)
+
+
+@command(
+    _TASK,
+    yes_option,
+    _SUBJECT,
+    name="cancel",
+    group=task,
+    example="contextkeep context task cancel 0197f1f2-0000-7000-8000-000000000005 --yes",
+)
+def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given: Any) -> None:
+    """End it as canceled."""
+    confirm("Cancel it?", yes)
+    output.one(session.context.cancel_task(task_id, **given), *_ROW)

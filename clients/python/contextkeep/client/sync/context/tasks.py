@@ -1,0 +1,206 @@
+# Generated from aio/context/tasks.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Tasks of contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from contextkeep.client import _context_messages as contexts
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.inputs import MessageInput
+from contextkeep.values import ChatMessage, Task, TaskHistory, TaskState
+
+
+class TaskCalls(Client):
+    """The RPCs of tasks.
+
+    A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
+    is that of the task.
+    """
+
+    def create_task(
+        self,
+        context_id: Id,
+        *,
+        state: TaskState | None = None,
+        status_message: MessageInput | str | None = None,
+        reference_task_ids: Iterable[Id] = (),
+        metadata: Mapping[str, Any] | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """Begin a task of a context, and return it. Messages that name it in `task_id` belong to it.
+
+        Args:
+            context_id: Where the work is done.
+            state: None: "submitted".
+            status_message: What is said of the state; a text is the agent's. It comes with a state.
+            reference_task_ids: Up to 100 tasks of the context, which this one builds on.
+            metadata: A JSON object up to 64 KiB.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again answers the same task. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it is closed.
+            TaskNotFound: it has not all tasks that are referred to.
+            LimitExceeded: it has as many as it may have, or something is too large.
+        """
+        request = contexts_pb.CreateTaskRequest(
+            context_id=messages.to_id(context_id),
+            task=contexts_pb.TaskInput(
+                status=contexts.task_status(state, status_message),
+                reference_task_ids=messages.ids("task.reference_task_ids", reference_task_ids),
+                metadata_json=messages.to_object("task.metadata_json", metadata),
+            ),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.CreateTaskResponse = self.call("CreateTask", request, timeout_s=timeout_s)
+        return Task.from_proto(response.task)
+
+    def update_task(
+        self,
+        task_id: Id,
+        *,
+        state: TaskState | None = None,
+        status_message: MessageInput | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expected_version: int = 0,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """Change the status of a task, its metadata, or both, and return it.
+
+        Args:
+            task_id: Which.
+            state: None: the status stays as it is. Nothing goes back to "submitted".
+            status_message: What is said of the state; None: nothing, whatever was said before.
+            metadata: A JSON object that replaces the old one; None: it stays.
+            expected_version: Change it only if it has this version. 0: any.
+            context_id: None: that of the task.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            TaskNotFound: the context has none.
+            TaskEnded: nothing of it changes any more.
+            VersionConflict: it has another version: `version` in the metadata.
+            ContextClosed: its context is closed.
+        """
+        status = contexts.task_status(state, status_message)
+        request = contexts_pb.UpdateTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            task=contexts_pb.TaskInput(status=status, metadata_json=messages.to_object("task.metadata_json", metadata)),
+            update_mask=FieldMask(
+                paths=[*["status"] * (status is not None), *["metadata_json"] * (metadata is not None)]
+            ),
+            expected_version=expected_version,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.UpdateTaskResponse = self.call("UpdateTask", request, timeout_s=timeout_s)
+        return Task.from_proto(response.task)
+
+    def get_task(
+        self,
+        task_id: Id,
+        *,
+        history_length: int | None = None,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> TaskHistory:
+        """Return a task and its newest messages, oldest of them first.
+
+        Args:
+            task_id: Which.
+            history_length: Messages to return; None: as many as fit 2 MiB. 0: none.
+            context_id: None: that of the task.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            TaskNotFound: the context has none.
+        """
+        request = contexts_pb.GetTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            history_length=history_length,
+            subject_user_id=subject_user_id,
+        )
+        response: contexts_pb.GetTaskResponse = self.call("GetTask", request, timeout_s=timeout_s)
+        return TaskHistory(Task.from_proto(response.task), [ChatMessage.from_proto(one) for one in response.history])
+
+    def list_tasks(
+        self,
+        context_id: Id,
+        *,
+        states: Iterable[TaskState] = (),
+        subject_user_id: str = "",
+        page_size: int = 0,
+        timeout_s: float | None = None,
+    ) -> Generator[Task, None, None]:
+        """Yield the tasks of a context, the newest first, following the pages.
+
+        Args:
+            context_id: Whose.
+            states: Any of these. Empty: all.
+            subject_user_id: For which user a key without one calls.
+            page_size: Tasks of one call, which ends at 2 MiB, too; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context.
+        """
+        request = contexts_pb.ListTasksRequest(
+            context_id=messages.to_id(context_id),
+            states=[
+                messages.choice("states", state, contexts.TASK_STATES) for state in messages.texts("states", states)
+            ],
+            subject_user_id=subject_user_id,
+            page_size=page_size,
+        )
+        while True:
+            page: contexts_pb.ListTasksResponse = self.call("ListTasks", request, timeout_s=timeout_s)
+            for task in page.tasks:
+                yield Task.from_proto(task)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def cancel_task(
+        self,
+        task_id: Id,
+        *,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Task:
+        """End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `get_task`.
+
+        Raises:
+            TaskNotFound: the context has none.
+            TaskEnded: it ended otherwise.
+        """
+        request = contexts_pb.CancelTaskRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.CancelTaskResponse = self.call("CancelTask", request, timeout_s=timeout_s)
+        return Task.from_proto(response.task)

@@ -1,0 +1,98 @@
+/** Tasks of contexts. */
+
+import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
+import { chatMessageOf } from "../history.js";
+import { toObject } from "../json.js";
+import { whole } from "../messages.js";
+import { Rows, pages } from "../rows.js";
+import { type StatusInput, type Task, type TaskHistory, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
+import { type WriteOptions, requestId } from "../writes.js";
+import { ContextCalls, type ContextOptions } from "./contexts.js";
+
+const method = pb.Contexts.method;
+
+/** A call about a task. */
+export interface TaskOptions extends ContextOptions {
+  /** Else that of the task. */
+  contextId?: string;
+}
+
+/** An RPC is one method. A task that is of another context, or not there at all, is `TaskNotFound`. */
+export abstract class TaskCalls extends ContextCalls {
+  /**
+   * Begin a task of a context, and return it. Messages that name it in `taskId` belong to it.
+   *
+   * @param options `state` is else "submitted"; `referenceTaskIds` are up to 100 tasks of the context, which this one builds on.
+   * @throws ContextClosed The context is closed.
+   * @throws TaskNotFound It has not all tasks that are referred to.
+   */
+  async createTask(
+    contextId: string,
+    options: StatusInput & { referenceTaskIds?: string[]; metadata?: object } & ContextOptions & WriteOptions = {},
+  ): Promise<Task> {
+    const { referenceTaskIds, subjectUserId } = options;
+    const metadataJson = toObject(options.metadata, "task.metadata_json");
+    const task = { status: taskStatus(options), referenceTaskIds, metadataJson };
+    const request = { contextId, task, subjectUserId, requestId: requestId(options) };
+    return taskOf((await this.call(method.createTask, request, options)).task!);
+  }
+
+  /**
+   * Change the status of a task, its metadata, or both, and return it.
+   *
+   * @param changes With a `state` the status is a new one, with its message or none; `expectedVersion` changes only that version.
+   * @throws TaskEnded Nothing of it changes any more.
+   * @throws VersionConflict It has another version.
+   */
+  async updateTask(
+    taskId: string,
+    changes: StatusInput & { metadata?: object; expectedVersion?: number } & TaskOptions & WriteOptions,
+  ): Promise<Task> {
+    const { contextId, metadata, subjectUserId } = changes;
+    const status = taskStatus(changes);
+    const request = {
+      contextId,
+      taskId,
+      task: { status, metadataJson: toObject(metadata, "task.metadata_json") },
+      updateMask: { paths: [...(status ? ["status"] : []), ...(metadata === undefined ? [] : ["metadata_json"])] },
+      expectedVersion: whole("expected_version", changes.expectedVersion),
+      subjectUserId,
+      requestId: requestId(changes),
+    };
+    return taskOf((await this.call(method.updateTask, request, changes)).task!);
+  }
+
+  /**
+   * Return a task and its newest messages, oldest of them first.
+   *
+   * @param options `historyLength` is the number of messages, 0 none; else as many as fit 2 MiB.
+   */
+  async getTask(taskId: string, options: { historyLength?: number } & TaskOptions = {}): Promise<TaskHistory> {
+    const { contextId, historyLength, subjectUserId } = options;
+    const answer = await this.call(method.getTask, { contextId, taskId, historyLength, subjectUserId }, options);
+    return { task: taskOf(answer.task!), messages: answer.history.map(chatMessageOf) };
+  }
+
+  /** The tasks of a context, the newest first; `states` are else all. */
+  listTasks(contextId: string, options: { states?: TaskState[]; pageSize?: number } & ContextOptions = {}): Rows<Task> {
+    const { pageSize, subjectUserId } = options;
+    const states = options.states?.map((state) => taskState(state, "states"));
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.listTasks, { contextId, states, subjectUserId, pageSize, pageToken }, options);
+        return [page.tasks.map(taskOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /**
+   * End a task as canceled, and return it; again is harmless. Whoever works on it reads so with `getTask`.
+   *
+   * @throws TaskEnded It ended otherwise.
+   */
+  async cancelTask(taskId: string, options: TaskOptions & WriteOptions = {}): Promise<Task> {
+    const { contextId, subjectUserId } = options;
+    const request = { contextId, taskId, subjectUserId, requestId: requestId(options) };
+    return taskOf((await this.call(method.cancelTask, request, options)).task!);
+  }
+}

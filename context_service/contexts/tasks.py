@@ -1,0 +1,303 @@
+"""The rules of tasks: what may change of one, and which context a call about one means."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+from context_service.contexts.checks import MessageChecks, size_of
+from context_service.contexts.log import Log
+from context_service.contexts.messaging import CheckRecord, not_found, records_of
+from context_service.contexts.model import Message, Task, TaskInput, TaskState
+from context_service.contexts.order import Order
+from context_service.contexts.references import References, task_not_found
+from context_service.contexts.task_rows import TASKS_MAX, TaskRows
+from contextkeep.errors import (
+    ContextClosed,
+    InvalidArgument,
+    InvalidPageToken,
+    LimitExceeded,
+    TaskEnded,
+    TaskNotFound,
+    VersionConflict,
+)
+from service_runtime import pages
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import new_id
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+CHANGEABLE = frozenset({"status", "metadata_json"})
+_STATUS_PATH = "task.status.message"
+_SEQ_MAX = 2**63 - 1
+_T = TypeVar("_T")
+
+
+class Tasks:
+    """Begins, changes and reads tasks; each call acts for its principal.
+
+    Args:
+        rows: Where they are.
+        log: Their contexts and messages.
+        references: Of the tasks that they name.
+        requests: The request ids of this service.
+        checks: Of what callers say.
+        check_record: Of a record that a part names.
+        order: The writers of a context.
+    """
+
+    def __init__(
+        self,
+        rows: TaskRows,
+        *,
+        log: Log,
+        references: References,
+        requests: Requests,
+        checks: MessageChecks,
+        check_record: CheckRecord,
+        order: Order,
+    ) -> None:
+        self._rows = rows
+        self._log = log
+        self._references = references
+        self._requests = requests
+        self._checks = checks
+        self._check_record = check_record
+        self._order = order
+
+    async def create(self, context_id: UUID, said: TaskInput, *, principal: Principal, request: Request | None) -> Task:
+        """Begin a task.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it is closed.
+            TaskNotFound: it has not all tasks that the new one names.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        await self._check(said, principal)
+        said = replace(said, state=said.state or TaskState.SUBMITTED)
+
+        async def work(transaction: Transaction) -> Task | UUID:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return UUID(answer["task_id"])
+            if said.reference_task_ids:
+                await self._references.check(transaction, context_id, said.reference_task_ids)
+            task = await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
+            if task is None:
+                raise _Refused
+            if request:
+                await self._rows.answer(transaction, request, context_id, task.task_id)
+            return task
+
+        made = await self._written(context_id, work, principal)
+        return made if isinstance(made, Task) else await self._read(context_id, made, principal)
+
+    async def update(
+        self,
+        context_id: UUID | None,
+        task_id: UUID,
+        said: TaskInput,
+        names: Sequence[str],
+        *,
+        expected_version: int,
+        principal: Principal,
+        request: Request | None,
+    ) -> Task:
+        """Change the fields `names` of a task.
+
+        Args:
+            context_id: None: that of the task.
+            task_id: Which.
+            said: What they shall be.
+            names: Of `CHANGEABLE`.
+            expected_version: That it must have; 0: any.
+            principal: Who changes it.
+            request: Makes it happen once.
+
+        Raises:
+            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextClosed, TaskEnded: nothing changes any more.
+            VersionConflict: it has another version.
+            RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
+        """
+        for name in names:
+            if name not in CHANGEABLE:
+                raise InvalidArgument(f"{name} cannot change", field="update_mask")
+        if not names:
+            raise InvalidArgument("update_mask names no field", field="update_mask")
+        if "status" in names and said.state is None:
+            raise InvalidArgument("task.status.state is not set", field="task.status.state")
+        if expected_version < 0:
+            raise InvalidArgument("expected_version is negative", field="expected_version")
+        await self._check(said, principal)
+
+        def changed(task: Task) -> TaskInput:
+            if expected_version not in (0, task.version):
+                raise VersionConflict("the task has another version", task_id=task_id, version=task.version)
+            if task.state.is_end:
+                raise _ended(task)
+            if "status" in names and said.state is TaskState.SUBMITTED is not task.state:
+                raise InvalidArgument("a task does not go back to submitted", field="task.status.state")
+            status = said if "status" in names else task
+            return TaskInput(
+                state=status.state,
+                message=status.message,
+                metadata_json=said.metadata_json if "metadata_json" in names else task.metadata_json,
+            )
+
+        return await self._change(
+            context_id, task_id, changed, is_status="status" in names, principal=principal, request=request
+        )
+
+    async def cancel(
+        self, context_id: UUID | None, task_id: UUID, *, principal: Principal, request: Request | None
+    ) -> Task:
+        """End a task as canceled; again is harmless.
+
+        Raises:
+            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+            ContextClosed: the context is closed.
+            TaskEnded: it ended otherwise.
+            RequestIdReused: see the contract.
+        """
+
+        def changed(task: Task) -> TaskInput | None:
+            if task.state is TaskState.CANCELED:
+                return None
+            if task.state.is_end:
+                raise _ended(task)
+            return TaskInput(state=TaskState.CANCELED, metadata_json=task.metadata_json)
+
+        return await self._change(context_id, task_id, changed, is_status=True, principal=principal, request=request)
+
+    async def read(
+        self, context_id: UUID | None, task_id: UUID, *, principal: Principal, history_length: int | None
+    ) -> tuple[Task, list[Message]]:
+        """Return a task with its newest messages, oldest of them first; as many as fit, for None.
+
+        Raises:
+            ContextNotFound, TaskNotFound: there is no such context, or no such task in it.
+        """
+        context_id = context_id or await self._references.context_of(task_id, principal=principal, reads=True)
+        task = await self._read(context_id, task_id, principal)
+        if history_length == 0:
+            return task, []
+        messages = await self._log.page(
+            context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=_SEQ_MAX,
+            count=min(history_length or pages.PAGE_SIZE_MAX, pages.PAGE_SIZE_MAX),
+            newest_first=True,
+            task_id=task_id,
+        )
+        return task, (messages or [])[::-1]
+
+    async def tasks(
+        self, context_id: UUID, page: pages.PageRequest, *, principal: Principal, states: Collection[TaskState]
+    ) -> tuple[list[Task], str]:
+        """Return a page of the tasks of a context, the newest first, and the token of the next page.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        query = ("ListTasks", principal.tenant_id, context_id, sorted(state.value for state in states))
+        key = pages.decode_token(query, page.token, parts=1)
+        found = await self._rows.page(
+            context_id,
+            principal=principal,
+            states=states,
+            before=_id_of(key[0]) if key else None,
+            count=pages.page_size(page.size),
+        )
+        if found is None:
+            raise not_found(context_id)
+        # There may be nothing behind it: then the next page is empty.
+        return found, pages.encode_token(query, (found[-1].task_id,)) if found else ""
+
+    async def _change(
+        self,
+        context_id: UUID | None,
+        task_id: UUID,
+        changed: Callable[[Task], TaskInput | None],
+        *,
+        is_status: bool,
+        principal: Principal,
+        request: Request | None,
+    ) -> Task:
+        """Change a task that is locked, to what `changed` makes of it; None: it stays as it is."""
+        meant = context_id or await self._references.context_of(task_id, principal=principal)
+
+        async def work(transaction: Transaction) -> Task | None:
+            if request and await self._requests.claim(transaction, request):
+                return None
+            task = await self._rows.lock(transaction, meant, task_id)
+            if task is None:
+                raise task_not_found(task_id)
+            if (said := changed(task)) is not None:
+                task = await self._rows.update(transaction, meant, task_id, said, is_status=is_status)
+                if task is None:
+                    raise _Refused
+            if request:
+                await self._rows.answer(transaction, request, meant, task_id)
+            return task
+
+        return await self._written(meant, work, principal) or await self._read(meant, task_id, principal)
+
+    async def _written(
+        self, context_id: UUID, work: Callable[[Transaction], Awaitable[_T]], principal: Principal
+    ) -> _T:
+        try:
+            async with self._order.turn((principal.tenant_id, context_id)):
+                return await self._log.of(principal, context_id).transaction(work)
+        except (_Refused, TaskNotFound, TaskEnded) as error:
+            # What is wrong with the context comes before what is wrong with the task.
+            context = await self._log.read(context_id, principal=principal.without_admin())
+            if context is None:
+                raise not_found(context_id) from None
+            if context.closed_at:
+                raise ContextClosed("the context is closed", context_id=context_id) from None
+            if isinstance(error, _Refused):
+                raise LimitExceeded(
+                    f"the context has {TASKS_MAX} tasks, as many as it may have",
+                    limit="tasks",
+                    limit_max=TASKS_MAX,
+                    value=TASKS_MAX + 1,
+                ) from None
+            raise
+
+    async def _read(self, context_id: UUID, task_id: UUID, principal: Principal) -> Task:
+        found = await self._rows.read(context_id, task_id, principal=principal)
+        if found is None:
+            raise not_found(context_id)
+        for task in found:
+            return task
+        raise task_not_found(task_id)
+
+    async def _check(self, said: TaskInput, principal: Principal) -> None:
+        self._checks.check_metadata("task.metadata_json", said.metadata_json)
+        self._checks.check_references("task.reference_task_ids", said.reference_task_ids)
+        if said.message:
+            size = size_of(said.message)
+            await beside_the_loop(size, self._checks.check_message, said.message, size, path=_STATUS_PATH)
+            for record_id in records_of([said.message]):
+                await self._check_record(record_id, principal)
+
+
+class _Refused(Exception):
+    """The header was not changed: it is not there, closed, or at its limit."""
+
+
+def _ended(task: Task) -> TaskEnded:
+    return TaskEnded("the task has ended", task_id=task.task_id, state=task.state.value)
+
+
+def _id_of(key: object) -> UUID:
+    try:
+        return UUID(str(key))
+    except ValueError:
+        raise InvalidPageToken("page_token is none of this list", field="page_token") from None

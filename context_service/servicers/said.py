@@ -1,0 +1,64 @@
+"""What callers say: whom a call is for, and messages, as they travel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from context_service.contexts.model import MessageInput
+from context_service.contexts.secrets import without_secret
+from context_service.servicers import messages as message_wire
+from context_service.servicers import wire
+from contextkeep.context.v1 import contexts_pb2 as pb
+from service_runtime import calls
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.ids import parse_id, parse_optional_id
+
+
+def principal_of(subject_user_id: str) -> Principal:
+    """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
+    return calls.principal().acting_for(subject_user_id)
+
+
+async def messages_of(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:
+    """Return messages, given by their paths. Documents are parsed to find secrets: large ones hold up nobody."""
+    size_bytes = sum(one.ByteSize() for one in sent.values())
+    return await beside_the_loop(size_bytes, lambda: [_message(path, one) for path, one in sent.items()])
+
+
+def _message(path: str, message: pb.MessageInput) -> MessageInput:
+    """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
+    parts, redacted = [], []
+    for place, sent in enumerate(message.parts):
+        part = message_wire.part_of(sent)
+        kept = without_secret(part)
+        if kept:
+            redacted.append(place)
+            sent.Clear()
+            message_wire.fill_part(sent, kept)
+        parts.append(kept or part)
+    role = message_wire.role_of(f"{path}.role", message.role)
+    return MessageInput(
+        message_id=message.message_id,
+        role=role,
+        content=message.content,
+        parts=tuple(parts),
+        name=message.name,
+        agent_id=message.agent_id or calls.principal().agent_id if role == "assistant" else message.agent_id,
+        metadata_json=message.metadata_json,
+        said_at=wire.time_of(f"{path}.said_at", message.said_at) if message.HasField("said_at") else None,
+        session=message.session,
+        task_id=parse_optional_id(f"{path}.task_id", message.task_id),
+        reference_task_ids=ids_of(f"{path}.reference_task_ids", message.reference_task_ids),
+        redacted=tuple(redacted),
+    )
+
+
+def ids_of(field: str, texts: Iterable[str]) -> tuple[UUID, ...]:
+    """Return the ids of a list, each once.
+
+    Raises:
+        InvalidArgument: one is none; the violation names its place.
+    """
+    return tuple(dict.fromkeys(parse_id(f"{field}[{place}]", text) for place, text in enumerate(texts)))

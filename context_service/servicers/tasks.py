@@ -1,0 +1,140 @@
+"""The RPCs of `Contexts` about tasks: parse, one call, render."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from context_service.contexts.model import MessageInput, Task, TaskInput, TaskState
+from context_service.contexts.tasks import Tasks
+from context_service.servicers import messages as message_wire
+from context_service.servicers import wire
+from context_service.servicers.said import ids_of, messages_of, principal_of
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import contexts_pb2_grpc
+from contextkeep.errors import InvalidArgument
+from service_runtime.ids import parse_id, parse_optional_id
+from service_runtime.pages import PageRequest
+from service_runtime.requests import request_of
+
+
+class TasksServicer(contexts_pb2_grpc.ContextsServicer):
+    """The part of the servicer that is about tasks."""
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    async def CreateTask(self, request: pb.CreateTaskRequest, context: object) -> pb.CreateTaskResponse:
+        """Begin a task."""
+        said = await _input(request.task)  # first: it takes the secrets out of the request
+        task = await self._tasks.create(
+            parse_id("context_id", request.context_id),
+            said,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("CreateTask", request),
+        )
+        return pb.CreateTaskResponse(task=_task(task))
+
+    async def UpdateTask(self, request: pb.UpdateTaskRequest, context: object) -> pb.UpdateTaskResponse:
+        """Change a task."""
+        said = await _input(request.task)
+        task = await self._tasks.update(
+            parse_optional_id("context_id", request.context_id),
+            parse_id("task_id", request.task_id),
+            said,
+            tuple(dict.fromkeys(request.update_mask.paths)),
+            expected_version=request.expected_version,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("UpdateTask", request),
+        )
+        return pb.UpdateTaskResponse(task=_task(task))
+
+    async def GetTask(self, request: pb.GetTaskRequest, context: object) -> pb.GetTaskResponse:
+        """Read a task and its newest messages."""
+        history_length = request.history_length if request.HasField("history_length") else None
+        if history_length is not None and history_length < 0:
+            raise InvalidArgument("history_length is negative", field="history_length")
+        task, messages = await self._tasks.read(
+            parse_optional_id("context_id", request.context_id),
+            parse_id("task_id", request.task_id),
+            principal=principal_of(request.subject_user_id),
+            history_length=history_length,
+        )
+        response = pb.GetTaskResponse(task=_task(task))
+        for message in messages:
+            message_wire.fill_of_context(response.history.add(), message)
+        return response
+
+    async def ListTasks(self, request: pb.ListTasksRequest, context: object) -> pb.ListTasksResponse:
+        """List the tasks of a context."""
+        found, next_page_token = await self._tasks.tasks(
+            parse_id("context_id", request.context_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+            states={_known_state(f"states[{place}]", state) for place, state in enumerate(request.states)},
+        )
+        return pb.ListTasksResponse(tasks=map(_task, found), next_page_token=next_page_token)
+
+    async def CancelTask(self, request: pb.CancelTaskRequest, context: object) -> pb.CancelTaskResponse:
+        """End a task as canceled."""
+        task = await self._tasks.cancel(
+            parse_optional_id("context_id", request.context_id),
+            parse_id("task_id", request.task_id),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("CancelTask", request),
+        )
+        return pb.CancelTaskResponse(task=_task(task))
+
+
+_NAME = "TASK_STATE_{}".format
+
+
+async def _input(said: pb.TaskInput) -> TaskInput:
+    """Return what is said of a task, and take the secrets out of the request."""
+    status, message = said.status, None
+    if status.HasField("message"):
+        (message,) = await messages_of({"task.status.message": status.message})
+    return TaskInput(
+        state=_known_state("task.status.state", status.state) if status.state else None,
+        message=message,
+        reference_task_ids=ids_of("task.reference_task_ids", said.reference_task_ids),
+        metadata_json=said.metadata_json,
+    )
+
+
+def _known_state(field: str, number: int) -> TaskState:
+    """Return a state; raises InvalidArgument for one of a newer client, and for none."""
+    for state in TaskState:
+        if pb.TaskState.Value(_NAME(state.name)) == number:
+            return state
+    raise InvalidArgument(f"{field} is no state: {number}", field=field)
+
+
+def _task(task: Task) -> pb.Task:
+    status = pb.TaskStatus(
+        state=cast("pb.TaskState", pb.TaskState.Value(_NAME(task.state.name))), time=wire.timestamp(task.status_at)
+    )
+    if task.message:
+        _fill(status, task.message)
+    return pb.Task(
+        task_id=str(task.task_id),
+        context_id=str(task.context_id),
+        status=status,
+        reference_task_ids=map(str, task.reference_task_ids),
+        metadata_json=task.metadata_json,
+        version=task.version,
+        created_by=task.created_by,
+        created_at=wire.timestamp(task.created_at),
+        updated_at=wire.timestamp(task.updated_at),
+    )
+
+
+def _fill(status: pb.TaskStatus, said: MessageInput) -> None:
+    message = status.message
+    message.message_id = said.message_id
+    message.role = said.role
+    message.content = said.content
+    message.name = said.name
+    message.agent_id = said.agent_id
+    message.metadata_json = said.metadata_json
+    for part in said.parts:
+        message_wire.fill_part(message.parts.add(), part)
