@@ -9,12 +9,12 @@ from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import not_found
+from context_service.retrieval import asking
 from context_service.retrieval.budget import Item, within_budget
 from context_service.retrieval.marks import QUESTION
 from context_service.retrieval.matching import Row
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.profiles import DEFAULT, profile, profile_names
-from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranked
 from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
@@ -155,8 +155,7 @@ class Recalling:
         if name not in profile_names():
             raise InvalidArgument(f"profile is none of {', '.join(profile_names())}", field="profile")
         scope = Scope.of_context(context_id)
-        question = Question.of(asked.text)
-        matching = await self._passages.matching(principal, scope, question.terms)
+        question, matching = await asking.asked(self._passages, principal, scope, asked.text)
         best = ranked(question, matching, profile(name), limit=len(matching.rows) or 1)
         answers = _places_of_answers(matching.rows)
         wanted = [

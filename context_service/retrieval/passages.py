@@ -39,13 +39,15 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.terms import masks
+from context_service.retrieval.slips import one_slip_away
+from context_service.retrieval.terms import masks, stems
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant, Transaction
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
+WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
 FOUND_MAX = 1_000  # rows that terms find; of more, the newest
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
 AUTHORS_MAX = 100  # of a scope that are known by name
@@ -294,6 +296,16 @@ FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
         AND p.scope_kind = %(scope_kind)s AND p.seq = asked.seq AND p.ordinal = asked.ordinal
 """
 
+_NEWEST_TEXTS = f"""
+SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
+"""  # noqa: S608
+_TEXTS_WITH = f"""
+SELECT p.text
+FROM context.passage_of_tenant p
+WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
+LIMIT %(rows_max)s
+"""  # noqa: S608
+
 # By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
 # scope once for each of them.
 _WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
@@ -455,6 +467,27 @@ class Passages:
             "ordinals": [ordinal for _, ordinal in rows],
         }
         return {(row.seq, row.ordinal): row.text for row in await tenant.query(_TEXTS, parameters)}
+
+    async def texts_like(self, principal: Principal, scope: Scope, words: Sequence[str]) -> list[str]:
+        """Return texts of a scope that may have words like some which it does not have.
+
+        They are those of its newest `READ_WHOLE` passages, and of others that have what one slip, or an ending, may
+        have made such a word of.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            words: A few.
+        """
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        named = _named(principal.tenant_id, scope)
+        texts = [row.text for row in await tenant.query(_NEWEST_TEXTS, {**named, "rows_max": READ_WHOLE})]
+        if len(texts) < READ_WHOLE:
+            return texts
+        finding = masks(scope.id, set(stems(other for word in words for other in one_slip_away(word))))
+        with_them = {**named, "finding": finding, "rows_max": WORDS_FOUND_MAX}
+        rows = await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)
+        return texts + [text for (text,) in rows]
 
     async def drop_scope(self, tenant_id: UUID, scope: Scope) -> int:
         """Remove all passages of a scope that nobody writes to any more, and return how many there were.

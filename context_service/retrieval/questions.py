@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
-from context_service.retrieval.terms import asked_terms
+from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching
+from context_service.retrieval.slips import is_tried
+from context_service.retrieval.terms import asked_terms, asked_words, stems
 
 CHARS_MAX = 20_000  # of a question that are looked at
 
@@ -66,6 +68,26 @@ class Question:
         """Return the question of a text: any message is one."""
         text = text[:CHARS_MAX]
         return cls(text=text, words=tuple(asked_terms(text)))
+
+    def missing(self, matching: Matching) -> list[str]:
+        """Return its words that no passage has, without those for which nothing else may stand.
+
+        Args:
+            matching: What was found by `terms`.
+        """
+        there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
+        gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
+        words = dict.fromkeys(word for word, term in asked_words(self.text) if term in gone and is_tried(word))
+        return [word for word in words if not _MONTH.fullmatch(word)]
+
+    def meaning(self, meant: Mapping[str, Sequence[str]]) -> Question:
+        """Return the question with other words in the place of some.
+
+        Args:
+            meant: The words that may be meant, by the word that is there.
+        """
+        words = [one for word, term in asked_words(self.text) for one in (stems(meant.get(word, ())) or [term])]
+        return Question(text=self.text, words=tuple(words))
 
     @cached_property
     def terms(self) -> Sequence[str]:

@@ -77,6 +77,22 @@ def asked_terms(text: str) -> list[str]:
     return _stemmed(_words(text, letters=False))
 
 
+def asked_words(text: str) -> list[tuple[str, str]]:
+    """Return the words of a question, in its order, each with its term."""
+    words = [word for word in _words(text, letters=False) if word not in STOP_WORDS]
+    return list(zip(words, _stemmed(words), strict=True))
+
+
+def words_of(text: str) -> set[str]:
+    """Return the different words of a text, without those that say nothing."""
+    return set(_words(text, letters=False)) - STOP_WORDS
+
+
+def stems(words: Iterable[str]) -> list[str]:
+    """Return the terms of single words."""
+    return _stemmed(list(words))
+
+
 def mask(scope: UUID, term: str) -> int:
     """Return the number that stands for a term of a scope in the index: `MASK_BITS` bits, so it fits an int4.
 

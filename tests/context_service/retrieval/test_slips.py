@@ -1,0 +1,143 @@
+"""Words that a scope does not have: which of its own may be meant, in the rules and in the database."""
+
+from __future__ import annotations
+
+import string
+import uuid
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import islice, permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service.retrieval import asking
+from context_service.retrieval import passages as passages_module
+from context_service.retrieval.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.slips import RELATIVES_MAX, is_tried, one_slip_away, relatives
+from context_service.retrieval.terms import terms_of
+from service_runtime.postgres import Database, Transaction
+from tests.conftest import PRINCIPAL, Urls
+from tests.cpu import units
+
+WORDS = st.text(string.ascii_lowercase, min_size=4, max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("complant", "complaint"),
+        ("complaiint", "complaint"),
+        ("compliant", "complaint"),
+        ("conplaint", "complaint"),
+        ("kpayment", "payment"),
+        ("entreprenuers", "entrepreneurs"),
+        ("conference", "conferense"),
+        ("config", "configure"),
+        ("mentorship", "mentors"),
+        ("5f3a9c1", "5f3a9c1be0"),
+        ("жалаба", "жалоба"),
+    ],
+)
+def test_a_slip_or_an_ending_is_forgiven(word: str, other: str):
+    assert relatives(word, ["unlike", other, "another"]) == [other]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("june", "tune"),  # another word, not a slip
+        ("4712", "4713"),
+        ("e4712x", "e4713x"),
+        ("port", "portability"),  # a small part of it
+        ("payment", "statement"),
+        ("cat", "cats"),  # too short to say anything
+    ],
+)
+def test_another_word_is_another_word(word: str, other: str):
+    assert not is_tried(word) or relatives(word, [other]) == []
+
+
+def test_the_fewest_slips_count_and_then_prefixes():
+    assert relatives("mentoring", ["menturing", "menturong", "mentor"]) == ["menturing", "mentor"]
+
+
+@given(word=WORDS, place=st.integers(0, 11), letter=st.sampled_from(string.ascii_lowercase))
+def test_whatever_one_slip_made_of_a_word_leads_back_to_it(word: str, place: int, letter: str):
+    place %= len(word)
+    for made in (
+        word[:place] + word[place + 1 :],
+        word[:place] + letter + word[place:],
+        word[:place] + letter + word[place + 1 :],
+        word[:place] + word[place + 1 : place + 2] + word[place] + word[place + 2 :],
+    ):
+        assert word in {*one_slip_away(made), made}
+
+
+@given(word=WORDS.filter(is_tried), vocabulary=st.sets(WORDS))
+def test_there_are_a_few_and_all_are_of_the_vocabulary(word: str, vocabulary: set[str]):
+    found = relatives(word, sorted(vocabulary))
+
+    assert len(found) <= RELATIVES_MAX
+    assert vocabulary.issuperset(found)
+
+
+def test_many_words_that_are_nearly_alike_are_not_all_compared():
+    alike = ["".join(letters) for letters in islice(permutations("abcdefgh"), 20_000)]
+
+    assert units(lambda: relatives("hgfedcbz", alike)) < 80
+
+
+@pytest.fixture
+async def passages(urls: Urls) -> AsyncIterator[Passages]:
+    async with Database.open(urls.service, connections_max=1, name="slips") as database:
+        yield Passages(database)
+
+
+async def written(passages: Passages, *texts: str) -> Scope:
+    scope = Scope.of_context(uuid.uuid4())
+    given = [
+        Passage(seq=seq, ordinal=0, session=1, text=text, terms=terms_of(text), kind="text", said_at=datetime.now(UTC))
+        for seq, text in enumerate(texts, start=1)
+    ]
+
+    async def work(transaction: Transaction) -> None:
+        await passages.put(transaction, scope, Audience(ancestors=(scope.id,)), given)
+
+    await passages._database.of(PRINCIPAL, context_id=scope.context_id).transaction(work)
+    return scope
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "by terms"])
+async def test_a_word_with_a_slip_finds_what_has_the_word_without(
+    passages: Passages, is_whole: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not is_whole:
+        monkeypatch.setattr(passages_module, "READ_WHOLE", 2)
+    scope = await written(passages, "Her complaint is a headache.", *(f"Talk of nothing {n}." for n in range(20)))
+
+    question, matching = await asking.asked(passages, PRINCIPAL, scope, "What was the complant?")
+
+    assert [row.seq for row in matching.rows if row.found] == [1]
+    assert question.terms == ["complaint"]
+    assert question.text == "What was the complant?"
+
+
+async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
+    scope = await written(passages, "The stone is red.", "The store is open.", "A stony road.")
+
+    question, matching = await asking.asked(passages, PRINCIPAL, scope, "stone")
+
+    assert question.terms == ["stone"]
+    assert [row.seq for row in matching.rows if row.found] == [1]
+
+
+async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passages):
+    await written(passages, "The password is swordfish.")
+    scope = await written(passages, "Nothing is said of it.")
+
+    question, matching = await asking.asked(passages, PRINCIPAL, scope, "swordfihs")
+
+    assert question.terms == ["swordfih"]
+    assert not any(row.found for row in matching.rows)
