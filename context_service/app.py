@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
@@ -22,6 +22,7 @@ from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
 from context_service.contexts.checks import MessageChecks
 from context_service.contexts.erasing import Eraser, Erasing
+from context_service.contexts.index_state import IndexStates, VectorsOwed
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.order import Order
@@ -42,7 +43,7 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
-from context_service.retrieval.passages import Passages
+from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
@@ -59,7 +60,7 @@ from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
-from context_service.working_memory.search import EmbedText, Searches
+from context_service.working_memory.search import Searches
 from context_service.working_memory.sweep import Sweeper
 from context_service.working_memory.tenant_limits import Limits, TenantLimits
 from context_service.working_memory.uploads import ResumableUploads
@@ -82,6 +83,10 @@ from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions, Service
+
+if TYPE_CHECKING:
+    from context_service.llm.embedder import Embedder
+    from context_service.retrieval.vectors import Worker
 
 _T = TypeVar("_T")
 
@@ -183,6 +188,7 @@ class _Ground:
     names: NodeNames
     actions: ActionLog
     records: Records
+    embedder: Embedder | None
     schema_ready: Check
     entity_ready: Check
 
@@ -206,16 +212,28 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
         names=NodeNames(graph),
         actions=ActionLog(database),
         records=Records(database, search_language=settings.search_language),
+        embedder=await _embedder(settings, stack),
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
 
 
 async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[WorkingMemoryServicer]:
-    """Open the storage and the embedder, and begin to sweep."""
-    settings, database = ground.settings, ground.database
+    """Open the storage, and begin to sweep and to embed."""
+    settings, database, embedder = ground.settings, ground.database, ground.embedder
     storage = await stack.enter_async_context(open_storage(settings))
-    embed_text = await stack.enter_async_context(_embedding(settings, database)) if settings.embedding_url else None
+    if embedder:
+        from context_service.retrieval.vectors import VectorMaking
+        from context_service.working_memory.record_vectors import RecordVectors
+
+        making = VectorMaking(
+            database,
+            RecordVectors(),
+            embedder,
+            text_chars=settings.embedding_text_chars,
+            timeout_s=settings.embedding_timeout_s,
+        )
+        await _keep_making(settings, making, stack)
     sweeper = sweeper_of(settings, database, storage)
     await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
     checks = FieldChecks(
@@ -244,7 +262,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         checks=checks,
         writer=writer,
         limits=limits,
-        embeds_texts=bool(settings.embedding_url),
+        embeds_texts=embedder is not None,
     )
     uploads = ResumableUploads(
         database,
@@ -257,7 +275,10 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         lease_s=settings.upload_resume_s,
     )
     searches = Searches(
-        database, language=settings.search_language, vectors_max=settings.search_vectors_max, embed_text=embed_text
+        database,
+        language=settings.search_language,
+        vectors_max=settings.search_vectors_max,
+        embed_text=embedder.embed_text if embedder else None,
     )
     finders = Finders(
         manifests=Manifests(database, graph=ground.graph, checks=checks, depth_max=settings.traverse_depth_max),
@@ -303,19 +324,31 @@ async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHis
 
 
 async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsServicer]:
-    """Begin to erase what is due."""
-    settings = ground.settings
+    """Begin to erase what is due, and to embed."""
+    settings, database, embedder = ground.settings, ground.database, ground.embedder
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
         if not await ground.records.exists(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
-    passages, tokens = Passages(ground.database), await asyncio.to_thread(TokenCounter)
-    log, order = Log(ground.database, passages), Order()
-    task_rows = TaskRows(ground.database, log)
+    passages = Passages(database, embedded_kinds=[CONTEXT] if embedder else [])
+    tokens = await asyncio.to_thread(TokenCounter)
+    log, order = Log(database, passages), Order()
+    task_rows = TaskRows(database, log)
     references = References(task_rows)
-    eraser = Eraser(ground.database, passages)
+    eraser = Eraser(database, passages)
     await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    if embedder:
+        from context_service.retrieval.passage_vectors import PassageVectorMaking
+
+        passage_making = PassageVectorMaking(
+            database,
+            CONTEXT,
+            embedder,
+            text_chars=settings.embedding_text_chars,
+            timeout_s=settings.embedding_timeout_s,
+        )
+        await _keep_making(settings, passage_making, stack)
     checks = MessageChecks(
         message_bytes_max=settings.context_message_bytes_max,
         parts_max=settings.context_message_parts_max,
@@ -344,7 +377,8 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
     servicer = ContextsServicer(
         messaging,
         Recalling(log, passages, tokens),
-        Erasing(ground.database, requests=_REQUESTS, eraser=eraser),
+        Erasing(database, requests=_REQUESTS, eraser=eraser),
+        IndexStates(database, log, [VectorsOwed(database, model=embedder.model if embedder else "")]),
         tasks,
     )
     service = Service(
@@ -481,25 +515,19 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
     )
 
 
-@asynccontextmanager
-async def _embedding(settings: Settings, database: Database) -> AsyncIterator[EmbedText]:
-    """Embed the texts of records for the block, and those of questions."""
+async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
+    """Open what makes vectors, if there is to be one."""
+    if not settings.embedding_url:
+        return None
     try:
         from context_service.llm.embedder import open_embedder
-        from context_service.retrieval.vectors import VectorMaking
-        from context_service.working_memory.record_vectors import RecordVectors
     except ModuleNotFoundError as error:
         raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
-    async with open_embedder(settings) as embedder:
-        worker = VectorMaking(
-            database,
-            RecordVectors(),
-            embedder,
-            text_chars=settings.embedding_text_chars,
-            timeout_s=settings.embedding_timeout_s,
-        )
-        async with background.running(worker.keep_making(settings.embedding_interval_s)):
-            yield embedder.embed_text
+    return await stack.enter_async_context(open_embedder(settings))
+
+
+async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:
+    await stack.enter_async_context(background.running(worker.keep_making(settings.embedding_interval_s)))
 
 
 def _purges(settings: Settings) -> Purges:

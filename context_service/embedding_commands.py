@@ -8,6 +8,7 @@ import json
 import sys
 
 from context_service import maintenance
+from context_service.retrieval.passage_backfill import BackfilledPassages
 from context_service.settings import Settings
 from context_service.working_memory.backfill import Backfilled
 from service_runtime import process
@@ -22,9 +23,9 @@ def add_embeddings(commands: Subparsers) -> None:
     embedding_commands = embeddings.add_subparsers(dest="embeddings_command", required=True)
     backfill = embedding_commands.add_parser(
         "backfill",
-        help="have vectors made for records from before the embedder, and for those of another model",
-        description="Owes the vectors that are lacking; the running services make them. Stays until the last is owed;"
-        " may be broken off and started again.",
+        help="have vectors made for what is from before the embedder, and for what has those of another model",
+        description="Owes the vectors that records and contexts lack; the running services make them. Stays until the"
+        " last is owed; may be broken off and started again.",
     )
     backfill.add_argument("--dry-run", action="store_true", help="only count what there is to do")
     backfill.add_argument("--json", action="store_true", help="print the outcome as JSON")
@@ -46,16 +47,20 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
         with Progress(*columns, console=console, disable=arguments.json or not console.is_terminal) as bar:
             task = bar.add_task("vectors owed", total=None)
 
-            def on_progress(done: Backfilled) -> None:
-                bar.update(task, completed=done.owed, total=done.to_do)
+            def on_progress(records: Backfilled, passages: BackfilledPassages) -> None:
+                bar.update(task, completed=records.owed + passages.owed, total=records.to_do + passages.to_do)
 
-            done = process.run(maintenance.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress))
+            records, passages = process.run(
+                maintenance.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress)
+            )
     except KeyboardInterrupt:
         print("interrupted; what is owed is made, start it again for the rest", file=sys.stderr)  # noqa: T201
         sys.exit(_INTERRUPTED)
     if arguments.json:
-        print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(done)}))  # noqa: T201
+        of_passages = {f"passages_{name}": count for name, count in dataclasses.asdict(passages).items()}
+        print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(records), **of_passages}))  # noqa: T201
     elif arguments.dry_run:
-        print(f"{done.to_do} records lack a vector of this embedder's model")  # noqa: T201
+        lacking = f"{records.to_do} records and {passages.to_do} passages of contexts"
+        print(f"{lacking} lack a vector of this embedder's model")  # noqa: T201
     else:
-        print(f"{done.owed} vectors are owed; the services make them")  # noqa: T201
+        print(f"{records.owed + passages.owed} vectors are owed; the services make them")  # noqa: T201

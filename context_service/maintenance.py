@@ -11,7 +11,8 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
 from context_service.contexts.log_source import LogSource
-from context_service.retrieval.passages import Passages
+from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
+from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
 from context_service.tokens import TokenCounter
@@ -65,8 +66,10 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
         return await check.check(quick=quick, repair=repair, on_progress=on_progress)
 
 
-async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
-    """Owe the embedder's vectors that are lacking, of all tenants, for an operator.
+async def backfill(
+    settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, BackfilledPassages], None]
+) -> tuple[Backfilled, BackfilledPassages]:
+    """Owe the embedder's vectors that are lacking, of records and of passages of contexts, for an operator.
 
     Raises:
         FailedPrecondition: there is no embedder.
@@ -78,7 +81,14 @@ async def backfill(settings: Settings, *, dry_run: bool, on_progress: Callable[[
             "there is no embedder: set EMBEDDING_URL and EMBEDDING_MODEL as the services have them"
         )
     async with open_database(settings) as database:
-        return await Backfill(database, model=settings.embedding_model).run(dry_run=dry_run, on_progress=on_progress)
+        none = BackfilledPassages()
+        records = await Backfill(database, model=settings.embedding_model).run(
+            dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
+        )
+        passages = await PassageBackfill(database, CONTEXT, model=settings.embedding_model).run(
+            dry_run=dry_run, on_progress=lambda done: on_progress(records, done)
+        )
+        return records, passages
 
 
 async def erase_subject(

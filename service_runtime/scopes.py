@@ -24,6 +24,7 @@ OF_CONTEXTS = frozenset(
         *("SendMessage", "AppendMessages", "GetContext", "GetContextsByExternalId", "ListContexts", "UpdateContext"),
         *("CloseContext", "ListMessages", "GetMessage", "RetractMessages", "Recall", "SearchContext"),
         *("CreateTask", "UpdateTask", "GetTask", "ListTasks", "CancelTask"),
+        "WaitForIndex",
     )
 )
 

@@ -42,6 +42,7 @@ _LOOK_AGAIN_S = 0.2
 OF_SUBJECTS = (
     "context.message",
     "context.passage",
+    "context.passage_vector",
     "context.passage_session",
     "context.passage_scope",
     "context.context_external_id",
@@ -174,11 +175,11 @@ def _removing(table: str, whose: str, counter: str) -> Across:
     """)  # noqa: S608
 
 
-_REMOVE_VECTORS = _removing("context.embedding", "context_id", "vectors_removed")
 _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _COUNT_PASSAGES = _of_all("""
-    UPDATE context.erasure SET passages_removed = passages_removed + %(removed)s
+    UPDATE context.erasure
+    SET passages_removed = passages_removed + %(passages)s, vectors_removed = vectors_removed + %(vectors)s
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 """)
 _FINISH = _of_all(f"""
@@ -392,9 +393,10 @@ class Eraser:
     async def _erase(self, tenant: Tenant, context_id: UUID) -> bool:
         """Remove what is left of a context; False: another replica is at it."""
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
-        if removed := await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id)):
-            await tenant.query(_COUNT_PASSAGES, {**named, "removed": removed})
-        for statement in (_REMOVE_VECTORS, _REMOVE_MESSAGES, _REMOVE_TASKS, _REMOVE_ANSWERS):
+        dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
+        if any(dropped):
+            await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
+        for statement in (_REMOVE_MESSAGES, _REMOVE_TASKS, _REMOVE_ANSWERS):
             while True:
                 began = time.monotonic()
                 rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})

@@ -625,6 +625,35 @@ WITH (fillfactor='50');
 
 ALTER TABLE context.passage_session OWNER TO contextkeep_owner;
 
+CREATE TABLE context.passage_vector (
+    tenant_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    context_id uuid,
+    seq bigint NOT NULL,
+    previous_seq bigint,
+    ordinal integer NOT NULL,
+    previous_ordinal integer,
+    previous_cosine real,
+    scope_kind text NOT NULL,
+    owner_user_id text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    ancestors uuid[] NOT NULL,
+    model text NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    vector public.halfvec,
+    CONSTRAINT passage_vector_context_check CHECK ((
+CASE
+    WHEN (context_id IS NULL) THEN ((scope_kind <> 'context'::text) AND (ancestors = '{}'::uuid[]))
+    ELSE (context_id = ANY (ancestors))
+END AND ((scope_kind <> 'context'::text) OR (context_id = scope_id)))),
+    CONSTRAINT passage_vector_made_check CHECK (((vector IS NULL) = (error <> ''::text)))
+);
+ALTER TABLE ONLY context.passage_vector ALTER COLUMN vector SET STORAGE PLAIN;
+
+ALTER TABLE context.passage_vector OWNER TO contextkeep_owner;
+
 CREATE TABLE context.request (
     tenant_id uuid NOT NULL,
     request_id uuid NOT NULL,
@@ -885,6 +914,9 @@ ALTER TABLE ONLY context.passage_scope
 ALTER TABLE ONLY context.passage_session
     ADD CONSTRAINT passage_session_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, session);
 
+ALTER TABLE ONLY context.passage_vector
+    ADD CONSTRAINT passage_vector_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, seq, ordinal) INCLUDE (model);
+
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
 
@@ -954,6 +986,8 @@ CREATE UNIQUE INDEX outbox_subject ON context.outbox USING btree (tenant_id, top
 CREATE INDEX passage_place ON context.passage USING btree (tenant_id, scope_id, session, place) WHERE (place IS NOT NULL);
 
 CREATE INDEX passage_terms ON context.passage USING gin (terms) WITH (gin_pending_list_limit='512');
+
+CREATE INDEX passage_vector_failed ON context.passage_vector USING btree (tenant_id, scope_id, scope_kind) WHERE (error <> ''::text);
 
 CREATE INDEX request_about ON context.request USING btree (tenant_id, about_id) WHERE (about_id IS NOT NULL);
 
@@ -1028,6 +1062,8 @@ CREATE POLICY bounds ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( S
 
 CREATE POLICY bounds ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.passage_vector AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -1064,6 +1100,8 @@ CREATE POLICY context ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( 
 
 CREATE POLICY context ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+CREATE POLICY context ON context.passage_vector AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 CREATE POLICY context ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
@@ -1084,6 +1122,8 @@ ALTER TABLE context.passage_scope ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.passage_session ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.passage_vector ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY subject ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -1099,6 +1139,8 @@ CREATE POLICY subject ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT
 CREATE POLICY subject ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.passage_session AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.passage_vector AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -1127,6 +1169,8 @@ CREATE POLICY tenant ON context.passage USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.passage_scope USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.passage_session USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.passage_vector USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1187,6 +1231,8 @@ GRANT SELECT ON TABLE context.passage_of_tenant TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_scope TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_session TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_vector TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
 

@@ -31,9 +31,10 @@ a term is, is known from a sample of the scope.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
@@ -170,6 +171,27 @@ ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_b
             ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
                 [1 : %(authors_max)s::integer]
         END
+"""
+
+# Owed once for a scope, from the first on that may lack one. Whoever is at it keeps it, and goes on.
+_OWED = """
+, owed AS (
+    INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
+    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, jsonb_build_object('seq_from', min(g.seq))
+    FROM given g
+    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
+        SET id = excluded.id,
+            payload = jsonb_build_object('seq_from', least(
+                (o.payload ->> 'seq_from')::bigint, (excluded.payload ->> 'seq_from')::bigint))
+)
+INSERT INTO context.passage_scope"""
+_PUT_OWING = _PUT.replace("\nINSERT INTO context.passage_scope", _OWED)
+
+# A statement behind the one that removes passages: it sees the vectors that were stored while that one waited.
+_REMOVE_VECTORS = """
+DELETE FROM context.passage_vector
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    AND seq = ANY (%(seqs)s::bigint[])
 """
 
 _REMOVE = """
@@ -318,22 +340,29 @@ _DROP_TOTALS = Across(
     contexts=True,
     subjects=True,
 )
+
+
 # Each step goes on behind the one before: what is deleted stays in the index for a while, and would be passed again.
-_DROP_PASSAGES = Across(
-    sql="""
-        DELETE FROM context.passage WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM context.passage
-            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-                AND seq >= %(behind)s
-            ORDER BY seq, ordinal
-            LIMIT %(step)s
-        ))
-        RETURNING seq AS behind
-    """,
-    why=_WHY_DROPPED,
-    contexts=True,
-    subjects=True,
-)
+def _dropping(table: str) -> Across:
+    return Across(
+        sql=f"""
+            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM {table}
+                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+                    AND seq >= %(behind)s
+                ORDER BY seq, ordinal
+                LIMIT %(step)s
+            ))
+            RETURNING seq AS behind
+        """,  # noqa: S608
+        why=_WHY_DROPPED,
+        contexts=True,
+        subjects=True,
+    )
+
+
+_DROP_PASSAGES = _dropping("context.passage")
+_DROP_VECTORS = _dropping("context.passage_vector")
 _DROP_SESSIONS = Across(
     sql="""
         DELETE FROM context.passage_session WHERE ctid = ANY (ARRAY(
@@ -349,7 +378,20 @@ _DROP_SESSIONS = Across(
     contexts=True,
     subjects=True,
 )
+_DROP_OWED = "DELETE FROM context.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"
 _FIRST = -(2**63)  # before all of them
+
+
+def owing_topic(kind: str) -> str:
+    """Return the topic of the outbox under which vectors of scopes of a kind are owed."""
+    return f"vectors of {kind}"
+
+
+class Dropped(NamedTuple):
+    """What there was of a scope."""
+
+    passages: int
+    vectors: int
 
 
 class Passages:
@@ -357,10 +399,12 @@ class Passages:
 
     Args:
         database: Where they are.
+        embedded_kinds: Of scopes whose passages get vectors: writing to them owes those (`passage_vectors`).
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
         self._database = database
+        self._embedded_kinds = frozenset(embedded_kinds)
         self._samples: OrderedDict[tuple[UUID, str, str, Scope], _Sample] = OrderedDict()
 
     async def put(
@@ -394,14 +438,20 @@ class Passages:
             "authors": authors,
             "authors_max": AUTHORS_MAX,
         }
-        await transaction.query(_PUT, parameters)
+        if scope.kind in self._embedded_kinds:
+            await transaction.query(_PUT_OWING, {**parameters, "topic": owing_topic(scope.kind)})
+        else:
+            await transaction.query(_PUT, parameters)
 
     async def remove(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> int:
-        """Remove the passages of sources, and return how many there were.
+        """Remove the passages of sources with their vectors, and return how many there were.
 
         What was said beside them keeps its place: nothing is said to have been next to what it was not.
         """
-        rows = await transaction.query(_REMOVE, {**_named(transaction.tenant_id, scope), "seqs": list(seqs)})
+        named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
+        rows = await transaction.query(_REMOVE, named)
+        if rows:
+            await transaction.query(_REMOVE_VECTORS, named)
         return sum(int(row.passages) for row in rows)
 
     async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
@@ -489,8 +539,8 @@ class Passages:
         rows = await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)
         return texts + [text for (text,) in rows]
 
-    async def drop_scope(self, tenant_id: UUID, scope: Scope) -> int:
-        """Remove all passages of a scope that nobody writes to any more, and return how many there were.
+    async def drop_scope(self, tenant_id: UUID, scope: Scope) -> Dropped:
+        """Remove all passages of a scope that nobody writes to any more, and return what there was.
 
         Nothing is found from the first step on, and no step holds locks for long. If it ends half-way, it goes on when
         it is called again.
@@ -500,7 +550,9 @@ class Passages:
         await tenant.query(_DROP_TOTALS, named)
         passages = await _dropped(tenant, _DROP_PASSAGES, named)
         await _dropped(tenant, _DROP_SESSIONS, named)
-        return passages
+        vectors = await _dropped(tenant, _DROP_VECTORS, named)  # behind the passages: none is made any more
+        await tenant.query(_DROP_OWED, (tenant_id, owing_topic(scope.kind), scope.id))
+        return Dropped(passages, vectors)
 
     async def _rows(
         self, principal: Principal, scope: Scope, statement: str, parameters: Mapping[str, object]

@@ -5,7 +5,8 @@ the embedder, and stores what it made in a transaction that locks the owner of t
 order of locks is the same everywhere: the owner, then its row. Work is never given up: what fails is tried again, ever
 more rarely, and the owner says why.
 
-What owns texts is of a room's knowing: records are, and each room that comes with more brings its `TextOwners`.
+What owns texts that change is of a room's knowing: records are, and each room that comes with more brings its
+`TextOwners`. Passages never change, and are many: they have a worker of their own (`passage_vectors`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import hashlib
 import logging
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -62,26 +64,23 @@ class TextOwners(Protocol):
         """Let a locked one say what went wrong, and with `failed` that it may stay so."""
 
 
-class VectorMaking:
-    """The worker of one kind of owners; any number of replicas may run it at once.
+class Worker(ABC):
+    """Makes vectors of what is owed, tenant by tenant.
 
     Args:
-        database: Where owners and outbox are.
-        owners: Whose texts.
-        embedder: What makes the vectors.
-        text_chars: So much of a text is embedded.
-        timeout_s: That a request to the embedder may take.
+        database: Where it is owed.
     """
 
-    def __init__(
-        self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int, timeout_s: float
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._owners = owners
-        self._embedder = embedder
-        self._outbox = Outbox("context", owners.topic)
-        self._text_chars = text_chars
-        self._lease_s = LEASE_S + timeout_s
+
+    @abstractmethod
+    async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Make a batch of what is due of a tenant; return of how much it was stored, and whether there may be more.
+
+        Raises:
+            EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
+        """
 
     async def keep_making(self, interval_s: float) -> None:
         """Make what is due, until cancelled; longer and longer pauses while the embedder does not answer."""
@@ -102,7 +101,7 @@ class VectorMaking:
             await asyncio.sleep(pause_s * random.uniform(0.75, 1.25))  # noqa: S311
 
     async def make_due(self) -> int:
-        """Make what is due of all tenants, a batch of each in turn; return of how many owners it was stored.
+        """Make what is due of all tenants, a batch of each in turn; return of how much it was stored.
 
         Raises:
             EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
@@ -113,13 +112,40 @@ class VectorMaking:
         while busy:
             still_busy = []
             for tenant in busy:
-                claimed = await self._outbox.claim(tenant, count_max=BATCH, lease_s=self._lease_s)
-                if claimed:
-                    stored += await self._make(tenant, claimed)
-                if len(claimed) == BATCH:
+                count, more = await self.make_some(tenant)
+                stored += count
+                if more:
                     still_busy.append(tenant)
             busy = still_busy
         return stored
+
+
+class VectorMaking(Worker):
+    """The worker of one kind of owners; any number of replicas may run it at once.
+
+    Args:
+        database: Where owners and outbox are.
+        owners: Whose texts.
+        embedder: What makes the vectors.
+        text_chars: So much of a text is embedded.
+        timeout_s: That a request to the embedder may take.
+    """
+
+    def __init__(
+        self, database: Database, owners: TextOwners, embedder: Embedder, *, text_chars: int, timeout_s: float
+    ) -> None:
+        super().__init__(database)
+        self._owners = owners
+        self._embedder = embedder
+        self._outbox = Outbox("context", owners.topic)
+        self._text_chars = text_chars
+        self._lease_s = LEASE_S + timeout_s
+
+    async def make_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Make those of a batch of owners; return of how many they were stored, and whether there may be more."""
+        claimed = await self._outbox.claim(tenant, count_max=BATCH, lease_s=self._lease_s)
+        stored = await self._make(tenant, claimed) if claimed else 0
+        return stored, len(claimed) == BATCH
 
     async def _make(self, tenant: Tenant, claimed: Sequence[Owed]) -> int:
         """Store the vectors of claimed work; return of how much."""

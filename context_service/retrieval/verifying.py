@@ -44,6 +44,8 @@ DELETE FROM context.passage
 USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
 WHERE {_IN_SCOPE} AND seq = of_seq AND ordinal = of_ordinal
 """  # noqa: S608
+# Behind it: what was made of a text that is gone, or was another, while that waited.
+_DELETE_VECTORS = _DELETE.replace("context.passage\n", "context.passage_vector\n")
 _INSERT = f"""
 INSERT INTO context.passage (tenant_id, scope_id, scope_kind, {_NAMED_COLUMNS})
 SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, {_NAMED_COLUMNS}
@@ -408,8 +410,9 @@ class Verifying:
         ]
         if mend and differences:
             keys = [(one.seq, one.ordinal) for one in differences]
-            seqs, ordinals = [seq for seq, _ in keys], [ordinal for _, ordinal in keys]
-            await transaction.query(_DELETE, {**named, "seqs": seqs, "ordinals": ordinals})
+            places = {"seqs": [seq for seq, _ in keys], "ordinals": [ordinal for _, ordinal in keys]}
+            await transaction.query(_DELETE, {**named, **places})
+            await transaction.query(_DELETE_VECTORS, {**named, **places})
             anew = [expected[key] for key in keys if key in expected]
             await transaction.query(_INSERT, {**named, "passages": orjson.dumps(anew).decode()})
         sessions_different = 0
@@ -469,6 +472,7 @@ class Verifying:
         if mend and nobodys:
             keys = {"seqs": [row.seq for row in nobodys], "ordinals": [row.ordinal for row in nobodys]}
             await transaction.query(_DELETE, {**named, **keys})
+            await transaction.query(_DELETE_VECTORS, {**named, **keys})
         (sessions,) = await transaction.query(_MEND_SESSIONS if mend else _COUNT_SESSIONS, named)
         gone = {"first_seq": walked.first_seq, "last_seq": walked.last_seq, "authors": list(walked.authors)}
         counted = {**named, "authors_max": AUTHORS_MAX}

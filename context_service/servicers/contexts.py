@@ -8,6 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from context_service.contexts.erasing import Erasing, Erasure
+from context_service.contexts.index_state import IndexState, IndexStates
 from context_service.contexts.messaging import Messaging, Target, Written
 from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.recall import (
@@ -40,11 +41,19 @@ _TTL_S = 3600  # of a key, if the caller does not say
 class ContextsServicer(TasksServicer):
     """Answers the RPCs of `Contexts`."""
 
-    def __init__(self, messaging: Messaging, recalling: Recalling, erasing: Erasing, tasks: Tasks) -> None:
+    def __init__(
+        self,
+        messaging: Messaging,
+        recalling: Recalling,
+        erasing: Erasing,
+        index_states: IndexStates,
+        tasks: Tasks,
+    ) -> None:
         super().__init__(tasks)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing
+        self._index_states = index_states
 
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
@@ -118,12 +127,12 @@ class ContextsServicer(TasksServicer):
         history_length = request.history_length if request.HasField("history_length") else None
         if history_length is not None and history_length < 0:
             raise InvalidArgument("history_length is negative", field="history_length")
+        principal = principal_of(request.subject_user_id)
         found, messages = await self._messaging.read(
-            parse_id("context_id", request.context_id),
-            principal=principal_of(request.subject_user_id),
-            history_length=history_length,
+            parse_id("context_id", request.context_id), principal=principal, history_length=history_length
         )
         response = pb.GetContextResponse(context=_context(found))
+        response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
         for message in messages:
             message_wire.fill_of_context(response.messages.add(), message)
         return response
@@ -217,6 +226,16 @@ class ContextsServicer(TasksServicer):
             lifetime=timedelta(seconds=request.ttl_s or _TTL_S),
         )
         return pb.IssueContextKeyResponse(key=issued.key, expires_at=wire.timestamp(issued.expires_at))
+
+    async def WaitForIndex(self, request: pb.WaitForIndexRequest, context: object) -> pb.WaitForIndexResponse:
+        """Wait until everything is found by all that it is found by."""
+        state, is_complete = await self._index_states.wait(
+            parse_id("context_id", request.context_id),
+            seq=request.seq,
+            timeout_s=request.timeout_s,
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.WaitForIndexResponse(index=_index(state), is_complete=is_complete)
 
     async def DeleteContext(self, request: pb.DeleteContextRequest, context: object) -> pb.DeleteContextResponse:
         """Delete a context."""
@@ -393,6 +412,17 @@ def _context(context: Context) -> pb.Context:
         last_seq=context.last_seq,
         message_count=context.message_count,
         token_count=context.token_count,
+    )
+
+
+def _index(state: IndexState) -> pb.ContextIndex:
+    return pb.ContextIndex(
+        passage_count=state.passages,
+        indexed_count=state.indexed,
+        pending_count=state.pending,
+        failed_count=state.failed,
+        oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
+        error=state.error,
     )
 
 

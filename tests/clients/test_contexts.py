@@ -363,6 +363,16 @@ class Contexts(ContextsServicer):
         return pb.IssueContextKeyResponse(key="a-key")
 
 
+async def test_who_waits_for_the_index_learns_how_far_it_is(world, context):
+    sent = await world.run(context.send_message, "The lever is behind the clock.")
+    index = await world.run(context.wait_for_index, sent.context_id, wait_s=1)
+    assert (index.is_complete, index.oldest_pending_at, index.error) == (True, None, "")
+    assert str(index) == "0 of 1 passages have vectors, 0 are pending"
+    assert (await world.run(context.get_context, sent.context_id)).context.index == index
+    with pytest.raises(ContextNotFound):
+        await world.run(context.wait_for_index, new_id())
+
+
 async def test_a_context_is_deleted_for_good_and_the_receipt_says_how_far(world, context):
     sent = await world.run(context.send_message, "Hello")
     receipt = await world.run(context.delete_context, sent.context_id, now=True)

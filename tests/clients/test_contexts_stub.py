@@ -138,6 +138,12 @@ def test_IssueContextKey_gives_a_key_for_a_while(grpc_stub, begun):
     assert answer.expires_at.seconds - begun.message.created_at.seconds in range(55, 75)
 
 
+def test_WaitForIndex_answers_how_far_it_is(grpc_stub, begun):
+    answer = grpc_stub.WaitForIndex(pb.WaitForIndexRequest(context_id=begun.context_id), metadata=METADATA)
+    assert answer.is_complete, "without an embedder words are all"
+    assert (answer.index.passage_count, answer.index.pending_count) == (1, 0)
+
+
 def test_DeleteContext_answers_a_receipt_and_nothing_is_there(grpc_stub, begun):
     erasure = grpc_stub.DeleteContext(pb.DeleteContextRequest(context_id=begun.context_id), metadata=METADATA).erasure
     assert (erasure.context_id, erasure.message_count) == (begun.context_id, 1)

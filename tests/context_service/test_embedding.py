@@ -736,7 +736,14 @@ async def test_the_command_owes_them_and_says_so(start: Start, context_settings:
     _, _, refused = await run()
     assert "EMBEDDING_URL" in refused
     url = {"EMBEDDING_URL": "http://127.0.0.1:1/v1"}
-    assert await run("--dry-run", **url) == (0, "1 records lack a vector of this embedder's model\n", "")
+    assert await run("--dry-run", **url) == (
+        0,
+        "1 records and 0 passages of contexts lack a vector of this embedder's model\n",
+        "",
+    )
     code, out, _ = await run("--json", **url)
-    assert (code, json.loads(out)) == (0, {"dry_run": False, "to_do": 1, "owed": 1})
+    assert (code, json.loads(out)) == (
+        0,
+        {"dry_run": False, "to_do": 1, "owed": 1, "passages_to_do": 0, "passages_owed": 0},
+    )
     assert len(await owed(database)) == 1

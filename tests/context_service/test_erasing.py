@@ -58,16 +58,17 @@ ASKING: dict[str, dict[str, Any]] = {
 EMPTIED = {
     "context.context",
     "context.context_external_id",
-    "context.embedding",
     "context.message",
     "context.passage",
     "context.passage_scope",
     "context.passage_session",
+    "context.passage_vector",
     "context.task",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
     "context.erasure": "the receipt",
+    "context.embedding": "of records, none of which is a context's",
     "context.wm_record": "of a node: purged with it",
 }
 
@@ -124,16 +125,18 @@ class Stack:
             },
             request_id=an_id(),
         )
-        await self.embed(answer.context_id, key=key, app_id=header.app_id)
+        await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
 
-    async def embed(self, context_id: str, *, key: str, app_id: str) -> None:
+    async def embed(self, context_id: str, *, key: str) -> None:
         """Write a vector, as what makes them of passages will."""
         context = uuid.UUID(context_id)
         await self.database.of(KEYS[key], context_id=context).query(
-            "INSERT INTO context.embedding (tenant_id, owner_kind, owner_id, context_id, app_id, dimension, vector)"
-            " VALUES (%s, 'passage', %s, %s, %s, 1, '[1]')",
-            (PRINCIPAL.tenant_id, context, context, app_id),
+            "INSERT INTO context.passage_vector (tenant_id, scope_id, scope_kind, context_id, ancestors, seq, ordinal,"
+            " owner_user_id, graph_name, agent_bundle_id, app_id, model, vector)"
+            " SELECT tenant_id, scope_id, scope_kind, context_id, ancestors, seq, ordinal, owner_user_id, graph_name,"
+            " agent_bundle_id, app_id, 'm', '[1]' FROM context.passage WHERE tenant_id = %s AND scope_id = %s LIMIT 1",
+            (PRINCIPAL.tenant_id, context),
         )
 
 

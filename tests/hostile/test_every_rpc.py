@@ -37,7 +37,7 @@ PROMISED = {
     "contextkeep.context.v1.Contexts": """
         SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
         ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
-        DeleteContext GetErasure
+        DeleteContext GetErasure WaitForIndex
         CreateTask UpdateTask GetTask ListTasks CancelTask
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",

@@ -68,6 +68,7 @@ ROWS = {
         f"{_OF_PASSAGES}, seq, session, said_at, ordinal, part, length_before, marks, kind, role, author, terms, text",
         f"{_THEIRS}, 1, 1, now(), 0, 0, 0, 0, 'text', '', '', ARRAY[7], 'dog'",
     ),
+    "context.passage_vector": (f"{_OF_PASSAGES}, seq, ordinal, model, vector", f"{_THEIRS}, 1, 0, 'm', '[1]'"),
     "context.passage_session": (
         f"{_OF_PASSAGES}, session, passages, length, places, last_length, length_before_last",
         f"{_THEIRS}, 1, 1, 1, 1, 1, 0",

@@ -226,7 +226,12 @@ def test_the_wall_costs_no_index(walled: Urls):
 
 HAVE_AN_OWNER_FOR_THE_RECORD = {"context.wm_record", "entity.node"}
 # Rows of theirs without a context are of what belongs to none: a check keeps those of contexts from forgetting it.
-HAVE_OTHER_ROWS_TOO = {"context.passage", "context.passage_session", "context.passage_scope"}
+HAVE_OTHER_ROWS_TOO = {
+    "context.passage",
+    "context.passage_session",
+    "context.passage_scope",
+    "context.passage_vector",
+}
 OTHER_ROWS = "(context_id IS NULL) OR "
 
 

@@ -470,6 +470,10 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.DeleteContextRequest(context_id=t.doomed_id, now=True, request_id=t.request_id),
         contexts.DeleteContextRequest(context_id=t.doomed_id, subject_user_id=t.user_id),
     ],
+    "WaitForIndex": lambda t: [
+        contexts.WaitForIndexRequest(context_id=t.context_id, timeout_s=1),
+        contexts.WaitForIndexRequest(context_id=t.context_id, seq=1, timeout_s=1, subject_user_id=t.user_id),
+    ],
     "GetErasure": lambda t: [
         contexts.GetErasureRequest(erasure_id=t.erasure_id),
         contexts.GetErasureRequest(erasure_id=t.erasure_id, subject_user_id=t.user_id),

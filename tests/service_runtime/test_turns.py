@@ -20,7 +20,8 @@ from tests.rpcs import all_rpcs
 # What costs no more than the rows or bytes that it names, or waits for its caller most of the time.
 CHEAP = """
 SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext CloseContext ListMessages GetMessage
-RetractMessages IssueContextKey DeleteContext GetErasure CreateTask UpdateTask GetTask ListTasks CancelTask
+RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
+CreateTask UpdateTask GetTask ListTasks CancelTask
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges

@@ -46,6 +46,23 @@ export interface Context {
   /** Of messages that are not retracted, and their tokens. */
   messageCount: number;
   tokenCount: number;
+  /** How far its index is; `getContext` alone says it. */
+  index?: ContextIndex;
+}
+
+/** How far the index of a context is: words find a passage at once, the embedder's vectors follow. */
+export interface ContextIndex {
+  /** Passages that words find, and those of them that meaning finds, too. */
+  passageCount: number;
+  indexedCount: number;
+  /** Still to be made; 0: nothing. */
+  pendingCount: number;
+  /** That the embedder does not take. */
+  failedCount: number;
+  /** Empty: nothing is pending. */
+  oldestPendingAt: string;
+  /** Why what is pending was not made the last time it was tried. */
+  error: string;
 }
 
 /** A context, and its newest messages, oldest of them first. */
@@ -348,10 +365,11 @@ function contentsOf(part: PartInput, field: string): Content[] {
 }
 
 export function contextOf(message: pb.Context): Context {
-  const { externalIds, metadataJson, createdAt, updatedAt, expiresAt, state, lastSeq, messageCount, tokenCount, ...fields } =
+  const { externalIds, metadataJson, createdAt, updatedAt, expiresAt, state, lastSeq, messageCount, tokenCount, index, ...fields } =
     fieldsOf(message);
   return {
     ...fields,
+    ...(index ? { index: contextIndexOf(index) } : {}),
     externalIds: externalIds.map(({ system, id }) => ({ system, id })),
     metadata: parseObject(metadataJson),
     createdAt: timeText(createdAt),
@@ -361,6 +379,18 @@ export function contextOf(message: pb.Context): Context {
     lastSeq: Number(lastSeq),
     messageCount: Number(messageCount),
     tokenCount: Number(tokenCount),
+  };
+}
+
+/** Return how far an index is. */
+export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
+  return {
+    passageCount: Number(message.passageCount),
+    indexedCount: Number(message.indexedCount),
+    pendingCount: Number(message.pendingCount),
+    failedCount: Number(message.failedCount),
+    oldestPendingAt: timeText(message.oldestPendingAt),
+    error: message.error,
   };
 }
 

@@ -18,6 +18,7 @@ export type {
   Context,
   ContextChanges,
   ContextHistory,
+  ContextIndex,
   ContextInput,
   ContextKey,
   Erasure,

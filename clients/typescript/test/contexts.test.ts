@@ -224,6 +224,15 @@ test("a key of a context is made, and says until when it holds", async () => {
   assert.ok(0 < leftMs && leftMs <= 61_000, expiresAt);
 });
 
+test("who waits for the index learns how far it is", async () => {
+  const { contextId } = await context.sendMessage("The lever is behind the clock.");
+
+  const index = await context.waitForIndex(contextId, { waitS: 1 });
+
+  assert.deepEqual([index.passageCount, index.indexedCount, index.pendingCount, index.oldestPendingAt], [1, 0, 0, ""]);
+  assert.deepEqual((await context.getContext(contextId)).context.index, index);
+});
+
 test("a context is deleted for good, and the receipt says how far that is", async () => {
   const { contextId } = await context.sendMessage("Hello");
 

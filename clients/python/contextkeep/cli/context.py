@@ -350,6 +350,23 @@ def retract(
 
 @command(
     _CONTEXT,
+    click.option("--seq", type=click.IntRange(0), default=0, help="Up to this message; 0: all that are written."),
+    click.option("--wait", "wait_s", type=click.IntRange(1, 300), default=30, show_default=True, help="Seconds."),
+    _SUBJECT,
+    name="wait",
+    group=context,
+    example="contextkeep context wait 0197f1f2-0000-7000-8000-000000000001",
+)
+def wait(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+    """Wait until what was said has its vectors."""
+    index = session.context.wait_for_index(context_id, **given)
+    output.one(index, "passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
+    if not index.is_complete:
+        raise click.exceptions.Exit(1)
+
+
+@command(
+    _CONTEXT,
     yes_option,
     click.option("--now", is_flag=True, help="Begin to remove at once, and not with the service's next pass."),
     _SUBJECT,

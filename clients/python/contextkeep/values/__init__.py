@@ -8,6 +8,7 @@ from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
     Context,
     ContextHistory,
+    ContextIndex,
     ContextKey,
     ContextState,
     Erasure,
@@ -66,6 +67,7 @@ __all__ = [
     "ChatMessage",
     "Context",
     "ContextHistory",
+    "ContextIndex",
     "ContextKey",
     "ContextState",
     "DownloadUrl",

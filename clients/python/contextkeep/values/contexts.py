@@ -17,6 +17,38 @@ ErasureState = Literal["running", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ContextIndex(Value):
+    """How far the index of a context is: words find a passage at once, the embedder's vectors follow."""
+
+    passage_count: int = 0  # that words find
+    indexed_count: int = 0  # of them, that meaning finds, too
+    pending_count: int = 0  # still to be made
+    failed_count: int = 0  # that the embedder does not take
+    oldest_pending_at: datetime | None = None  # None: nothing is pending
+    error: str = ""  # why what is pending was not made the last time it was tried
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is pending."""
+        return not self.pending_count
+
+    def __str__(self) -> str:
+        return f"{self.indexed_count} of {self.passage_count} passages have vectors, {self.pending_count} are pending"
+
+    @classmethod
+    def from_proto(cls, index: contexts_pb.ContextIndex) -> ContextIndex:
+        """Return the value of a message."""
+        return cls(
+            passage_count=index.passage_count,
+            indexed_count=index.indexed_count,
+            pending_count=index.pending_count,
+            failed_count=index.failed_count,
+            oldest_pending_at=time_of(index.oldest_pending_at) if index.HasField("oldest_pending_at") else None,
+            error=index.error,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Context(Value):
     """One isolated conversation, without its messages."""
 
@@ -38,6 +70,7 @@ class Context(Value):
     last_seq: int = 0  # of the newest message, retracted or not
     message_count: int = 0  # of messages that are not retracted
     token_count: int = 0  # of those
+    index: ContextIndex | None = None  # how far its index is; `get_context` alone says it
     _metadata: Any = kept()
 
     @property
@@ -71,6 +104,7 @@ class Context(Value):
             last_seq=context.last_seq,
             message_count=context.message_count,
             token_count=context.token_count,
+            index=ContextIndex.from_proto(context.index) if context.HasField("index") else None,
         )
 
 

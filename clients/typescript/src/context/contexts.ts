@@ -2,7 +2,7 @@
 
 import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
-import type { Context, ContextChanges, ContextHistory, ContextInput, ContextKey, Erasure } from "../contexts.js";
+import type { Context, ContextChanges, ContextHistory, ContextIndex, ContextInput, ContextKey, Erasure } from "../contexts.js";
 import type { ExternalId, MessageInput, RecallFilter, RecallOptions, Recalled, RecalledItem } from "../contexts.js";
 import type { SentMessage } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
@@ -194,6 +194,23 @@ export abstract class ContextCalls extends ToolCalls {
     const { subjectUserId } = options;
     const request = { contextId, subjectUserId, requestId: requestId(options) };
     return contexts.contextOf((await this.call(method.closeContext, request, options)).context!);
+  }
+
+  /**
+   * Wait until what was written is found by all that it is found by, and return how far that is. Words find a message as soon as it is
+   * sent; vectors, where the service has an embedder, follow.
+   *
+   * @param options `seq`: up to which message, else all that are written now; `waitS`: seconds to wait, 30, and up to 300.
+   * @throws ContextNotFound There is none, or it was deleted meanwhile.
+   */
+  async waitForIndex(
+    contextId: string,
+    options: { seq?: number; waitS?: number } & ContextOptions = {},
+  ): Promise<ContextIndex> {
+    const { waitS = 30, subjectUserId } = options;
+    const request = { contextId, seq: whole("seq", options.seq), timeoutS: waitS, subjectUserId };
+    const answer = await this.call(method.waitForIndex, request, { timeoutMs: (waitS + 5) * 1000, ...options });
+    return contexts.contextIndexOf(answer.index!);
   }
 
   /**

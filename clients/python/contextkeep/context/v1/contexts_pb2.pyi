@@ -244,7 +244,7 @@ class ExternalId(_message.Message):
     def __init__(self, system: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class Context(_message.Message):
-    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count")
+    __slots__ = ("context_id", "title", "external_ids", "metadata_json", "entity_node_id", "agent_ids", "app_id", "agent_bundle_id", "owner_user_id", "created_by", "created_at", "updated_at", "expires_at", "state", "recall_profile", "last_seq", "message_count", "token_count", "index")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -263,6 +263,7 @@ class Context(_message.Message):
     LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     TOKEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     title: str
     external_ids: _containers.RepeatedCompositeFieldContainer[ExternalId]
@@ -281,7 +282,24 @@ class Context(_message.Message):
     last_seq: int
     message_count: int
     token_count: int
-    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ...) -> None: ...
+    index: ContextIndex
+    def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ...) -> None: ...
+
+class ContextIndex(_message.Message):
+    __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
+    PASSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    INDEXED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    OLDEST_PENDING_AT_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    passage_count: int
+    indexed_count: int
+    pending_count: int
+    failed_count: int
+    oldest_pending_at: _timestamp_pb2.Timestamp
+    error: str
+    def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class ContextInput(_message.Message):
     __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile")
@@ -747,3 +765,23 @@ class GetErasureResponse(_message.Message):
     ERASURE_FIELD_NUMBER: _ClassVar[int]
     erasure: Erasure
     def __init__(self, erasure: _Optional[_Union[Erasure, _Mapping]] = ...) -> None: ...
+
+class WaitForIndexRequest(_message.Message):
+    __slots__ = ("context_id", "seq", "timeout_s", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    seq: int
+    timeout_s: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., seq: _Optional[int] = ..., timeout_s: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class WaitForIndexResponse(_message.Message):
+    __slots__ = ("index", "is_complete")
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    IS_COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    index: ContextIndex
+    is_complete: bool
+    def __init__(self, index: _Optional[_Union[ContextIndex, _Mapping]] = ..., is_complete: _Optional[bool] = ...) -> None: ...

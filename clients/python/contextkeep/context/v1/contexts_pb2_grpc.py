@@ -108,6 +108,11 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.FromString,
                 _registered_method=True)
+        self.WaitForIndex = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/WaitForIndex',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexResponse.FromString,
+                _registered_method=True)
         self.DeleteContext = channel.unary_unary(
                 '/contextkeep.context.v1.Contexts/DeleteContext',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.DeleteContextRequest.SerializeToString,
@@ -277,6 +282,17 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WaitForIndex(self, request, context):
+        """Waits until what was written up to a `seq` has all that it is found by, and answers how far the index is. Words are there when a
+        message is acknowledged; vectors follow behind it. Without an embedder there is nothing to wait for. It answers, too, when
+        `timeout_s` is over, with `is_complete` unset; what the embedder says that it fails by stands in `index.error`.
+
+        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, LIMIT_EXCEEDED (`timeout_s`, or too many who wait).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DeleteContext(self, request, context):
         """Deletes a context for good: when this is answered it is CONTEXT_NOT_FOUND for everybody, its keys are ended, and the id of
         `get_or_create` is free. Its messages, its index, its external ids and the answers that repeated calls would get are removed behind
@@ -412,6 +428,11 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.IssueContextKey,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.SerializeToString,
+            ),
+            'WaitForIndex': grpc.unary_unary_rpc_method_handler(
+                    servicer.WaitForIndex,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexResponse.SerializeToString,
             ),
             'DeleteContext': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteContext,
@@ -809,6 +830,33 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/IssueContextKey',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WaitForIndex(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/WaitForIndex',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.WaitForIndexResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -19,12 +19,15 @@ from contextkeep.values import (
     ChatMessage,
     Context,
     ContextHistory,
+    ContextIndex,
     ContextKey,
     Erasure,
     Recalled,
     RecalledItem,
     SentMessage,
 )
+
+_WAIT_BESIDE_S = 5  # of a call's deadline, beside what it waits
 
 
 class ContextCalls(AsyncClient):
@@ -374,6 +377,38 @@ class ContextCalls(AsyncClient):
         )
         response: contexts_pb.CloseContextResponse = await self.call("CloseContext", request, timeout_s=timeout_s)
         return Context.from_proto(response.context)
+
+    async def wait_for_index(
+        self,
+        context_id: Id,
+        *,
+        seq: int = 0,
+        wait_s: int = 30,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> ContextIndex:
+        """Wait until what was written is found by all that it is found by, and return how far that is.
+
+        Words find a message as soon as it is sent; vectors, where the service has an embedder, follow. If it takes
+        longer than `wait_s`, what comes back is not `is_complete`, and `error` says what the embedder fails by.
+
+        Args:
+            context_id: Which.
+            seq: Up to which message. 0: all that are written now.
+            wait_s: Seconds to wait, 1 to 300.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: a little more than `wait_s`.
+
+        Raises:
+            ContextNotFound: there is none, or it was deleted meanwhile.
+        """
+        request = contexts_pb.WaitForIndexRequest(
+            context_id=messages.to_id(context_id), seq=seq, timeout_s=wait_s, subject_user_id=subject_user_id
+        )
+        response: contexts_pb.WaitForIndexResponse = await self.call(
+            "WaitForIndex", request, timeout_s=wait_s + _WAIT_BESIDE_S if timeout_s is None else timeout_s
+        )
+        return ContextIndex.from_proto(response.index)
 
     async def delete_context(
         self,

@@ -1,0 +1,136 @@
+"""Vectors for passages that have none of the embedder's model: from before there was one, or of another model.
+
+Scope by scope they are owed as a write owes them, and the services make them. Only a few scopes are owed at a time, so
+that what is written meanwhile waits behind few. Breaking off loses nothing, and starting again finds what is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from context_service.retrieval.passages import owing_topic
+from service_runtime.postgres import Across, Database, Tenant
+from service_runtime.tenants import all_tenants
+
+BATCH = 100  # scopes that are looked at in one statement
+WAITING_MAX = 8  # scopes of a tenant that are owed; more when the services have come so far
+POLL_S = 0.5
+
+_FIRST_ID = UUID(int=0)
+_WHY = "an operator has vectors made anew, whoever wrote what they are of"
+
+# What is owed already is left out.
+_LACKING = Across(
+    sql="""
+        SELECT s.scope_id, l.passages, l.seq
+        FROM (
+            SELECT DISTINCT scope_id FROM context.passage_scope
+            WHERE tenant_id = %(tenant_id)s AND scope_kind = %(scope_kind)s AND scope_id > %(behind)s
+            ORDER BY scope_id
+            LIMIT %(count_max)s
+        ) s
+        LEFT JOIN context.outbox o
+            ON o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = s.scope_id
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS passages, min(p.seq) AS seq
+            FROM context.passage p
+            WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id AND p.scope_kind = %(scope_kind)s
+                AND coalesce(p.seq < (o.payload ->> 'seq_from')::bigint, true)
+                AND NOT EXISTS (
+                    SELECT FROM context.passage_vector v
+                    WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = s.scope_id AND v.scope_kind = %(scope_kind)s
+                        AND v.seq = p.seq AND v.ordinal = p.ordinal AND v.model = %(model)s
+                )
+        ) l
+        ORDER BY s.scope_id
+    """,
+    contexts=True,
+    subjects=True,
+    why=_WHY,
+)
+# Unless it was deleted since.
+_OWE = Across(
+    sql="""
+        INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
+        SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s,
+            jsonb_build_object('seq_from', %(seq)s::bigint)
+        WHERE EXISTS (
+            SELECT FROM context.passage_scope
+            WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+        )
+        ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
+            SET id = excluded.id,
+                payload = jsonb_build_object('seq_from', least((o.payload ->> 'seq_from')::bigint, %(seq)s::bigint))
+    """,
+    contexts=True,
+    subjects=True,
+    why=_WHY,
+)
+_WAITING = """
+SELECT count(*) AS scopes FROM context.outbox WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfilledPassages:
+    """What a backfill did."""
+
+    to_do: int = 0  # passages that lacked a vector when it began
+    owed: int = 0  # of which a vector is owed now, or made already
+
+
+class PassageBackfill:
+    """Owes vectors of the scopes of one kind, of all tenants.
+
+    Args:
+        database: Where passages and outbox are.
+        kind: Of the scopes.
+        model: The embedder's. Vectors that another one made are made again.
+    """
+
+    def __init__(self, database: Database, kind: str, *, model: str) -> None:
+        self._database = database
+        self._parameters = {"scope_kind": kind, "topic": owing_topic(kind), "model": model}
+
+    async def run(self, *, dry_run: bool, on_progress: Callable[[BackfilledPassages], None]) -> BackfilledPassages:
+        """Owe every vector that is lacking; returns when the last is owed.
+
+        Args:
+            dry_run: Only count.
+            on_progress: Told after each scope.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        lacking = [
+            (tenant, *scope) for tenant in await all_tenants(self._database) for scope in await self._lacking(tenant)
+        ]
+        done = BackfilledPassages(to_do=sum(passages for _, _, passages, _ in lacking))
+        if dry_run:
+            return done
+        for tenant, scope_id, passages, seq in lacking:
+            on_progress(done)
+            named = {**self._parameters, "tenant_id": tenant.tenant_id, "scope_id": scope_id, "seq": seq}
+            while True:
+                (waiting,) = await tenant.query(_WAITING, named)
+                if waiting.scopes < WAITING_MAX:
+                    break
+                await asyncio.sleep(POLL_S)
+            await tenant.query(_OWE, named)
+            done = replace(done, owed=done.owed + passages)
+        on_progress(done)
+        return done
+
+    async def _lacking(self, tenant: Tenant) -> list[tuple[UUID, int, int]]:
+        """Return the scopes of a tenant that lack vectors: how many, and from which `seq` on."""
+        found: list[tuple[UUID, int, int]] = []
+        behind = _FIRST_ID
+        while rows := await tenant.query(
+            _LACKING, {**self._parameters, "tenant_id": tenant.tenant_id, "behind": behind, "count_max": BATCH}
+        ):
+            found += [(row.scope_id, row.passages, row.seq) for row in rows if row.passages]
+            behind = rows[-1].scope_id
+        return found
