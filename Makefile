@@ -11,7 +11,8 @@ PIP := $(RUN) -m pip install --disable-pip-version-check --constraint constraint
 MANIFESTS := pyproject.toml clients/python/pyproject.toml constraints.txt
 PG ?= 18
 # Each worker takes whole files, in their order, with a Postgres and emulators of its own.
-WORKERS ?= 2
+# Three keep two cores busy: a quarter of a test's time is waiting.
+WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \

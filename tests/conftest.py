@@ -21,12 +21,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
+import tests.commands
 import tests.emulators.azurite
 import tests.emulators.gcs
 import tests.emulators.moto
 from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys, Principal
 from service_runtime.embedded_postgres import OWNER_ROLE, SERVICE_ROLE, EmbeddedPostgres
 from tests import databases
+from tests.commands import Commands
 from tests.databases import TEMPLATE, Clones
 from tests.emulators.azurite import Azurite
 from tests.emulators.gcs import Gcs
@@ -148,6 +150,13 @@ async def database(urls: Urls) -> AsyncIterator[Database]:
 
     async with Database.open(urls.service, connections_max=5, name="test") as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    """Our commands, each a process."""
+    with tests.commands.loaded() as running:
+        yield running
 
 
 @pytest.fixture

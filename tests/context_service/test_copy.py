@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import grpc
@@ -25,6 +22,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import InvalidArgument, ProviderNotConfigured, Unavailable
 from service_runtime.auth import ApiKeys
 from service_runtime.postgres import Database
+from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.context_service.working_memory import MIB, Caller, an_id, chunk, files, header, until
 from tests.emulators.azurite import ACCOUNT, KEY, Azurite
@@ -287,16 +285,11 @@ async def test_an_upload_that_runs_is_not_copied(both: Settings, callers: ApiKey
         assert (await caller.download(blob_key=stored.blob_key))[1] == b"abcdef"
 
 
-async def test_the_command_copies_and_says_so(both: Settings, callers: ApiKeys, tmp_path: Path):
+async def test_the_command_copies_and_says_so(both: Settings, callers: ApiKeys, commands: Commands):
     async with serving(both, callers) as caller:
         await caller.upload(CONTENTS[3], entity_node_id=an_id())
-    environment = {**os.environ, **environment_of(both)}
-    command = [sys.executable, "-m", "context_service", "storage", "copy", "--from", "local", "--to", "azure"]
-
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *options], env=environment, capture_output=True, text=True, check=False, timeout=60
-        )
+    command = ("storage", "copy", "--from", "local", "--to", "azure")
+    run = partial(commands.run, "context_service", *command, environment=environment_of(both))
 
     dry = await asyncio.to_thread(run, "--dry-run")
     assert (dry.returncode, dry.stdout) == (0, "1 blobs, 5.0 MiB, are to be copied\n")

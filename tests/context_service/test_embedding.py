@@ -10,6 +10,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import RecordExists
 from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Transaction
+from tests.commands import Commands
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.test_copy import environment_of
 from tests.context_service.working_memory import Caller, Start, an_id, until
@@ -717,21 +719,17 @@ async def test_a_backfill_owes_only_so_many_at_a_time(
     assert max(waiting) <= 5
 
 
-async def test_the_command_owes_them_and_says_so(start: Start, context_settings: Settings, database: Database):
+async def test_the_command_owes_them_and_says_so(
+    start: Start, context_settings: Settings, database: Database, commands: Commands
+):
     caller = await start()
     await caller.insert(name="a")
-    command = [sys.executable, "-m", "context_service", "embeddings", "backfill"]
 
-    async def run(*options: str, **variables: str) -> tuple[int | None, str, str]:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            *options,
-            env={**os.environ, **environment_of(context_settings), **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        out, err = await process.communicate()
-        return process.returncode, out.decode(), err.decode()
+    async def run(*options: str, **variables: str) -> tuple[int, str, str]:
+        environment = environment_of(context_settings) | variables
+        command = partial(commands.run, "context_service", "embeddings", "backfill", *options, environment=environment)
+        done = await asyncio.to_thread(command)
+        return done.returncode, done.stdout, done.stderr
 
     _, _, refused = await run()
     assert "EMBEDDING_URL" in refused

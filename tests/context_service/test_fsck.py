@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from contextkeep.errors import BlobCorrupted
 from service_runtime.auth import ApiKeys
 from service_runtime.ids import new_id
 from service_runtime.postgres import Database
+from tests.commands import Commands
 from tests.conftest import PRINCIPAL
 from tests.context_service.test_copy import both, copied, environment_of, serving
 from tests.context_service.working_memory import MIB, Caller, blobs, files
@@ -233,16 +232,12 @@ async def test_a_check_beside_uploads_and_purges_is_clean(caller: Caller, contex
 
 
 async def test_the_command_says_what_it_found_and_how_it_ended(
-    both: Settings, callers: ApiKeys, context_settings: Settings
+    both: Settings, callers: ApiKeys, context_settings: Settings, commands: Commands
 ):
     async with serving(context_settings, callers) as caller:
         stored = await caller.upload(CONTENT)
     (path,) = files(context_settings)
-    environment = {**os.environ, **environment_of(context_settings)}
-
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "context_service", "storage", "fsck", *options]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    run = partial(commands.run, "context_service", "storage", "fsck", environment=environment_of(context_settings))
 
     clean = await asyncio.to_thread(run)
     assert clean.returncode == 0, clean.stderr

@@ -29,6 +29,7 @@ from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import Unavailable
 from service_runtime.postgres import Database, Transaction
 from service_runtime.requests import KEPT
+from tests.commands import Commands
 from tests.conftest import KEY, OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory import MIB, Caller, an_id, blobs, chunk, files, header, records, until
 from tests.fakes.blob_backend import FailingBackend
@@ -235,15 +236,8 @@ def environment(urls: Urls, folder: Path, **more: str) -> dict[str, str]:
     }
 
 
-def sweep_command(urls: Urls, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "context_service", "storage", "sweep", *options],
-        env=environment(urls, folder),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+def sweep_command(commands: Commands, urls: Urls, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return commands.run("context_service", "storage", "sweep", *options, environment=environment(urls, folder))
 
 
 @contextmanager
@@ -275,7 +269,7 @@ def _port(log: Path) -> int:
 
 @pytest.mark.parametrize("sent_mib", [0, 5])
 async def test_a_kill_during_an_upload_leaves_nothing_after_one_sweep(
-    urls: Urls, database: Database, tmp_path: Path, sent_mib: int
+    urls: Urls, database: Database, tmp_path: Path, commands: Commands, sent_mib: int
 ):
     folder = tmp_path / "blobs"
     with service_process(urls, folder) as (process, address):
@@ -295,10 +289,10 @@ async def test_a_kill_during_an_upload_leaves_nothing_after_one_sweep(
                 await call
 
     assert await records(database) == 0
-    early = json.loads(sweep_command(urls, folder, "--json").stdout)
+    early = json.loads(sweep_command(commands, urls, folder, "--json").stdout)
     if early["blobs_removed"] == 0:  # its lease was not over yet
         await asyncio.sleep(1)
-        assert json.loads(sweep_command(urls, folder, "--json").stdout) == {
+        assert json.loads(sweep_command(commands, urls, folder, "--json").stdout) == {
             "records_purged": 0,
             "uploads_given_up": 0,
             "blobs_removed": 1,
@@ -324,14 +318,16 @@ async def test_an_acknowledged_upload_survives_a_kill(urls: Urls, database: Data
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-async def test_the_sweep_command_says_what_it_did(urls: Urls, database: Database, context_settings: Settings):
+async def test_the_sweep_command_says_what_it_did(
+    urls: Urls, database: Database, context_settings: Settings, commands: Commands
+):
     assert context_settings.working_memory_storage_path is not None
     await abandoned(database, context_settings, 2)
     await database.tenant(PRINCIPAL.tenant_id).query(
         "UPDATE context.blob SET state = 'deleting' WHERE id = (SELECT id FROM context.blob LIMIT 1)"
     )
 
-    done = sweep_command(urls, context_settings.working_memory_storage_path)
+    done = sweep_command(commands, urls, context_settings.working_memory_storage_path)
 
     assert done.returncode == 0
     assert "removed 2 blobs, 1 of them uploads that were never finished" in done.stdout

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -23,6 +20,7 @@ from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import BlobTooLarge, ContextKeepError, LimitExceeded
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database
+from tests.commands import Commands
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Urls
 from tests.context_service.working_memory import Caller, Start, an_id, blobs, files, records, until
 from tests.locks import until_waiting
@@ -374,15 +372,9 @@ async def test_the_command_shows_and_sets_what_a_tenant_may(
     await caller.upload(noise(25))
 
 
-def test_the_command_line_has_the_command(urls: Urls):
-    done = subprocess.run(
-        [sys.executable, "-m", "context_service", "tenants", "limits"],
-        env={**os.environ, "DATABASE_URL": urls.service, "DATABASE_ADMIN_URL": urls.admin},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+def test_the_command_line_has_the_command(urls: Urls, commands: Commands):
+    environment = {"DATABASE_URL": urls.service, "DATABASE_ADMIN_URL": urls.admin}
+    done = commands.run("context_service", "tenants", "limits", environment=environment)
 
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["tenant", "default", "other"]
 

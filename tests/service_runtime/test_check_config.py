@@ -14,33 +14,27 @@ import psycopg
 import pytest
 
 from context_service.settings import Settings
+from tests.commands import Commands
 from tests.conftest import Addresses, Urls
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(urls: Urls, tmp_path: Path) -> Run:
+def run(commands: Commands, urls: Urls, tmp_path: Path) -> Run:
     """Run it as an operator would, with these variables besides a database and a folder."""
 
     def command(
         *arguments: str, service: str = "context_service", **variables: str
     ) -> subprocess.CompletedProcess[str]:
         environment = {
-            **os.environ,
             "COLUMNS": "200",
             "DATABASE_URL": urls.service,
             "DATABASE_ADMIN_URL": urls.admin,
             "WORKING_MEMORY_STORAGE_PATH": str(tmp_path / "blobs"),
             **variables,
         }
-        return subprocess.run(
-            [sys.executable, "-m", service, "check-config", *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return commands.run(service, "check-config", *arguments, environment=environment)
 
     return command
 

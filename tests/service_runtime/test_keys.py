@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 
 import psycopg
 import pytest
@@ -31,6 +30,7 @@ from service_runtime.given_keys import GivenKeys, make_context_key
 from service_runtime.keys import KeyAdministration, NewKey, NoSuchKey, NoSuchTenant, StoredKeys
 from service_runtime.postgres import Database
 from service_runtime.scopes import OF_CONTEXTS, scope_of
+from tests.commands import Commands
 from tests.conftest import Addresses, Urls
 from tests.hostile.calling import Client
 from tests.rpcs import all_rpcs
@@ -328,17 +328,8 @@ def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_
 
 
 @pytest.fixture
-def run(urls: Urls) -> Callable[..., subprocess.CompletedProcess[str]]:
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "context_service", *arguments],
-            env={**os.environ, "DATABASE_ADMIN_URL": urls.admin},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return command
+def run(commands: Commands, urls: Urls) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return partial(commands.run, "context_service", environment={"DATABASE_ADMIN_URL": urls.admin})
 
 
 async def test_an_operator_makes_lists_and_revokes_keys(run, database: Database):
