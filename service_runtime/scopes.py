@@ -17,7 +17,8 @@ from service_runtime.auth import Principal
 
 _ADMIN = frozenset({"DeleteNode"})
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
-# The methods whose every statement knows what a key that is bound to a context may see. All others refuse it.
+# The methods whose every statement knows what a key that is bound to a context may see, and the tools that come down to
+# them. All others refuse it.
 OF_CONTEXTS = frozenset(
     f"/contextkeep.context.v1.Contexts/{name}"
     for name in (
@@ -26,7 +27,7 @@ OF_CONTEXTS = frozenset(
         *("CreateTask", "UpdateTask", "GetTask", "ListTasks", "CancelTask"),
         "WaitForIndex",
     )
-)
+) | {"/contextkeep.context.v1.Tools/ListTools", "/contextkeep.context.v1.Tools/ExecuteTool"}
 
 
 def scope_of(method: str) -> str:

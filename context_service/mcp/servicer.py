@@ -45,7 +45,7 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
     async def ListTools(self, request: pb.ListToolsRequest, context: object) -> pb.ListToolsResponse:
         """List the caller's tools."""
         read_only = self._read_only or request.read_only
-        scopes = calls.principal().scopes
+        principal = calls.principal()
         return pb.ListToolsResponse(
             tools=[
                 pb.Tool(
@@ -58,7 +58,9 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
                     idempotent=tool.idempotent,
                 )
                 for tool in TOOLS.values()
-                if tool.scope in scopes and (tool.scope == "read" or not read_only)
+                if tool.scope in principal.scopes
+                and (tool.knows_contexts or not principal.context_id)
+                and (tool.scope == "read" or not read_only)
             ]
         )
 
@@ -94,6 +96,8 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
         if tool is None:
             raise ToolNotFound(f"there is no tool {request.tool_name[:100]!r}; ListTools has their names")
         calls.require(tool.scope)
+        if calls.principal().context_id and not tool.knows_contexts:
+            raise PermissionDenied("the key is bound to a context")
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)

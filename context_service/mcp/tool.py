@@ -16,6 +16,7 @@ from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from contextkeep.errors import FieldViolation, InvalidArgument
+from service_runtime.scopes import OF_CONTEXTS
 
 ARGUMENTS = "arguments_json"
 _VIOLATIONS_MAX = 20
@@ -85,6 +86,11 @@ class Tool:
     scope: str = "read"
     destructive: bool = False
     idempotent: bool = True
+
+    @cached_property
+    def knows_contexts(self) -> bool:
+        """Whether a key that is bound to a context may call it: as what it comes down to."""
+        return f"/contextkeep.context.v1.Contexts/{self.rpc}" in OF_CONTEXTS
 
     @cached_property
     def input_schema_json(self) -> str:

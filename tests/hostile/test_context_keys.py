@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from context_service.mcp.context_tools import CONTEXT_TOOLS
+from context_service.mcp.servicer import TOOLS
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import tools_pb2 as tools
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.scopes import OF_CONTEXTS
 from tests.clients.stack import running_in_a_thread
 from tests.conftest import cloned
-from tests.hostile.calling import WHOLE_SHARES, Client
+from tests.hostile.calling import WHOLE_SHARES, Client, Outcome
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
@@ -79,6 +83,23 @@ def test_it_reaches_nothing_else_in_either_service(rpc: Rpc, issued: Issued):
         assert (of_theirs.code, of_theirs.reason) == (of_never.code, of_never.reason)
         if rpc.path not in OF_CONTEXTS:
             assert of_theirs.reason == "PERMISSION_DENIED"
+
+
+def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
+    def execute(name: str, **arguments: object) -> Outcome:
+        request = tools.ExecuteToolRequest(tool_name=name, arguments_json=json.dumps(arguments))
+        return issued.client.call(RPCS["ExecuteTool"], request, key=issued.key)
+
+    (listed,) = issued.client.call(RPCS["ListTools"], tools.ListToolsRequest(), key=issued.key).answers
+    assert {tool.tool_name for tool in listed.tools} == {tool.name for tool in CONTEXT_TOOLS}
+    assert {tool.name for tool in TOOLS.values() if tool.knows_contexts} == {tool.name for tool in CONTEXT_TOOLS}
+    assert execute("context_send", context_id=issued.context_id, content="a zebra").ok
+    found = execute("context_recall", context_id=issued.context_id, text="zebra")
+    assert "a zebra" in found.answers[0].result_json
+    assert execute("context_recall", context_id=issued.things.context_id, text="x").reason == "CONTEXT_NOT_FOUND"
+    for tool in TOOLS.values():
+        if tool not in CONTEXT_TOOLS:
+            assert execute(tool.name, entity_node_id=issued.things.node_id).reason == "PERMISSION_DENIED"
 
 
 def test_it_begins_no_context_and_makes_no_key(issued: Issued):
