@@ -26,6 +26,7 @@ from context_service.contexts.index_state import IndexStates, VectorsOwed
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.order import Order
+from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.recall import Recalling
 from context_service.contexts.references import References
 from context_service.contexts.task_rows import TaskRows
@@ -43,6 +44,7 @@ from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.contexts import ContextsServicer
@@ -58,6 +60,7 @@ from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.record_reader import RecordName, RecordReader
+from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import Searches
@@ -189,6 +192,7 @@ class _Ground:
     actions: ActionLog
     records: Records
     embedder: Embedder | None
+    storage: BlobStorage
     schema_ready: Check
     entity_ready: Check
 
@@ -205,6 +209,7 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
     database = await stack.enter_async_context(open_database(settings))
     entity = await stack.enter_async_context(_entity_service(settings))
     graph = EntityGraph(entity)
+    storage = await stack.enter_async_context(open_storage(settings))
     return _Ground(
         settings=settings,
         database=database,
@@ -213,15 +218,15 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
         actions=ActionLog(database),
         records=Records(database, search_language=settings.search_language),
         embedder=await _embedder(settings, stack),
+        storage=storage,
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
 
 
 async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[WorkingMemoryServicer]:
-    """Open the storage, and begin to sweep and to embed."""
-    settings, database, embedder = ground.settings, ground.database, ground.embedder
-    storage = await stack.enter_async_context(open_storage(settings))
+    """Begin to sweep and to embed."""
+    settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
         from context_service.retrieval.vectors import VectorMaking
         from context_service.working_memory.record_vectors import RecordVectors
@@ -324,7 +329,7 @@ async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHis
 
 
 async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsServicer]:
-    """Begin to erase what is due, and to embed."""
+    """Begin to erase what is due, to embed, and to read the records that messages point at."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
@@ -356,6 +361,13 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         nesting_max=settings.json_nesting_max,
         name_chars_max=settings.name_chars_max,
     )
+    reader = DocumentReader(
+        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
+    )
+    pointed = PointedRecords(
+        ground.database, passages, read=RecordTexts(ground.storage, reader).read, count=tokens.count
+    )
+    await stack.enter_async_context(background.running(pointed.keep_reading()))
     messaging = Messaging(
         log,
         requests=_REQUESTS,

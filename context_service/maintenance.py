@@ -11,6 +11,7 @@ from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
 from context_service.contexts.log_source import LogSource
+from context_service.contexts.pointed_source import PointedSource
 from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
 from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.retrieval.verifying import Verified, Verifying
@@ -151,7 +152,8 @@ async def verify_index(
     """
     async with open_database(settings) as database:
         tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
-        verifying = Verifying(database, Passages(database), [LogSource(TokenCounter().count)])
+        count = TokenCounter().count
+        verifying = Verifying(database, Passages(database), [LogSource(count), PointedSource(count)])
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
 
 

@@ -148,6 +148,10 @@ class Settings(ServiceSettings):
         8000, ge=1, description="characters of a record's text that are embedded; its end is left out"
     )
     embedding_interval_s: float = Field(2.0, gt=0, description="seconds between two looks for texts to embed")
+    document_parser_memory_bytes_max: int = Field(
+        512 * MIB, ge=128 * MIB, description="memory of a process that reads one file of a record; each replica has two"
+    )
+    document_parser_timeout_s: float = Field(30.0, gt=0, description="seconds that reading one file may take")
     tags_max: int = Field(64, ge=0, description="tags of a record")
     tag_chars_max: int = Field(128, ge=1, description="one tag")
     search_language: SearchLanguage = Field(

@@ -36,6 +36,8 @@ BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
 QUESTION = "What was her complaint when she came in?"
+FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
+PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
 def main() -> None:
@@ -164,6 +166,10 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     admission = {"patient": "Ada", "complaint": "a cough since Monday, worse at night", "temperature_c": 38.2}
     with step("send a structured record, as a data part"):
         context.send_message(MessageInput(parts=[PartInput(data=admission)]), visit.context_id)
+    with step("send a PDF, by a part that points at its record"):
+        scan = context.upload_blob(pdf(FINDING), name="x-ray.pdf")
+        shown = MessageInput("Here is the picture.", parts=[PartInput(working_memory_id=scan.working_memory_id)])
+        context.send_message(shown, visit.context_id)
     with step(f"talk of other things, {TALK_MESSAGES} messages long"):
         context.append_messages(talk(TALK_MESSAGES), visit.context_id)
 
@@ -176,6 +182,13 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if not recalled.items or admission["complaint"] not in recalled.items[0].text:
         raise SystemExit("the complaint was not recalled")
 
+    with step(f"ask {PDF_QUESTION!r}; the text of a file is read behind its message"):
+        found = context.search_context(visit.context_id, PDF_QUESTION)
+        while not found or found[0].kind != "record":
+            time.sleep(0.1)
+            found = context.search_context(visit.context_id, PDF_QUESTION)
+    print(f"    [{found[0].ref}] {found[0].role}, {found[0].kind}: {' '.join(found[0].text.split())}")
+
     with step("ask the same in a second context"):
         other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
         elsewhere = context.recall(other.context_id, QUESTION, tokens_max=TOKENS_MAX)
@@ -186,6 +199,26 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has what is not its own")
+
+
+def pdf(text: str) -> bytes:
+    """Return a PDF of one page with a line on it."""
+    line = f"BT /F 12 Tf 40 700 Td ({text}) Tj ET"
+    objects = (
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
+        f"<< /Length {len(line)} >>\nstream\n{line}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    )
+    written, places = "%PDF-1.4\n", []
+    for number, one in enumerate(objects, 1):
+        places.append(len(written))
+        written += f"{number} 0 obj\n{one}\nendobj\n"
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    return f"{written}{end}startxref\n{len(written)}\n%%EOF\n".encode()
 
 
 def talk(count: int) -> list[MessageInput]:

@@ -41,6 +41,7 @@ _LOOK_AGAIN_S = 0.2
 # removed by its owner behind that. Receipts are the last: they say what is still to be done.
 OF_SUBJECTS = (
     "context.message",
+    "context.message_record",
     "context.passage",
     "context.passage_vector",
     "context.passage_session",
@@ -147,6 +148,10 @@ _REMOVE_MESSAGES = _of_all(f"""
         WHERE m.tenant_id = mine.tenant_id AND m.context_id = mine.context_id
             AND m.seq > mine.last_seq_removed AND m.seq <= step.last_seq
         RETURNING true
+    ), pointed AS (
+        DELETE FROM context.message_record r USING mine, step
+        WHERE r.tenant_id = mine.tenant_id AND r.context_id = mine.context_id
+            AND r.seq > mine.last_seq_removed AND r.seq <= step.last_seq
     )
     UPDATE context.erasure e
     SET messages_removed = e.messages_removed + (SELECT count(*) FROM gone),

@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 import psycopg
 
+from context_service.contexts import pointed_records
 from context_service.contexts.indexing import placed
 from context_service.contexts.model import (
     Context,
@@ -321,6 +322,9 @@ WITH hidden AS (
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND message_id = ANY (%(message_ids)s)
         AND retracted_at IS NULL
     RETURNING seq, tokens
+), pointed AS (
+    DELETE FROM context.message_record r USING hidden
+    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq = hidden.seq
 ), counted AS (
     UPDATE context.context
     SET message_count = message_count - (SELECT count(*) FROM hidden),
@@ -459,6 +463,7 @@ class Log:
             "fingerprint": request and request.fingerprint,
         }
 
+        pointed = {message.said.message_id: pointed_records.pointed_in(message.said) for message in messages}
         terms = sum(len(one.terms) for message in messages for one in message.passages)
         numbers = await beside_the_loop(_TERM_BYTES * terms, _numbers, context_id, messages)
 
@@ -469,10 +474,11 @@ class Log:
             if rows:
                 passages = _passages(rows, messages, numbers)
                 await self._passages.put(transaction, Scope.of_context(context_id), _audience(rows[0]), passages)
+                await pointed_records.owe(transaction, context_id, rows, pointed)
             return rows
 
         try:
-            if hold or any(message.passages for message in messages):
+            if hold or any(pointed.values()) or any(message.passages for message in messages):
                 rows = await door.transaction(work)
             else:
                 rows = await door.query(statement, parameters)  # one round trip

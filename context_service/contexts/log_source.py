@@ -8,6 +8,7 @@ from uuid import UUID
 from context_service.contexts.indexing import passages_of, placed
 from context_service.contexts.model import MessageInput
 from context_service.parts import of_json
+from context_service.retrieval.part_texts import KINDS, RECORD
 from context_service.retrieval.passages import CONTEXT, Audience, Passage, Scope
 from context_service.retrieval.sources import Origin, OwnedScope
 from service_runtime.pages import PAGE_BYTES_MAX
@@ -78,7 +79,7 @@ class LogSource:
     """
 
     scope_kind = CONTEXT
-    kinds = frozenset({"text", "data", "tool_call", "tool_result", "file"})
+    kinds = frozenset(KINDS) - {RECORD}
     says = True
 
     def __init__(self, count_tokens: Callable[[str], int]) -> None:
@@ -114,7 +115,7 @@ class LogSource:
         if not rows:
             return None
         return [
-            Origin(seq=row.seq, audience=_audience(row), passages=tuple(self._passages(row)), is_gone=row.is_gone)
+            Origin(seq=row.seq, audience=audience_of(row), passages=tuple(self._passages(row)), is_gone=row.is_gone)
             for row in rows
             if row.seq is not None
         ]
@@ -136,7 +137,8 @@ def _owned(row: Row) -> OwnedScope:
     return OwnedScope(scope=Scope.of_context(row.context_id), owner_user_id=row.owner_user_id)
 
 
-def _audience(row: Row) -> Audience:
+def audience_of(row: Row) -> Audience:
+    """Return who may see what is found of a context, by its header."""
     return Audience(
         owner_user_id=row.owner_user_id,
         ancestors=tuple(row.ancestors),

@@ -484,6 +484,28 @@ CREATE TABLE context.message (
 
 ALTER TABLE context.message OWNER TO contextkeep_owner;
 
+CREATE TABLE context.message_record (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    seq bigint NOT NULL,
+    part integer NOT NULL,
+    record_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    passages integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'PENDING'::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    detail text DEFAULT ''::text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+);
+
+ALTER TABLE context.message_record OWNER TO contextkeep_owner;
+
 CREATE TABLE context.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -899,6 +921,9 @@ ALTER TABLE ONLY context.mapping_revision
 ALTER TABLE ONLY context.message
     ADD CONSTRAINT message_pkey PRIMARY KEY (tenant_id, context_id, seq);
 
+ALTER TABLE ONLY context.message_record
+    ADD CONSTRAINT message_record_pkey PRIMARY KEY (tenant_id, context_id, seq, part);
+
 ALTER TABLE ONLY context.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (version);
 
@@ -977,6 +1002,12 @@ CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasur
 
 CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
 
+CREATE INDEX message_record_due ON context.message_record USING btree (tenant_id, due_at) WHERE ((state = 'PENDING'::text) OR (record_id IS NULL));
+
+CREATE INDEX message_record_of ON context.message_record USING btree (tenant_id, record_id) WHERE (record_id IS NOT NULL);
+
+CREATE INDEX message_record_open ON context.message_record USING btree (tenant_id, context_id, seq) WHERE (state <> 'INDEXED'::text);
+
 CREATE INDEX message_task ON context.message USING btree (tenant_id, context_id, task_id, seq) WHERE (task_id IS NOT NULL);
 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
@@ -1025,6 +1056,9 @@ CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH RO
 
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 
+ALTER TABLE ONLY context.message_record
+    ADD CONSTRAINT message_record_tenant_id_record_id_fkey FOREIGN KEY (tenant_id, record_id) REFERENCES context.wm_record(tenant_id, id) ON DELETE SET NULL (record_id);
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
 
@@ -1053,6 +1087,8 @@ CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT 
 CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.message_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.outbox AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
@@ -1094,6 +1130,8 @@ CREATE POLICY context ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT
 
 CREATE POLICY context ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+CREATE POLICY context ON context.message_record AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 CREATE POLICY context ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.passage_scope AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id IS NULL) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
@@ -1114,6 +1152,8 @@ ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.message ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.message_record ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.outbox ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.passage ENABLE ROW LEVEL SECURITY;
@@ -1133,6 +1173,8 @@ CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULL
 CREATE POLICY subject ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.message_record AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.passage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -1161,6 +1203,8 @@ CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(cur
 CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.message USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.message_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.outbox USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1219,6 +1263,8 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE ON TABLE context.message TO contextkeep_service;
 
 GRANT UPDATE(retracted_at) ON TABLE context.message TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.message_record TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 

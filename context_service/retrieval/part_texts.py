@@ -9,7 +9,8 @@ import orjson
 
 from context_service.parts import Part
 
-KINDS = ("text", "data", "tool_call", "tool_result", "file")
+RECORD = "record"  # that a part points at: what it says is read behind the message
+KINDS = ("text", "data", "tool_call", "tool_result", "file", RECORD)
 
 _PATH_CHARS_MAX = 200  # of a line; of a longer path, its end
 # What paths may have together, beside the document: nested, each leaf would repeat all that it is in.
@@ -30,7 +31,7 @@ def part_text(part: Part) -> PartText | None:
     JSON gives a line for each leaf, `path = value`, so its values and its keys are found, and a text in it as it is.
     What a part points at is not read here: of a file and an address there is the name.
     """
-    if part.reasoning is not None or not _is_indexed(part.metadata_json):
+    if part.reasoning is not None or not is_indexed(part.metadata_json):
         return None
     if part.text is not None:
         kind, text = "text", part.text
@@ -106,7 +107,8 @@ def _said(value: Any) -> str:
     return "" if value == {} else orjson.dumps(value).decode()
 
 
-def _is_indexed(metadata_json: str) -> bool:
+def is_indexed(metadata_json: str) -> bool:
+    """Say whether a part is to be found: unless its metadata say `"index": false`."""
     if '"index"' not in metadata_json:
         return True
     try:

@@ -53,6 +53,8 @@ FOUND_MAX = 1_000  # rows that terms find; of more, the newest
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
 AUTHORS_MAX = 100  # of a scope that are known by name
 
+ORDINALS = range(2**31)
+
 SAMPLE = 600  # passages
 SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
 RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
@@ -191,14 +193,14 @@ _PUT_OWING = _PUT.replace("\nINSERT INTO context.passage_scope", _OWED)
 _REMOVE_VECTORS = """
 DELETE FROM context.passage_vector
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-    AND seq = ANY (%(seqs)s::bigint[])
+    AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
 """
 
 _REMOVE = """
 WITH gone AS (
     DELETE FROM context.passage
     WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
-        AND seq = ANY (%(seqs)s::bigint[])
+        AND seq = ANY (%(seqs)s::bigint[]) AND ordinal BETWEEN %(first)s AND %(last)s
     RETURNING session, place, length_before, cardinality(terms) AS length, owner_user_id, graph_name, agent_bundle_id,
         app_id
 ), sessions AS (
@@ -443,12 +445,15 @@ class Passages:
         else:
             await transaction.query(_PUT, parameters)
 
-    async def remove(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> int:
-        """Remove the passages of sources with their vectors, and return how many there were.
+    async def remove(
+        self, transaction: Transaction, scope: Scope, seqs: Sequence[int], *, ordinals: range = ORDINALS
+    ) -> int:
+        """Remove the passages of sources, all or some of each, with their vectors; return how many there were.
 
         What was said beside them keeps its place: nothing is said to have been next to what it was not.
         """
-        named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
+        which = {"seqs": list(seqs), "first": ordinals[0], "last": ordinals[-1]}
+        named = {**_named(transaction.tenant_id, scope), **which}
         rows = await transaction.query(_REMOVE, named)
         if rows:
             await transaction.query(_REMOVE_VECTORS, named)

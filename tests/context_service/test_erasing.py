@@ -21,6 +21,8 @@ from context_service.contexts.erasing import OF_SUBJECTS, Eraser, erase_subject,
 from context_service.retrieval.passages import Passages
 from context_service.settings import Settings
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 from contextkeep.errors import (
     ContextNotFound,
     ErasureNotFound,
@@ -59,6 +61,7 @@ EMPTIED = {
     "context.context",
     "context.context_external_id",
     "context.message",
+    "context.message_record",
     "context.passage",
     "context.passage_scope",
     "context.passage_session",
@@ -103,9 +106,13 @@ class Stack:
                 found += [name] if row[0] else []
         return found
 
-    async def begun(self, words: str, *, messages: int = 1, key: str = "plain", **fields: Any) -> str:
-        """Begin a context with words in all that can hold some, and return its id."""
+    async def begun(
+        self, words: str, *, messages: int = 1, points: bool = False, key: str = "plain", **fields: Any
+    ) -> str:
+        """Begin a context with words in all that can hold some, and return its id; `points`: at a record, too."""
         said = [pb.MessageInput(content=f"{words} {n}", message_id=f"{words}-{n}") for n in range(messages)]
+        if points:
+            said[0].parts.add(working_memory_id=await self.record())
         header = pb.ContextInput(
             title=words,
             external_ids=[pb.ExternalId(system="s", id=words)],
@@ -127,6 +134,12 @@ class Stack:
         )
         await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
+
+    async def record(self) -> str:
+        """Insert a record that a message can point at."""
+        request = memory_pb.InsertWMRecordRequest(record=memory_pb.WMRecordInput(memory_type="file", name="a file"))
+        inserted = await WorkingMemoryStub(self.channel).InsertWMRecord(request, metadata=self.caller.metadata)
+        return str(inserted.record.working_memory_id)
 
     async def embed(self, context_id: str, *, key: str) -> None:
         """Write a vector, as what makes them of passages will."""
@@ -196,7 +209,7 @@ async def test_a_deleted_context_is_there_for_no_rpc(stack: Stack):
 
 async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     words = an_id()
-    context_id = await stack.begun(words)
+    context_id = await stack.begun(words, points=True)
     holding = {"context.context", "context.context_external_id", "context.message", "context.request"}
     assert set(stack.holding(words)) >= {*holding, "context.passage"}
     assert set(stack.holding(context_id)) >= EMPTIED

@@ -31,6 +31,7 @@ IMPORTS = {
     "azure": "azure.storage.blob.aio",
     "azure-identity": "azure.identity.aio",
     "cli": "contextkeep.cli.commands",
+    "documents": "pypdfium2",
     "embedding": "aiohttp",
     "gcs": "google.cloud.storage",
     "mcp": "mcp",

@@ -54,6 +54,7 @@ OF_CONTEXTS = (
     "context.context_external_id",
     "context.message",
     "context.task",
+    "context.message_record",
     "context.erasure",
 )
 

@@ -192,7 +192,10 @@ def seeded(client: Client, key: object) -> Things:
     (sent,) = done("SendMessage", contexts.SendMessageRequest(message=said, context=header)).answers
     done(
         "SendMessage",
-        contexts.SendMessageRequest(context_id=sent.context_id, message=contexts.MessageInput(content=SECRET)),
+        contexts.SendMessageRequest(
+            context_id=sent.context_id,
+            message=contexts.MessageInput(content=SECRET, parts=[message_pb2.Part(working_memory_id=t.blob_record_id)]),
+        ),
     )
     of_task = contexts.TaskInput(
         status=contexts.TaskStatusInput(state=contexts.TASK_STATE_WORKING, message=said),

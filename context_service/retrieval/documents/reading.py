@@ -34,6 +34,14 @@ class FileText:
     is_cut: bool  # there was more of it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordText:
+    """What a record says, with its file."""
+
+    text: str
+    unread: Unread | None  # why nothing is there of its file; None: all is, or it has none
+
+
 class DocumentReader:
     """Reads files, each in a process of its own, which knows nothing but the file.
 

@@ -120,7 +120,7 @@ class RecalledItem(Value):
     """A passage of a context that was recalled or found."""
 
     ref: str  # names it in its context: "m12.0" is the first passage of the message with `seq` 12
-    kind: str  # "text", "data", "tool_call", "tool_result" or "file"
+    kind: str  # "text", "data", "tool_call", "tool_result", "file" or "record"
     seq: int
     message_id: str
     role: str

@@ -1138,7 +1138,7 @@ export type RecallFilter = Message<"contextkeep.context.v1.RecallFilter"> & {
   roles: string[];
 
   /**
-   * "text", "data", "tool_call", "tool_result", "file"; another one is INVALID_ARGUMENT.
+   * "text", "data", "tool_call", "tool_result", "file", "record"; another one is INVALID_ARGUMENT.
    *
    * @generated from field: repeated string kinds = 2;
    */
@@ -1197,7 +1197,8 @@ export type RecalledItem = Message<"contextkeep.context.v1.RecalledItem"> & {
   ref: string;
 
   /**
-   * "text", "data", "tool_call", "tool_result" or "file".
+   * "text", "data", "tool_call", "tool_result", "file" (its name, or an address), or "record" (what the record says that a part names,
+   * with its file).
    *
    * @generated from field: string kind = 2;
    */

@@ -1,0 +1,367 @@
+"""Records that messages point at: what they say is found in the context, behind the message.
+
+A message owes it with a row for each such part, written in its transaction. The worker claims rows, has the record read
+(its file, in a process of its own), and writes its passages where the message stands. What cannot be read stays with
+its reason, and the message stays as it is. A record that is purged takes its passages with it.
+
+The order of locks is that of all who write to a context: its header, then the row, then passages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from context_service.contexts.model import MessageInput
+from context_service.retrieval.cutting import cut
+from context_service.retrieval.documents.kinds import Reason, Unread
+from context_service.retrieval.documents.reading import RecordText
+from context_service.retrieval.marks import marks_of
+from context_service.retrieval.part_texts import RECORD, is_indexed
+from context_service.retrieval.passages import Audience, Passage, Passages, Scope
+from context_service.retrieval.terms import masks, terms_of
+from contextkeep.errors import ContextKeepError, Unavailable
+from service_runtime.auth import Principal
+from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
+from service_runtime.tenants import all_tenants
+
+_log = logging.getLogger("pointed_records")
+
+ORDINALS_OF_PART = 100_000  # they follow those of the message itself, and of the parts before
+PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
+CLAIMED = 4
+LEASE_S = 300.0
+INTERVAL_S = 1.0
+DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
+ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
+
+_BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})
+_NOTHING_TO_READ = frozenset({Reason.UNSUPPORTED})
+
+ReadRecord = Callable[[Tenant, UUID], Awaitable[RecordText | None]]
+
+# Records that are gone since they were checked are left out: there is nothing to read.
+_OWE = """
+INSERT INTO context.message_record (
+    tenant_id, context_id, ancestors, seq, part, record_id, owner_user_id, app_id, agent_bundle_id
+)
+SELECT %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[], said.seq, said.part, r.id, %(owner_user_id)s, %(app_id)s,
+    %(agent_bundle_id)s
+FROM unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(record_ids)s::uuid[]) said (seq, part, record_id)
+    JOIN context.wm_record r ON r.tenant_id = %(tenant_id)s AND r.id = said.record_id
+"""
+_CLAIM = Across(
+    sql="""
+        WITH due AS (
+            SELECT tenant_id, context_id, seq, part FROM context.message_record
+            WHERE tenant_id = %(tenant_id)s AND (state = 'PENDING' OR record_id IS NULL) AND due_at <= now()
+            ORDER BY due_at
+            LIMIT %(count)s
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE context.message_record r SET due_at = now() + %(lease)s, attempts = r.attempts + 1
+        FROM due
+        WHERE r.tenant_id = due.tenant_id AND r.context_id = due.context_id AND r.seq = due.seq AND r.part = due.part
+        RETURNING r.context_id, r.seq, r.part, r.record_id, r.attempts, r.passages, r.owner_user_id
+    """,
+    contexts=True,
+    subjects=True,
+    why="nobody called for it: what messages point at is read, whoever wrote them, and every row keeps its walls",
+)
+_HOLD = """
+SELECT ancestors, owner_user_id, app_id, agent_bundle_id FROM context.context
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
+FOR KEY SHARE
+"""
+_OURS = "tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s AND part = %(part)s"
+_LOCK = f"""
+SELECT passages FROM context.message_record
+WHERE {_OURS} AND record_id IS NOT NULL AND state = 'PENDING'
+FOR UPDATE
+"""  # noqa: S608
+_MESSAGE = """
+SELECT role, name, session, said_at FROM context.message
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s AND retracted_at IS NULL
+"""
+_GO_ON = f"""
+UPDATE context.message_record SET passages = %(passages)s, due_at = now() + %(lease)s WHERE {_OURS}
+"""  # noqa: S608
+_FINISH = f"""
+UPDATE context.message_record SET state = %(state)s, reason = %(reason)s, detail = %(detail)s, due_at = now()
+WHERE {_OURS} AND state = 'PENDING'
+"""  # noqa: S608
+_POSTPONE = f"""
+UPDATE context.message_record SET due_at = now() + %(delay)s, reason = %(reason)s, detail = %(detail)s
+WHERE {_OURS} AND state = 'PENDING'
+"""  # noqa: S608
+_FORGET = f"DELETE FROM context.message_record WHERE {_OURS}"  # noqa: S608
+
+
+def pointed_in(said: MessageInput) -> dict[int, UUID]:
+    """Return the records that parts of a message name, by the number of the part, from 1."""
+    return {
+        number: UUID(part.working_memory_id)
+        for number, part in enumerate(said.parts, start=1)
+        if part.working_memory_id and is_indexed(part.metadata_json)
+    }
+
+
+async def owe(
+    transaction: Transaction, context_id: UUID, written: Sequence[Row], pointed: Mapping[str, Mapping[int, UUID]]
+) -> None:
+    """Owe what messages point at, in the transaction that writes them.
+
+    Args:
+        transaction: It.
+        context_id: Where.
+        written: The messages: each with its `message_id` and `seq`, and what the header has for walls.
+        pointed: Their records, by message and part.
+    """
+    rows = [
+        (row.seq, part, record_id) for row in written for part, record_id in pointed.get(row.message_id, {}).items()
+    ]
+    if not rows:
+        return
+    parameters = {
+        "tenant_id": transaction.tenant_id,
+        "context_id": context_id,
+        "ancestors": written[0].ancestors,
+        "owner_user_id": written[0].owner_user_id,
+        "app_id": written[0].app_id,
+        "agent_bundle_id": written[0].agent_bundle_id,
+        "seqs": [seq for seq, _, _ in rows],
+        "parts": [part for _, part, _ in rows],
+        "record_ids": [record_id for _, _, record_id in rows],
+    }
+    await transaction.query(_OWE, parameters)
+
+
+class PointedRecords:
+    """The worker; any number of replicas may run it at once.
+
+    Args:
+        database: Where it is owed.
+        passages: What contexts are found by.
+        read: Reads a record.
+        count: Counts the tokens of a text.
+    """
+
+    def __init__(
+        self, database: Database, passages: Passages, *, read: ReadRecord, count: Callable[[str], int]
+    ) -> None:
+        self._database = database
+        self._passages = passages
+        self._read = read
+        self._count = count
+
+    async def keep_reading(self) -> None:
+        """Read what is due, until cancelled."""
+        while True:
+            try:
+                await self.read_due()
+            except ContextKeepError as error:
+                _log.warning("records not read", extra={"error": str(error)})
+            except Exception:
+                _log.exception("records not read")  # the next pass may do better
+            await asyncio.sleep(INTERVAL_S * random.uniform(0.75, 1.25))  # noqa: S311
+
+    async def read_due(self) -> int:
+        """Read what is due of all tenants, some of each in turn; return how many rows that were.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        total = 0
+        busy = await all_tenants(self._database)
+        lease = timedelta(seconds=LEASE_S)
+        while busy:
+            still_busy = []
+            for tenant in busy:
+                claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "count": CLAIMED, "lease": lease})
+                await asyncio.gather(*(self._claimed(tenant, row) for row in claimed))
+                total += len(claimed)
+                if len(claimed) == CLAIMED:
+                    still_busy.append(tenant)
+            busy = still_busy
+        return total
+
+    async def _claimed(self, tenant: Tenant, row: Row) -> None:
+        """Do what one row owes, or say why it is not done."""
+        # Within the walls that its messages have.
+        writer = Principal(
+            tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
+        )
+        one = _Owed(
+            door=self._database.of(writer, context_id=row.context_id),
+            context_id=row.context_id,
+            seq=row.seq,
+            part=row.part,
+            record_id=row.record_id,
+            attempts=row.attempts,
+        )
+        try:
+            if one.record_id is None:
+                await self._remove(one)
+                return
+            said = await self._read(tenant, one.record_id)
+            if said is None:
+                return  # it was purged just now: the row is due for that
+            if said.unread and said.unread.reason in _BY_CHANCE and one.attempts < ATTEMPTS_MAX:
+                await one.postpone(said.unread)
+                return
+            passages = await asyncio.to_thread(_cut, said.text, one.context_id, self._count)
+            if await self._write(one, passages, done=row.passages):
+                await one.finish(said.unread)
+        except Unavailable as error:
+            await one.postpone(Unread(reason=Reason.BROKEN, detail=error.message[:300]))
+        except Exception as error:
+            _log.warning("record not read", extra={"record_id": one.record_id}, exc_info=error)
+            why = Unread(reason=Reason.BROKEN, detail="it could not be read; the service's log says more")
+            await (one.postpone(why) if one.attempts < ATTEMPTS_MAX else one.finish(why))
+
+    async def _write(self, one: _Owed, passages: Sequence[_Cut], *, done: int) -> bool:
+        """Write passages step by step, from the first that is not; False if somebody was first, or it is gone."""
+        while True:
+            step = range(done, max(done, min(done + PASSAGES_OF_STEP, len(passages))))
+
+            async def work(transaction: Transaction, step: range = step) -> bool:
+                held = await one.hold(transaction, done=step.start)
+                if held is None:
+                    return False
+                placed = [one.placed(place, passages[place], held.message) for place in step]
+                await self._passages.put(transaction, Scope.of_context(one.context_id), held.audience, placed)
+                await one.go_on(transaction, step.stop)
+                return True
+
+            if not await one.door.transaction(work):
+                return False
+            done = step.stop
+            if done >= len(passages):
+                return True
+
+    async def _remove(self, one: _Owed) -> None:
+        """Remove what a record said that is purged."""
+
+        async def work(transaction: Transaction) -> None:
+            scope = Scope.of_context(one.context_id)
+            await self._passages.remove(transaction, scope, [one.seq], ordinals=one.ordinals)
+            await one.forget(transaction)
+
+        await one.door.transaction(work)
+
+
+class _Cut(NamedTuple):
+    """A passage before it is placed."""
+
+    text: str
+    terms: Sequence[str]
+    numbers: Sequence[int]  # what stands for the terms in the context
+    marks: int
+
+
+class _Held(NamedTuple):
+    """A message that stays while a step is written, and who may see what is found of it."""
+
+    message: Row
+    audience: Audience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owed:
+    """A row that was claimed, and what is done to it."""
+
+    door: Tenant
+    context_id: UUID
+    seq: int
+    part: int
+    record_id: UUID | None
+    attempts: int
+
+    @property
+    def ordinals(self) -> range:
+        """The places of its passages among those of the message."""
+        return range(ORDINALS_OF_PART * self.part, ORDINALS_OF_PART * (self.part + 1))
+
+    def placed(self, place: int, one: _Cut, message: Row) -> Passage:
+        """Return a passage where it stands."""
+        return Passage(
+            seq=self.seq,
+            ordinal=self.ordinals[place],
+            session=message.session,
+            text=one.text,
+            terms=one.terms,
+            numbers=one.numbers,
+            kind=RECORD,
+            said_at=message.said_at,
+            is_said=False,
+            marks=one.marks,
+            role=message.role,
+            author=message.name,
+            part=self.part,
+            source_id=self.record_id,
+        )
+
+    async def hold(self, transaction: Transaction, *, done: int) -> _Held | None:
+        """Keep context, row and message until the transaction ends; None if one is gone, or somebody is further."""
+        for header in await transaction.query(_HOLD, self._named()):
+            for row in await transaction.query(_LOCK, self._named()):
+                if row.passages != done:
+                    return None
+                for message in await transaction.query(_MESSAGE, self._named()):
+                    audience = Audience(
+                        owner_user_id=header.owner_user_id,
+                        ancestors=tuple(header.ancestors),
+                        agent_bundle_id=header.agent_bundle_id,
+                        app_id=header.app_id,
+                    )
+                    return _Held(message, audience)
+        return None
+
+    async def go_on(self, transaction: Transaction, passages: int) -> None:
+        """Say how far it is."""
+        lease = timedelta(seconds=LEASE_S)
+        await transaction.query(_GO_ON, {**self._named(), "passages": passages, "lease": lease})
+
+    async def forget(self, transaction: Transaction) -> None:
+        """Remove the row."""
+        await transaction.query(_FORGET, self._named())
+
+    async def finish(self, unread: Unread | None) -> None:
+        """Say what became of it."""
+        failed = unread is not None and unread.reason not in _NOTHING_TO_READ
+        parameters = {**self._named(), "state": "FAILED" if failed else "INDEXED", **_why(unread)}
+        await self.door.query(_FINISH, parameters)
+
+    async def postpone(self, unread: Unread) -> None:
+        """Try it again later."""
+        delay = timedelta(seconds=min(DELAY_S * 2.0 ** min(self.attempts - 1, 20), DELAY_S_MAX))
+        await self.door.query(_POSTPONE, {**self._named(), "delay": delay, **_why(unread)})
+
+    def _named(self) -> dict[str, object]:
+        return {
+            "tenant_id": self.door.tenant_id,
+            "context_id": self.context_id,
+            "seq": self.seq,
+            "part": self.part,
+        }
+
+
+def _why(unread: Unread | None) -> dict[str, str]:
+    return {"reason": unread.reason.value if unread else "", "detail": unread.detail if unread else ""}
+
+
+def _cut(text: str, context_id: UUID, count: Callable[[str], int]) -> list[_Cut]:
+    """Return the passages of a text; what it says again and again is found once."""
+    passages: dict[tuple[str, ...], _Cut] = {}
+    for start, end in cut(text, count):
+        piece = text[start:end].strip()
+        terms = tuple(terms_of(piece))
+        if terms and terms not in passages:
+            passages[terms] = _Cut(piece, terms, masks(context_id, terms), marks_of(piece))
+    return list(passages.values())[:ORDINALS_OF_PART]

@@ -1,0 +1,86 @@
+"""The records that messages point at, as a source of the index beside the log.
+
+What they say is read but once: a file is not asked for again to compare. So the texts in the index are what is compared
+with, each as it would be written again where its message stands now; what of them no message points at is too much.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from context_service.contexts.log_source import LogSource, audience_of
+from context_service.contexts.pointed_records import ORDINALS_OF_PART
+from context_service.retrieval.marks import marks_of
+from context_service.retrieval.part_texts import RECORD
+from context_service.retrieval.passages import Passage, Scope
+from context_service.retrieval.sources import Origin
+from context_service.retrieval.terms import terms_of
+from service_runtime.postgres import Row, Transaction
+
+_MESSAGES = 20  # of a page; each may point at records of thousands of passages
+
+_PAGE = f"""
+SELECT r.seq, r.part, r.record_id, m.session, m.said_at, m.role, m.name, p.ordinal, p.text, c.ancestors,
+    c.owner_user_id, c.agent_bundle_id, c.app_id
+FROM (
+    SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
+    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
+) c
+LEFT JOIN (
+    SELECT r.seq, r.part, r.record_id
+    FROM context.message_record r
+    WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq IN (
+        SELECT DISTINCT seq FROM context.message_record
+        WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq > %(behind)s
+        ORDER BY seq
+        LIMIT %(count)s
+    )
+) r ON true
+LEFT JOIN context.message m
+    ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq = r.seq AND m.retracted_at IS NULL
+LEFT JOIN context.passage p
+    ON p.tenant_id = c.tenant_id AND p.scope_id = c.context_id AND p.scope_kind = %(scope_kind)s AND p.seq = m.seq
+        AND p.kind = %(kind)s AND p.ordinal / {ORDINALS_OF_PART} = r.part AND p.source_id = r.record_id
+ORDER BY r.seq, p.ordinal
+"""  # noqa: S608
+
+
+class PointedSource(LogSource):
+    """What messages of contexts point at."""
+
+    kinds = frozenset({RECORD})
+    says = False
+
+    async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
+        """See `Source`."""
+        named = {"tenant_id": transaction.tenant_id, "context_id": scope.id, "scope_kind": scope.kind}
+        rows = await transaction.query(_PAGE, {**named, "kind": RECORD, "behind": behind, "count": _MESSAGES})
+        if not rows:
+            return None
+        return [
+            Origin(
+                seq=seq,
+                audience=audience_of(rows[0]),
+                passages=[_passage(row) for row in of_message if row.ordinal is not None],
+            )
+            for seq, of_message in groupby(rows, key=lambda row: row.seq)
+            if seq is not None
+        ]
+
+
+def _passage(row: Row) -> Passage:
+    return Passage(
+        seq=row.seq,
+        ordinal=row.ordinal,
+        session=row.session,
+        text=row.text,
+        terms=terms_of(row.text),
+        kind=RECORD,
+        said_at=row.said_at,
+        is_said=False,
+        marks=marks_of(row.text),
+        role=row.role,
+        author=row.name,
+        part=row.part,
+        source_id=row.record_id,
+    )

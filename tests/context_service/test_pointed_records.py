@@ -1,0 +1,384 @@
+"""Records that messages point at: what they and their files say is recalled, and what cannot be read says why."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import psycopg
+import pytest
+
+from context_service.contexts import pointed_records
+from context_service.contexts.log_source import LogSource
+from context_service.contexts.pointed_records import PointedRecords
+from context_service.contexts.pointed_source import PointedSource
+from context_service.retrieval.documents.kinds import Reason, Unread
+from context_service.retrieval.documents.reading import RecordText
+from context_service.retrieval.passages import Passages
+from context_service.retrieval.verifying import Verified, Verifying
+from context_service.tokens import TokenCounter
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message
+from contextkeep.context.v1 import working_memory_pb2 as memory_pb
+from contextkeep.errors import Unavailable
+from service_runtime.auth import ApiKeys
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.postgres import Database, Tenant
+from tests.clients.stack import running
+from tests.conftest import PRINCIPAL, Urls, cloned
+from tests.context_service import working_memory
+from tests.context_service.retrieval import files
+from tests.context_service.test_contexts import KEYS, Caller, an_id
+from tests.context_service.test_recall import recall, talk
+from tests.context_service.working_memory import until
+
+PDF = "application/pdf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    caller: Caller
+    memory: working_memory.Caller
+    urls: Urls
+    database: Database
+
+    async def upload(self, content: bytes, **fields: Any) -> str:
+        return str((await self.memory.upload(content, **fields)).working_memory_id)
+
+    async def point(self, *record_ids: str, context_id: str = "", **fields: Any) -> str:
+        """Send a message that points at records, and return its context."""
+        parts = [message.Part(working_memory_id=one, **fields) for one in record_ids]
+        return str((await self.caller.append(context_id, pb.MessageInput(parts=parts))).context_id)
+
+    def rows(self, context_id: str) -> list[tuple[str, str, str]]:
+        """Return state, reason and detail of what a context points at, as a superuser reads them."""
+        with psycopg.connect(self.urls.superuser) as connection:
+            return connection.execute(
+                "SELECT state, reason, detail FROM context.message_record WHERE context_id = %s ORDER BY seq, part",
+                (context_id,),
+            ).fetchall()
+
+    async def read(self, context_id: str) -> list[tuple[str, str, str]]:
+        """Wait until all is read that a context points at, and return what became of it."""
+
+        async def is_read() -> bool:
+            rows = self.rows(context_id)
+            return bool(rows) and all(state != "PENDING" for state, _, _ in rows)
+
+        await until(is_read)
+        return self.rows(context_id)
+
+    async def texts(self, context_id: str, text: str) -> str:
+        return str((await recall(self.caller, context_id, text)).prompt_text)
+
+
+@pytest.fixture(scope="module")
+async def stack(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
+    with cloned(postgres) as urls:
+        async with (
+            running(urls.service, tmp_path_factory.mktemp("blobs"), callers=ApiKeys(KEYS)) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
+            Database.open(urls.service, connections_max=4, name="tests") as database,
+        ):
+            caller = Caller(channel)
+            yield Stack(
+                caller=caller,
+                memory=working_memory.Caller(addresses.context, channel, "plain"),
+                urls=urls,
+                database=database,
+            )
+
+
+async def test_what_a_pdf_says_is_recalled_300_messages_later(stack: Stack):
+    report = await stack.upload(
+        files.pdf(["Referral letter", "The patient complains of tinnitus."]), name="letter.pdf", content_type=PDF
+    )
+    context_id = await stack.point(report)
+    await stack.caller.append(context_id, *talk(300))
+    assert await stack.read(context_id) == [("INDEXED", "", "")]
+
+    recalled = await recall(stack.caller, context_id, "who has tinnitus?", tokens_max=1000)
+    found = recalled.items[0]
+    assert (found.kind, found.seq, found.role) == ("record", 1, "user")
+    assert "letter.pdf" in found.text and "complains of tinnitus" in found.text
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "name"),
+    [
+        (b"The wombat digs.", "text/plain", "a.txt"),
+        (b"# The wombat\n\ndigs", "text/markdown", "a.md"),
+        (b"animal,does\nwombat,digs\n", "text/csv", "a.csv"),
+        (b'{"animal": {"name": "wombat", "does": "digs"}}', "application/json", "a.json"),
+        (b"<p>The <b>wom</b>bat digs.</p>", "text/html", "a.html"),
+        (files.docx(["The wombat digs."]), "application/octet-stream", "a.docx"),
+        (files.xlsx({"One": [["wombat", "digs"]]}), "application/octet-stream", "a.xlsx"),
+        (files.pptx(["The wombat digs."], note="slowly"), "application/octet-stream", "a.pptx"),
+    ],
+)
+async def test_what_a_file_says_is_recalled(stack: Stack, content: bytes, content_type: str, name: str):
+    context_id = await stack.point(await stack.upload(content, name=name, content_type=content_type))
+    assert await stack.read(context_id) == [("INDEXED", "", "")]
+    assert "digs" in await stack.texts(context_id, "what does the wombat do?")
+
+
+async def test_what_a_record_says_itself_is_recalled(stack: Stack):
+    inserted = await stack.memory.insert(
+        name="intake", description="first visit", content_json='{"complaint": "vertigo", "since": "Monday"}'
+    )
+    noted = await stack.memory.insert(name="note", content_text="She plays the oboe.")
+    context_id = await stack.point(inserted.working_memory_id, noted.working_memory_id)
+    assert len(await stack.read(context_id)) == 2
+    assert "complaint = vertigo" in await stack.texts(context_id, "vertigo")
+    assert "first visit" in await stack.texts(context_id, "which visit?")
+    assert "oboe" in await stack.texts(context_id, "what does she play?")
+
+
+async def test_a_part_that_is_not_to_be_found_is_not_read(stack: Stack):
+    record = await stack.memory.insert(name="hidden", content_text="a pelican")
+    context_id = await stack.point(record.working_memory_id, metadata_json='{"index": false}')
+    assert stack.rows(context_id) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (files.pdf_with_password(), "password"),
+        (files.pdf(["a"] * 10_000), "too_many_pages"),
+        (b"\x89PNG and no PDF", "not_as_said"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_fails_with_its_reason_and_the_message_stays(
+    stack: Stack, content: bytes, reason: str
+):
+    context_id = await stack.point(await stack.upload(content, name="scan.pdf", content_type=PDF))
+    ((state, why, detail),) = await stack.read(context_id)
+    assert (state, why) == ("FAILED", reason)
+    assert detail
+    assert "scan.pdf" in await stack.texts(context_id, "the scan")
+    listed = await stack.caller.call("ListMessages", context_id=context_id)
+    assert len(listed.messages) == 1
+
+
+async def test_a_picture_has_no_text_and_has_not_failed(stack: Stack):
+    context_id = await stack.point(await stack.upload(b"\x89PNG", name="cat.png", content_type="image/png"))
+    ((state, why, _),) = await stack.read(context_id)
+    assert (state, why) == ("INDEXED", "unsupported")
+
+
+async def test_what_a_record_says_is_found_in_no_other_context(stack: Stack):
+    planted = f"planted{an_id()[:8]}"
+    record = await stack.memory.insert(name="secret", content_text=f"The word is {planted}.")
+    context_id = await stack.point(record.working_memory_id)
+    other = str((await stack.caller.append("", pb.MessageInput(content="hello"))).context_id)
+    await stack.read(context_id)
+    assert planted in await stack.texts(context_id, planted)
+    assert planted not in str(await recall(stack.caller, other, planted))
+
+
+async def test_a_retracted_message_takes_along_what_it_points_at(stack: Stack):
+    record = await stack.memory.insert(name="plan", content_text="The heist is on Friday.")
+    context_id = await stack.point(record.working_memory_id)
+    await stack.read(context_id)
+    (sent,) = (await stack.caller.call("ListMessages", context_id=context_id)).messages
+    await stack.caller.call("RetractMessages", context_id=context_id, message_ids=[sent.message_id])
+    assert "heist" not in await stack.texts(context_id, "the heist")
+    assert stack.rows(context_id) == []
+
+
+async def test_a_purged_record_takes_along_what_it_said(stack: Stack):
+    """What is removed for good is found nowhere; what the message says itself stays."""
+    record = await stack.memory.insert(name="diary", content_text="I love a narwhal.")
+    parts = [message.Part(text="my diary, as narwhal"), message.Part(working_memory_id=record.working_memory_id)]
+    context_id = str((await stack.caller.append("", pb.MessageInput(parts=parts))).context_id)
+    await stack.read(context_id)
+    assert "love a narwhal" in await stack.texts(context_id, "narwhal")
+    await stack.memory.call(
+        "DeleteWMRecord", memory_pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id, purge=True)
+    )
+
+    async def is_gone() -> bool:
+        return stack.rows(context_id) == []
+
+    await until(is_gone)
+    found = await stack.texts(context_id, "narwhal")
+    assert "love a narwhal" not in found
+    assert "as narwhal" in found
+
+
+async def test_a_deleted_context_leaves_nothing_of_what_it_points_at(stack: Stack):
+    word = f"word{an_id()[:8]}"
+    record = await stack.memory.insert(name="note", content_text=f"It is {word}.")
+    context_id = await stack.point(record.working_memory_id)
+    await stack.read(context_id)
+    await stack.caller.call("DeleteContext", context_id=context_id, now=True)
+
+    async def is_gone() -> bool:
+        return stack.rows(context_id) == []
+
+    await until(is_gone)
+
+
+# The worker, step by step.
+
+
+@dataclass(eq=False)
+class Reading:
+    """Reads every record as what it is told, or fails."""
+
+    answers: list[RecordText | Exception | None]
+
+    async def read(self, tenant: Tenant, record_id: uuid.UUID) -> RecordText | None:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+async def quiet(postgres: EmbeddedPostgres, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stack]:
+    """A stack whose own worker does nothing."""
+
+    async def nothing(self: PointedRecords) -> None:
+        return
+
+    monkeypatch.setattr(PointedRecords, "keep_reading", nothing)
+    with cloned(postgres) as urls:
+        async with (
+            running(urls.service, tmp_path, callers=ApiKeys(KEYS)) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
+            Database.open(urls.service, connections_max=4, name="tests") as database,
+        ):
+            yield Stack(
+                caller=Caller(channel),
+                memory=working_memory.Caller(addresses.context, channel, "plain"),
+                urls=urls,
+                database=database,
+            )
+
+
+def worker(stack: Stack, *answers: RecordText | Exception | None) -> PointedRecords:
+    return PointedRecords(stack.database, Passages(stack.database), read=Reading(list(answers)).read, count=len)
+
+
+def due(stack: Stack) -> None:
+    """Let all be due now: as if the time had passed."""
+    with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
+        connection.execute("UPDATE context.message_record SET due_at = now()")
+
+
+async def test_a_worker_that_is_killed_half_way_is_followed_by_one_that_goes_on(quiet: Stack, monkeypatch: Any):
+    """A long text is written in steps; each is there once, whoever writes it."""
+    monkeypatch.setattr(pointed_records, "PASSAGES_OF_STEP", 2)
+    text = "\n\n".join(f"Paragraph number{n} tells " + "something " * 20 for n in range(9))
+    record = await quiet.memory.insert(name="long")
+    context_id = await quiet.point(record.working_memory_id)
+    whole = RecordText(text=text, unread=None)
+    put = Passages.put
+    calls = 0
+
+    async def killed(self: Passages, *args: Any, **kwargs: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise asyncio.CancelledError
+        await put(self, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Passages, "put", killed)
+        with pytest.raises(asyncio.CancelledError):
+            await worker(quiet, whole).read_due()
+    assert await worker(quiet).read_due() == 0  # it is leased
+    due(quiet)
+    assert await worker(quiet, whole).read_due() == 1
+    assert quiet.rows(context_id) == [("INDEXED", "", "")]
+    with psycopg.connect(quiet.urls.superuser) as connection:
+        query = "SELECT text FROM context.passage WHERE context_id = %s AND kind = 'record' ORDER BY seq, ordinal"
+        texts = [row[0] for row in connection.execute(query, (context_id,)).fetchall()]
+    assert [texts.count(one) for one in texts] == [1] * len(texts)
+    assert all(any(f"number{n}" in one for one in texts) for n in range(9))
+
+
+async def test_what_fails_by_chance_is_tried_again_and_then_failed(quiet: Stack):
+    record = await quiet.memory.insert(name="heavy")
+    context_id = await quiet.point(record.working_memory_id)
+    heavy = RecordText(text="heavy", unread=Unread(reason=Reason.MEMORY, detail="no memory"))
+    for _ in range(2):
+        await worker(quiet, heavy).read_due()
+        assert quiet.rows(context_id) == [("PENDING", "memory", "no memory")]
+        assert await worker(quiet).read_due() == 0  # later
+        due(quiet)
+    await worker(quiet, heavy).read_due()
+    assert quiet.rows(context_id) == [("FAILED", "memory", "no memory")]
+
+
+async def test_a_storage_that_does_not_answer_is_asked_for_as_long_as_it_takes(quiet: Stack):
+    record = await quiet.memory.insert(name="away")
+    context_id = await quiet.point(record.working_memory_id)
+    for _ in range(5):
+        await worker(quiet, Unavailable("the storage is away")).read_due()
+        assert quiet.rows(context_id) == [("PENDING", "broken", "the storage is away")]
+        due(quiet)
+    await worker(quiet, RecordText(text="away", unread=None)).read_due()
+    assert quiet.rows(context_id) == [("INDEXED", "", "")]
+
+
+async def test_what_nobody_expected_is_tried_again_and_then_failed(quiet: Stack):
+    """One record does not keep others from being read."""
+    record, other = await quiet.memory.insert(name="odd"), await quiet.memory.insert(name="even")
+    context_id = await quiet.point(record.working_memory_id, other.working_memory_id)
+    even = RecordText(text="even", unread=None)
+    await worker(quiet, ValueError("odd"), even).read_due()
+    assert sorted(state for state, _, _ in quiet.rows(context_id)) == ["INDEXED", "PENDING"]
+    for _ in range(2):
+        due(quiet)
+        await worker(quiet, ValueError("odd")).read_due()
+    assert sorted(state for state, _, _ in quiet.rows(context_id)) == ["FAILED", "INDEXED"]
+
+
+async def test_a_message_that_is_retracted_while_its_record_is_read_gets_no_passages(quiet: Stack):
+    record = await quiet.memory.insert(name="gone")
+    context_id = await quiet.point(record.working_memory_id)
+    (sent,) = (await quiet.caller.call("ListMessages", context_id=context_id)).messages
+
+    async def read(tenant: Tenant, record_id: uuid.UUID) -> RecordText:
+        await quiet.caller.call("RetractMessages", context_id=context_id, message_ids=[sent.message_id])
+        return RecordText(text="a secret zebra", unread=None)
+
+    reading = PointedRecords(quiet.database, Passages(quiet.database), read=read, count=len)
+    assert await reading.read_due() == 1
+    assert "zebra" not in await quiet.texts(context_id, "zebra")
+
+
+async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack):
+    """`retrieval verify` knows them, and `rebuild` leaves them; what no message points at any more goes."""
+    record = await stack.memory.insert(name="atlas", content_text="The lake is called Ohrid.")
+    context_id = await stack.point(record.working_memory_id)
+    await stack.caller.append(context_id, *talk(5))
+    await stack.read(context_id)
+
+    async def verified(*, mend: bool = False) -> Verified:
+        count = TokenCounter().count
+        return await Verifying(stack.database, Passages(stack.database), [LogSource(count), PointedSource(count)]).run(
+            [stack.database.tenant(PRINCIPAL.tenant_id)],
+            scope_id=uuid.UUID(context_id),
+            mend=mend,
+            on_progress=lambda verified: None,
+        )
+
+    assert (await verified()).is_equal
+    with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
+        wrong = "UPDATE context.passage SET role = 'tool' WHERE scope_id = %s AND kind = 'record'"
+        connection.execute(wrong, (context_id,))
+    assert not (await verified()).is_equal
+    await verified(mend=True)
+    assert (await verified()).is_equal
+    assert "Ohrid" in await stack.texts(context_id, "the lake")
+    with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
+        connection.execute("DELETE FROM context.message_record WHERE context_id = %s", (context_id,))
+    await verified(mend=True)
+    assert "Ohrid" not in await stack.texts(context_id, "the lake")
