@@ -27,6 +27,7 @@ from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.order import Order
 from context_service.contexts.pointed_records import PointedRecords
+from context_service.contexts.pointed_state import RecordsOwed
 from context_service.contexts.recall import Recalling
 from context_service.contexts.references import References
 from context_service.contexts.task_rows import TaskRows
@@ -390,7 +391,11 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         messaging,
         Recalling(log, passages, tokens),
         Erasing(database, requests=_REQUESTS, eraser=eraser),
-        IndexStates(database, log, [VectorsOwed(database, model=embedder.model if embedder else "")]),
+        IndexStates(
+            database,
+            log,
+            [RecordsOwed(database), VectorsOwed(database, model=embedder.model if embedder else "")],
+        ),
         tasks,
     )
     service = Service(

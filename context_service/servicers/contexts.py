@@ -423,6 +423,16 @@ def _index(state: IndexState) -> pb.ContextIndex:
         failed_count=state.failed,
         oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
         error=state.error,
+        unread=[
+            pb.UnreadRecord(
+                seq=one.seq,
+                part=one.part,
+                working_memory_id=str(one.record_id),
+                reason=one.reason,
+                detail=one.detail,
+            )
+            for one in state.unread
+        ],
     )
 
 

@@ -30,6 +30,7 @@ export type {
   Recalled,
   RecalledItem,
   SentMessage,
+  UnreadRecord,
 } from "./contexts.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";

@@ -16,6 +16,7 @@ from contextkeep.values.contexts import (
     Recalled,
     RecalledItem,
     SentMessage,
+    UnreadRecord,
 )
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
@@ -119,6 +120,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "TraversedNode",
+    "UnreadRecord",
     "Upload",
     "WrittenGraph",
     "WrittenRow",

@@ -17,15 +17,41 @@ ErasureState = Literal["running", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UnreadRecord(Value):
+    """A record that a message points at, and whose file has no text that could be read; the message stays as it is."""
+
+    seq: int  # of the message
+    part: int  # its number in the message, from 1
+    working_memory_id: str
+    reason: str  # "password", "too_large", …: docs/documents.md has them all
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"part {self.part} of message {self.seq}: {self.reason} ({self.detail})"
+
+    @classmethod
+    def from_proto(cls, record: contexts_pb.UnreadRecord) -> UnreadRecord:
+        """Return the value of a message."""
+        return cls(
+            seq=record.seq,
+            part=record.part,
+            working_memory_id=record.working_memory_id,
+            reason=record.reason,
+            detail=record.detail,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextIndex(Value):
     """How far the index of a context is: words find a passage at once, the embedder's vectors follow."""
 
     passage_count: int = 0  # that words find
     indexed_count: int = 0  # of them, that meaning finds, too
-    pending_count: int = 0  # still to be made
-    failed_count: int = 0  # that the embedder does not take
+    pending_count: int = 0  # still to be made, and records that are still to be read
+    failed_count: int = 0  # that the embedder does not take, and records whose file could not be read
     oldest_pending_at: datetime | None = None  # None: nothing is pending
     error: str = ""  # why what is pending was not made the last time it was tried
+    unread: tuple[UnreadRecord, ...] = ()  # records whose file could not be read, the newest 20 first
 
     @property
     def is_complete(self) -> bool:
@@ -45,6 +71,7 @@ class ContextIndex(Value):
             failed_count=index.failed_count,
             oldest_pending_at=time_of(index.oldest_pending_at) if index.HasField("oldest_pending_at") else None,
             error=index.error,
+            unread=tuple(map(UnreadRecord.from_proto, index.unread)),
         )
 
 
