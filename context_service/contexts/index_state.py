@@ -197,6 +197,12 @@ class IndexStates:
         states = [await one.state(principal, context_id, seq_to=seq_to) for one in self._owing]
         return sum(states, IndexState())
 
+    async def pending(self, principal: Principal, context_id: UUID) -> int:
+        """Return how much of what is found of a context is still to be made, for a principal that sees it."""
+        if not await self._is_owed(self._database.tenant(principal.tenant_id), context_id, SEQ_MAX - 1):
+            return 0
+        return (await self.state(principal, context_id)).pending
+
     async def wait(
         self, context_id: UUID, *, seq: int, timeout_s: int, principal: Principal
     ) -> tuple[IndexState, bool]:

@@ -293,6 +293,15 @@ WITH matched AS MATERIALIZED (
 {_AS_ROWS}
 """  # noqa: S608
 
+_AT = f"""
+WITH read AS MATERIALIZED (
+    SELECT {_COLUMNS}
+    FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+        JOIN context.passage p ON {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+)
+{_AS_ROWS}
+"""  # noqa: S608
+
 # At random: evenly, in a conversation of two, one might be asked each time.
 _SAMPLE = """
 SELECT t.term, count(*) AS passages
@@ -493,6 +502,17 @@ class Passages:
                 if term in left_out
             },
         )
+
+    async def at(
+        self, principal: Principal, scope: Scope, terms: Sequence[str], places: Collection[tuple[int, int]]
+    ) -> Sequence[Row]:
+        """Return the rows of passages by `seq` and `ordinal`, the newest first; terms as of `matching`."""
+        parameters = {
+            "asked": masks(scope.id, terms[:ASKED_TERMS_MAX]),
+            "seqs": [seq for seq, _ in places],
+            "ordinals": [ordinal for _, ordinal in places],
+        }
+        return await self._rows(principal, scope, _AT, parameters)
 
     async def totals(self, principal: Principal, scope: Scope) -> Totals:
         """Return what the passages of a scope are together that the caller may see; zeros if there are none."""

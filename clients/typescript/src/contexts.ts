@@ -210,6 +210,17 @@ export interface Recalled {
   leftOutCount: number;
   /** The reason for which nothing was recalled behind a message that is written. */
   error: string;
+  /** How vectors counted. */
+  byMeaning: ByMeaning;
+}
+
+/** Whether passages were compared by what they mean, too, or by words alone. */
+export interface ByMeaning {
+  isCompared: boolean;
+  /** Why they were not, where the service has an embedder. */
+  error: string;
+  /** What is still to be made of the context's index: words alone find it. */
+  pendingCount: number;
 }
 
 /** What became of a message that was sent. Of a standalone one only `redactedParts` is set. */
@@ -448,8 +459,13 @@ export function sentMessageOf(
 }
 
 export function recalledOf(message: pb.Recalled): Recalled {
-  const { items, ...fields } = fieldsOf(message);
-  return { items: items.map(recalledItemOf), ...fields };
+  const { items, byMeaning, ...fields } = fieldsOf(message);
+  const { isCompared = false, error = "", pendingCount = 0n } = byMeaning ?? {};
+  return {
+    items: items.map(recalledItemOf),
+    ...fields,
+    byMeaning: { isCompared, error, pendingCount: Number(pendingCount) },
+  };
 }
 
 export function recalledItemOf(message: pb.RecalledItem): RecalledItem {

@@ -15,6 +15,7 @@ export type {
   UploadOptions,
 } from "./context.js";
 export type {
+  ByMeaning,
   Context,
   ContextChanges,
   ContextHistory,

@@ -6,6 +6,7 @@ looks into costs nothing. Most values keep what they parsed: change a copy. Time
 
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
+    ByMeaning,
     Context,
     ContextHistory,
     ContextIndex,
@@ -63,6 +64,7 @@ __all__ = [
     "AppendedMessage",
     "AssembledNode",
     "BlobEntry",
+    "ByMeaning",
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",

@@ -180,6 +180,20 @@ class RecalledItem(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ByMeaning(Value):
+    """Whether passages were compared by what they mean, too, or by words alone."""
+
+    is_compared: bool = False
+    error: str = ""  # why they were not, where the service has an embedder
+    pending_count: int = 0  # what is still to be made of the context's index: words alone find it
+
+    @classmethod
+    def from_proto(cls, meaning: contexts_pb.ByMeaning) -> ByMeaning:
+        """Return the value of a message."""
+        return cls(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending_count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recalled(Value):
     """What of a context's past matters to a text."""
 
@@ -188,6 +202,7 @@ class Recalled(Value):
     tokens: int = 0  # of `prompt_text`
     left_out_count: int = 0  # candidates that did not fit the budget or the number of items
     error: str = ""  # the reason for which nothing was recalled behind a message that is written
+    by_meaning: ByMeaning = ByMeaning()  # how vectors counted
 
     def __str__(self) -> str:
         return self.prompt_text
@@ -201,6 +216,7 @@ class Recalled(Value):
             tokens=recalled.tokens,
             left_out_count=recalled.left_out_count,
             error=recalled.error,
+            by_meaning=ByMeaning.from_proto(recalled.by_meaning),
         )
 
 

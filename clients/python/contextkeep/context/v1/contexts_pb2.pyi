@@ -479,18 +479,30 @@ class RecalledItem(_message.Message):
     def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class Recalled(_message.Message):
-    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error")
+    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     PROMPT_TEXT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[RecalledItem]
     prompt_text: str
     tokens: int
     left_out_count: int
     error: str
-    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ...) -> None: ...
+    by_meaning: ByMeaning
+    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
+
+class ByMeaning(_message.Message):
+    __slots__ = ("is_compared", "error", "pending_count")
+    IS_COMPARED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    is_compared: bool
+    error: str
+    pending_count: int
+    def __init__(self, is_compared: _Optional[bool] = ..., error: _Optional[str] = ..., pending_count: _Optional[int] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
     __slots__ = ("context_id", "text", "options", "subject_user_id")
@@ -529,10 +541,12 @@ class SearchContextRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[str] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class SearchContextResponse(_message.Message):
-    __slots__ = ("hits",)
+    __slots__ = ("hits", "by_meaning")
     HITS_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[RecalledItem]
-    def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ...) -> None: ...
+    by_meaning: ByMeaning
+    def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
 
 class AppendMessagesRequest(_message.Message):
     __slots__ = ("context_id", "messages", "context", "get_or_create", "subject_user_id", "request_id")
