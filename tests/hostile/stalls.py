@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+AT_ONCE = 3  # attackers; a stall is one that is seen twice
 STALL_S_MAX = 0.05
 _ONCE_S_MAX = 0.2  # what is seen once may be the machine's doing: cold caches, a clock that is turned down
 _INTERVAL_S = 0.01

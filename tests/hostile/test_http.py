@@ -20,6 +20,7 @@ from contextkeep.status import DETAILS_KEY
 from tests.conftest import Addresses
 from tests.connect import CODES, status_in
 from tests.hostile.calling import Client, Outcome, faults
+from tests.hostile.stalls import AT_ONCE
 from tests.hostile.strategies import requests
 from tests.hostile.test_fuzz import REQUESTS, Errors, World, errors, others, world_of, world_to_read  # noqa: F401
 from tests.hostile.things import RPCS, Things
@@ -152,9 +153,9 @@ ATTACKS = [
 
 @pytest.mark.parametrize(("rpc", "body"), ATTACKS, ids=[f"{name} {len(body)} {body[:24]!r}" for name, body in ATTACKS])
 def test_no_json_keeps_others_waiting(rpc: str, body: bytes, http: HttpClient, errors: Errors):  # noqa: F811
-    with ThreadPoolExecutor(3) as pool:
-        outcomes = list(pool.map(lambda _: http.send(RPCS[rpc], body, key=uuid.uuid4()), range(6)))
-    assert [faults(outcome) for outcome in outcomes] == [[]] * 6
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(lambda _: http.send(RPCS[rpc], body, key=uuid.uuid4()), range(AT_ONCE)))
+    assert [faults(outcome) for outcome in outcomes] == [[]] * AT_ONCE
     assert not errors.records
 
 

@@ -16,10 +16,8 @@ from google.protobuf.message import Message
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.calling import Client, faults
-from tests.hostile.stalls import STALL_S_MAX, StallProbe
+from tests.hostile.stalls import AT_ONCE, STALL_S_MAX, StallProbe
 from tests.hostile.things import RPCS
-
-AT_ONCE = 3  # a stall is one that is seen twice
 
 
 @pytest.mark.parametrize(("rpc", "request_"), [attack[1:] for attack in ATTACKS], ids=[attack[0] for attack in ATTACKS])
