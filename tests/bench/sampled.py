@@ -24,8 +24,8 @@ _RESUME = dis.opmap["RESUME"]
 TRANSPORT = "gRPC, its messages, the loop"
 INTERCEPTORS = "interceptors: key, limits, log, span"
 SERVICER = "servicer"
-RULES = "rules and SQL's values"
-STORE = "psycopg and the pool"
+RULES = "rules"
+STORE = "psycopg, the pool, a tenant's wall"
 CLIENT = "call of the Entity Service"
 LAYERS = (TRANSPORT, INTERCEPTORS, SERVICER, RULES, CLIENT, STORE)
 
