@@ -15,7 +15,6 @@ export type {
   UploadOptions,
 } from "./context.js";
 export type {
-  ByMeaning,
   Context,
   ContextChanges,
   ContextHistory,
@@ -31,7 +30,6 @@ export type {
   Recalled,
   RecalledItem,
   SentMessage,
-  UnreadRecord,
 } from "./contexts.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";
