@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from pgvector.psycopg import register_vector_async
@@ -27,7 +27,8 @@ from context_service.contexts.log import Log
 from context_service.contexts.messaging import Messaging
 from context_service.contexts.order import Order
 from context_service.contexts.pointed_records import PointedRecords
-from context_service.contexts.recall import Recalling
+from context_service.contexts.pointed_state import RecordsOwed
+from context_service.contexts.recall import Meaning, Recalling
 from context_service.contexts.references import References
 from context_service.contexts.task_rows import TaskRows
 from context_service.contexts.tasks import Tasks
@@ -42,10 +43,15 @@ from context_service.history.mapping_files import FileMappings
 from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
+from context_service.llm.embeddings import Embedder
+from context_service.llm.questions import QuestionVectors
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
 from context_service.retrieval.documents.reading import DocumentReader
+from context_service.retrieval.nearest import Nearest
+from context_service.retrieval.passage_vectors import PassageVectorMaking
 from context_service.retrieval.passages import CONTEXT, Passages
+from context_service.retrieval.vectors import VectorMaking, Worker
 from context_service.servicers.chat_history import ChatHistoryServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
@@ -61,6 +67,7 @@ from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.query import RecordQueries
 from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.record_texts import RecordTexts
+from context_service.working_memory.record_vectors import RecordVectors
 from context_service.working_memory.records import Records
 from context_service.working_memory.retention import Purges, Retention
 from context_service.working_memory.search import Searches
@@ -86,10 +93,6 @@ from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions, Service
-
-if TYPE_CHECKING:
-    from context_service.llm.embedder import Embedder
-    from context_service.retrieval.vectors import Worker
 
 _T = TypeVar("_T")
 
@@ -228,9 +231,6 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     """Begin to sweep and to embed."""
     settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
-        from context_service.retrieval.vectors import VectorMaking
-        from context_service.working_memory.record_vectors import RecordVectors
-
         making = VectorMaking(
             database,
             RecordVectors(),
@@ -344,8 +344,6 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
     eraser = Eraser(database, passages)
     await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
     if embedder:
-        from context_service.retrieval.passage_vectors import PassageVectorMaking
-
         passage_making = PassageVectorMaking(
             database,
             CONTEXT,
@@ -386,11 +384,13 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         check_record=check_record,
         order=order,
     )
+    vectors = VectorsOwed(database, model=embedder.model if embedder else "")
+    index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
     servicer = ContextsServicer(
         messaging,
-        Recalling(log, passages, tokens),
+        Recalling(log, passages, tokens, index=index_states, meaning=_meaning(ground)),
         Erasing(database, requests=_REQUESTS, eraser=eraser),
-        IndexStates(database, log, [VectorsOwed(database, model=embedder.model if embedder else "")]),
+        index_states,
         tasks,
     )
     service = Service(
@@ -536,6 +536,18 @@ async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | Non
     except ModuleNotFoundError as error:
         raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
     return await stack.enter_async_context(open_embedder(settings))
+
+
+def _meaning(ground: _Ground) -> Meaning | None:
+    """Return what compares by meaning, where there is an embedder."""
+    if ground.embedder is None:
+        return None
+    questions = QuestionVectors(
+        ground.embedder,
+        timeout_s=ground.settings.embedding_question_timeout_s,
+        text_chars=ground.settings.embedding_text_chars,
+    )
+    return Meaning(questions=questions, nearest=Nearest(ground.database, model=ground.embedder.model))
 
 
 async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:

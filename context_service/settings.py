@@ -144,6 +144,9 @@ class Settings(ServiceSettings):
         False, description="ask for 1,536 dimensions, of a model that can make several"
     )
     embedding_timeout_s: float = Field(30.0, gt=0, description="seconds that one request to it may take")
+    embedding_question_timeout_s: float = Field(
+        2.0, gt=0, description="seconds that the vector of what is recalled for may take; then words alone decide"
+    )
     embedding_text_chars: int = Field(
         8000, ge=1, description="characters of a record's text that are embedded; its end is left out"
     )

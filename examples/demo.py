@@ -182,12 +182,14 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if not recalled.items or admission["complaint"] not in recalled.items[0].text:
         raise SystemExit("the complaint was not recalled")
 
-    with step(f"ask {PDF_QUESTION!r}; the text of a file is read behind its message"):
-        found = context.search_context(visit.context_id, PDF_QUESTION)
-        while not found or found[0].kind != "record":
-            time.sleep(0.1)
-            found = context.search_context(visit.context_id, PDF_QUESTION)
-    print(f"    [{found[0].ref}] {found[0].role}, {found[0].kind}: {' '.join(found[0].text.split())}")
+    with step("wait for the text of the PDF, which is read behind its message"):
+        index = context.wait_for_index(visit.context_id)
+    with step(f"ask {PDF_QUESTION!r}"):
+        found = context.recall(visit.context_id, PDF_QUESTION, items_max=1, with_features=True)
+    for item in found.items:
+        show_recalled(item)
+    if not index.is_complete or FINDING not in found.prompt_text:
+        raise SystemExit("what the PDF says was not recalled")
 
     with step("ask the same in a second context"):
         other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))

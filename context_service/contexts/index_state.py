@@ -34,6 +34,17 @@ POLL_S = 0.25  # between two looks; all who wait for contexts of a tenant are on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadRecord:
+    """A record that a message points at, and of which there is no text, or none of its file."""
+
+    seq: int
+    part: int  # of the message, from 1
+    record_id: UUID
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexState:
     """What a context is found by: of one kind, or of all."""
 
@@ -43,6 +54,7 @@ class IndexState:
     failed: int = 0  # words find it all the same
     oldest_pending_at: datetime | None = None
     error: str = ""  # why what is pending was not made the last time
+    unread: tuple[UnreadRecord, ...] = ()  # the newest
 
     def __add__(self, other: IndexState) -> IndexState:
         times = [one.oldest_pending_at for one in (self, other) if one.oldest_pending_at]
@@ -53,6 +65,7 @@ class IndexState:
             failed=self.failed + other.failed,
             oldest_pending_at=min(times, default=None),
             error=self.error or other.error,
+            unread=self.unread + other.unread,
         )
 
 
@@ -110,7 +123,7 @@ LEFT JOIN context.message m
     ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = l.seq
 """
 _STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
-_SEQ_MAX = 2**63 - 1
+SEQ_MAX = 2**63 - 1
 
 
 class VectorsOwed:
@@ -141,7 +154,7 @@ class VectorsOwed:
             "scope_kind": CONTEXT,
             "topic": owing_topic(CONTEXT) if self._model else "",  # what another process owes is made by none here
             "model": self._model,
-            "seq_to": _SEQ_MAX if seq_to is None else seq_to,
+            "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
         (row,) = await door.query(_STATE_ANYBODYS if principal.sees_all_users else _STATE, parameters)
         return IndexState(
@@ -184,6 +197,12 @@ class IndexStates:
         states = [await one.state(principal, context_id, seq_to=seq_to) for one in self._owing]
         return sum(states, IndexState())
 
+    async def pending(self, principal: Principal, context_id: UUID) -> int:
+        """Return how much of what is found of a context is still to be made, for a principal that sees it."""
+        if not await self._is_owed(self._database.tenant(principal.tenant_id), context_id, SEQ_MAX - 1):
+            return 0
+        return (await self.state(principal, context_id)).pending
+
     async def wait(
         self, context_id: UUID, *, seq: int, timeout_s: int, principal: Principal
     ) -> tuple[IndexState, bool]:
@@ -219,9 +238,7 @@ class IndexStates:
         return state, not state.pending
 
     async def _is_owed(self, tenant: Tenant, context_id: UUID, seq: int) -> bool:
-        return any(
-            [(await one.owed_from(tenant, [context_id])).get(context_id, _SEQ_MAX) <= seq for one in self._owing]
-        )
+        return any([(await one.owed_from(tenant, [context_id])).get(context_id, SEQ_MAX) <= seq for one in self._owing])
 
     async def _wait(self, tenant_id: UUID, context_id: UUID, seq: int, give_up_at: float) -> None:
         for name, limit, waiting in (
@@ -260,7 +277,7 @@ class IndexStates:
                             one.over.set_exception(error)
                     continue
                 for one in waits:
-                    if owed.get(one.context_id, _SEQ_MAX) > one.seq and not one.over.done():
+                    if owed.get(one.context_id, SEQ_MAX) > one.seq and not one.over.done():
                         one.over.set_result(None)
 
     async def _owed(self, tenant_id: UUID, context_ids: Sequence[UUID]) -> dict[UUID, int]:

@@ -5,7 +5,6 @@ Each request is tried once: what to do about a failure is the caller's part, and
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,10 +14,16 @@ from typing import Any
 import aiohttp
 import orjson
 
-from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.llm.embeddings import (
+    EMBEDDING_DIMENSION,
+    Embedder,
+    EmbedderFailed,
+    EmbedderMisconfigured,
+    Embedding,
+    TextRefused,
+)
 from context_service.settings import Settings
-from contextkeep.errors import InvalidArgument, Unavailable
-from service_runtime.calls import answer_s, aside, remaining_s
+from contextkeep.errors import InvalidArgument
 from service_runtime.vectors import check_vector
 
 _log = logging.getLogger("embedder")
@@ -26,7 +31,6 @@ _log = logging.getLogger("embedder")
 _ANSWER_BYTES_MAX = 16 * 1024 * 1024
 _SHOWN_CHARS = 300  # of what an endpoint says is wrong
 _RETRY_AFTER_S_MAX = 300.0
-_CALL_S_MAX = 60.0
 
 # What says that one of the texts is wrong. Of all other statuses another text would get the same.
 _TEXT_IS_WRONG = frozenset(
@@ -36,27 +40,7 @@ _TEXT_IS_WRONG = frozenset(
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 
 
-class EmbedderFailed(Exception):
-    """The endpoint gave no vectors; another text would have got none either. Try again later.
-
-    Attributes:
-        retry_after_s: How long it asks us to wait; 0: it does not say.
-    """
-
-    def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-
-
-class EmbedderMisconfigured(EmbedderFailed):
-    """It will go on failing until an operator changes something: the key, the URL, the model."""
-
-
-class TextRefused(Exception):
-    """The endpoint takes other texts, but not one of these."""
-
-
-class Embedder:
+class EndpointEmbedder(Embedder):
     """One model at one endpoint.
 
     Args:
@@ -101,23 +85,6 @@ class Embedder:
             raise self._failure(status, answer, retry_after)
         return [Embedding(values=values, model=self.model) for values in _vectors(answer, count=len(texts))]
 
-    async def embed_text(self, text: str) -> Embedding:
-        """Return the vector of a caller's text, within his deadline.
-
-        Raises:
-            InvalidArgument: the endpoint does not take the text.
-            Unavailable: it gives no vector.
-        """
-        try:
-            async with aside(), asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
-                (embedding,) = await self.embed([text])
-        except TextRefused as error:
-            raise InvalidArgument(str(error), field="text") from error
-        except (EmbedderFailed, TimeoutError) as error:
-            message = str(error) or "the embedder did not answer in time"
-            raise Unavailable(message, dependency="embedder") from error
-        return embedding
-
     def _failure(self, status: int, answer: bytes, retry_after: str) -> Exception:
         said = answer.decode(errors="replace").replace("\0", "")
         shown = (said.replace(self._key, "***") if self._key else said).strip()[:_SHOWN_CHARS]
@@ -132,11 +99,11 @@ class Embedder:
 
 
 @asynccontextmanager
-async def open_embedder(settings: Settings) -> AsyncIterator[Embedder]:
+async def open_embedder(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
     """Open the connections to the endpoint of the settings, which is set."""
     timeout = aiohttp.ClientTimeout(total=settings.embedding_timeout_s)
     async with aiohttp.ClientSession(timeout=timeout, headers={"content-type": "application/json"}) as session:
-        yield Embedder(
+        yield EndpointEmbedder(
             session,
             url=settings.embedding_url,
             model=settings.embedding_model,

@@ -1,10 +1,18 @@
-"""What an embedder makes of a text."""
+"""What an embedder makes of a text, and how it fails; none of this knows where its model is."""
 
 from __future__ import annotations
 
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-EMBEDDING_DIMENSION = 1536
+from contextkeep.errors import InvalidArgument, Unavailable
+from service_runtime.calls import answer_s, aside, remaining_s
+
+EMBEDDING_DIMENSION = 1536  # of callers' embeddings, and of those of an endpoint
+
+_CALL_S_MAX = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,3 +21,59 @@ class Embedding:
 
     values: tuple[float, ...]
     model: str = ""
+
+
+class EmbedderFailed(Exception):
+    """No vectors came; another text would have got none either. Try again later.
+
+    Attributes:
+        retry_after_s: How long it asks us to wait; 0: it does not say.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class EmbedderMisconfigured(EmbedderFailed):
+    """It will go on failing until an operator changes something: the key, the URL, the model."""
+
+
+class TextRefused(Exception):
+    """The model takes other texts, but not one of these."""
+
+
+class Embedder(ABC):
+    """Makes vectors of texts by one model.
+
+    Attributes:
+        model: Its name, which stands beside each vector: those of different models are not compared.
+    """
+
+    model: str
+
+    @abstractmethod
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the vectors of texts, in their order.
+
+        Raises:
+            TextRefused: one of the texts is too long, or otherwise not taken.
+            EmbedderFailed: it does not answer as it should.
+        """
+
+    async def embed_text(self, text: str) -> Embedding:
+        """Return the vector of a caller's text, within his deadline.
+
+        Raises:
+            InvalidArgument: the endpoint does not take the text.
+            Unavailable: it gives no vector.
+        """
+        try:
+            async with aside(), asyncio.timeout(answer_s(min(remaining_s(), _CALL_S_MAX))):
+                (embedding,) = await self.embed([text])
+        except TextRefused as error:
+            raise InvalidArgument(str(error), field="text") from error
+        except (EmbedderFailed, TimeoutError) as error:
+            message = str(error) or "the embedder did not answer in time"
+            raise Unavailable(message, dependency="embedder") from error
+        return embedding

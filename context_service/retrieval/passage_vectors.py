@@ -20,8 +20,7 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from context_service.llm.embedder import Embedder, EmbedderFailed, TextRefused
-from context_service.llm.embeddings import Embedding
+from context_service.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
 from context_service.retrieval.passages import owing_topic
 from context_service.retrieval.vectors import DELAY_S, LEASE_S, PAUSE_S_MAX, Worker
 from service_runtime.outbox import Outbox, Owed

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from context_service.llm.embedder import Embedder, EmbedderFailed, EmbedderMisconfigured, TextRefused
-from context_service.llm.embeddings import Embedding
+from context_service.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, Embedding, TextRefused
 from contextkeep.errors import ContextKeepError
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction

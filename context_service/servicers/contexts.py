@@ -15,6 +15,7 @@ from context_service.contexts.recall import (
     ITEMS_DEFAULT,
     TOKENS_DEFAULT,
     Asked,
+    ByMeaning,
     Filter,
     Recalled,
     RecalledItem,
@@ -117,10 +118,10 @@ class ContextsServicer(TasksServicer):
             which=_which(request.filter, "filter"),
             with_features=request.with_features,
         )
-        hits = await self._recalling.search(
+        found = await self._recalling.search(
             parse_id("context_id", request.context_id), asked, principal=principal_of(request.subject_user_id)
         )
-        return pb.SearchContextResponse(hits=map(_recalled_item, hits))
+        return pb.SearchContextResponse(hits=map(_recalled_item, found.items), by_meaning=_by_meaning(found.meaning))
 
     async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
         """Read a context and its newest messages."""
@@ -318,7 +319,12 @@ def _recalled(recalled: Recalled) -> pb.Recalled:
         prompt_text=recalled.prompt_text,
         tokens=recalled.tokens,
         left_out_count=recalled.left_out,
+        by_meaning=_by_meaning(recalled.meaning),
     )
+
+
+def _by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
+    return pb.ByMeaning(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending)
 
 
 def _recalled_item(item: RecalledItem) -> pb.RecalledItem:
@@ -423,6 +429,16 @@ def _index(state: IndexState) -> pb.ContextIndex:
         failed_count=state.failed,
         oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
         error=state.error,
+        unread=[
+            pb.UnreadRecord(
+                seq=one.seq,
+                part=one.part,
+                working_memory_id=str(one.record_id),
+                reason=one.reason,
+                detail=one.detail,
+            )
+            for one in state.unread
+        ],
     )
 
 

@@ -173,7 +173,7 @@ async def test_who_waits_up_to_a_place_waits_for_nothing_behind_it(world: World)
 async def test_what_is_written_while_vectors_are_made_gets_its_own(world: World):
     context_id = await world.begun("begin")
     for n in range(20):
-        await world.caller.send(f"more {n}", context_id)
+        await world.caller.send(f"more {n}", context_id, recall={"off": True})
     assert (await world.waited(context_id)).index == pb.ContextIndex(passage_count=21, indexed_count=21)
     assert len(world.server.texts) == 21, "and no other is made twice"
 

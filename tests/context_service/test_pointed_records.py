@@ -64,12 +64,8 @@ class Stack:
 
     async def read(self, context_id: str) -> list[tuple[str, str, str]]:
         """Wait until all is read that a context points at, and return what became of it."""
-
-        async def is_read() -> bool:
-            rows = self.rows(context_id)
-            return bool(rows) and all(state != "PENDING" for state, _, _ in rows)
-
-        await until(is_read)
+        waited = await self.caller.call("WaitForIndex", context_id=context_id, timeout_s=25)
+        assert waited.is_complete
         return self.rows(context_id)
 
     async def texts(self, context_id: str, text: str) -> str:
@@ -159,6 +155,10 @@ async def test_a_file_that_cannot_be_read_fails_with_its_reason_and_the_message_
     ((state, why, detail),) = await stack.read(context_id)
     assert (state, why) == ("FAILED", reason)
     assert detail
+    index = (await stack.caller.call("GetContext", context_id=context_id)).context.index
+    assert (index.failed_count, index.pending_count, index.error) == (1, 0, "")
+    (unread,) = index.unread
+    assert (unread.seq, unread.part, unread.reason, unread.detail) == (1, 1, reason, detail)
     assert "scan.pdf" in await stack.texts(context_id, "the scan")
     listed = await stack.caller.call("ListMessages", context_id=context_id)
     assert len(listed.messages) == 1
@@ -314,6 +314,18 @@ async def test_what_fails_by_chance_is_tried_again_and_then_failed(quiet: Stack)
         due(quiet)
     await worker(quiet, heavy).read_due()
     assert quiet.rows(context_id) == [("FAILED", "memory", "no memory")]
+
+
+async def test_who_waits_for_the_index_waits_for_records(quiet: Stack):
+    record = await quiet.memory.insert(name="slow")
+    context_id = await quiet.point(record.working_memory_id)
+    waited = await quiet.caller.call("WaitForIndex", context_id=context_id, timeout_s=1)
+    assert (waited.is_complete, waited.index.pending_count) == (False, 1)
+    assert waited.index.oldest_pending_at.seconds
+    waiting = asyncio.create_task(quiet.caller.call("WaitForIndex", context_id=context_id, timeout_s=25))
+    await worker(quiet, RecordText(text="slow", unread=None)).read_due()
+    waited = await waiting
+    assert (waited.is_complete, waited.index.pending_count, waited.index.passage_count) == (True, 0, 1)
 
 
 async def test_a_storage_that_does_not_answer_is_asked_for_as_long_as_it_takes(quiet: Stack):

@@ -11,7 +11,8 @@ from aiohttp import web
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 
-from context_service.llm.embedder import Embedder, open_embedder
+from context_service.llm.embedder import open_embedder
+from context_service.llm.embeddings import Embedder
 from context_service.retrieval.vectors import BATCH, MadeVector, VectorMaking
 from context_service.settings import Settings
 from service_runtime.outbox import Outbox

@@ -57,12 +57,26 @@ export interface ContextIndex {
   indexedCount: number;
   /** Still to be made; 0: nothing. */
   pendingCount: number;
-  /** That the embedder does not take. */
+  /** That the embedder does not take, and records whose file could not be read. */
   failedCount: number;
   /** Empty: nothing is pending. */
   oldestPendingAt: string;
   /** Why what is pending was not made the last time it was tried. */
   error: string;
+  /** Records whose file could not be read, the newest 20 first. */
+  unread: UnreadRecord[];
+}
+
+/** A record that a message points at, and whose file has no text that could be read; the message stays as it is. */
+export interface UnreadRecord {
+  /** Of the message. */
+  seq: number;
+  /** Its number in the message, from 1. */
+  part: number;
+  workingMemoryId: string;
+  /** "password", "too_large", ...: docs/documents.md has them all. */
+  reason: string;
+  detail: string;
 }
 
 /** A context, and its newest messages, oldest of them first. */
@@ -196,6 +210,17 @@ export interface Recalled {
   leftOutCount: number;
   /** The reason for which nothing was recalled behind a message that is written. */
   error: string;
+  /** How vectors counted. */
+  byMeaning: ByMeaning;
+}
+
+/** Whether passages were compared by what they mean, too, or by words alone. */
+export interface ByMeaning {
+  isCompared: boolean;
+  /** Why they were not, where the service has an embedder. */
+  error: string;
+  /** What is still to be made of the context's index: words alone find it. */
+  pendingCount: number;
 }
 
 /** What became of a message that was sent. Of a standalone one only `redactedParts` is set. */
@@ -391,6 +416,13 @@ export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
     failedCount: Number(message.failedCount),
     oldestPendingAt: timeText(message.oldestPendingAt),
     error: message.error,
+    unread: message.unread.map(({ seq, part, workingMemoryId, reason, detail }) => ({
+      seq: Number(seq),
+      part,
+      workingMemoryId,
+      reason,
+      detail,
+    })),
   };
 }
 
@@ -427,8 +459,13 @@ export function sentMessageOf(
 }
 
 export function recalledOf(message: pb.Recalled): Recalled {
-  const { items, ...fields } = fieldsOf(message);
-  return { items: items.map(recalledItemOf), ...fields };
+  const { items, byMeaning, ...fields } = fieldsOf(message);
+  const { isCompared = false, error = "", pendingCount = 0n } = byMeaning ?? {};
+  return {
+    items: items.map(recalledItemOf),
+    ...fields,
+    byMeaning: { isCompared, error, pendingCount: Number(pendingCount) },
+  };
 }
 
 export function recalledItemOf(message: pb.RecalledItem): RecalledItem {

@@ -15,6 +15,7 @@ export type {
   UploadOptions,
 } from "./context.js";
 export type {
+  ByMeaning,
   Context,
   ContextChanges,
   ContextHistory,
@@ -30,6 +31,7 @@ export type {
   Recalled,
   RecalledItem,
   SentMessage,
+  UnreadRecord,
 } from "./contexts.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";

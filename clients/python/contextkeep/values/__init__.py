@@ -6,6 +6,7 @@ looks into costs nothing. Most values keep what they parsed: change a copy. Time
 
 from contextkeep.values.blobs import BlobEntry, DownloadUrl, Upload
 from contextkeep.values.contexts import (
+    ByMeaning,
     Context,
     ContextHistory,
     ContextIndex,
@@ -16,6 +17,7 @@ from contextkeep.values.contexts import (
     Recalled,
     RecalledItem,
     SentMessage,
+    UnreadRecord,
 )
 from contextkeep.values.edges import Edge, EdgeBatch
 from contextkeep.values.embeddings import Embedding, SimilarNode
@@ -62,6 +64,7 @@ __all__ = [
     "AppendedMessage",
     "AssembledNode",
     "BlobEntry",
+    "ByMeaning",
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",
@@ -119,6 +122,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "TraversedNode",
+    "UnreadRecord",
     "Upload",
     "WrittenGraph",
     "WrittenRow",

@@ -17,15 +17,41 @@ ErasureState = Literal["running", "finished"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UnreadRecord(Value):
+    """A record that a message points at, and whose file has no text that could be read; the message stays as it is."""
+
+    seq: int  # of the message
+    part: int  # its number in the message, from 1
+    working_memory_id: str
+    reason: str  # "password", "too_large", …: docs/documents.md has them all
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"part {self.part} of message {self.seq}: {self.reason} ({self.detail})"
+
+    @classmethod
+    def from_proto(cls, record: contexts_pb.UnreadRecord) -> UnreadRecord:
+        """Return the value of a message."""
+        return cls(
+            seq=record.seq,
+            part=record.part,
+            working_memory_id=record.working_memory_id,
+            reason=record.reason,
+            detail=record.detail,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextIndex(Value):
     """How far the index of a context is: words find a passage at once, the embedder's vectors follow."""
 
     passage_count: int = 0  # that words find
     indexed_count: int = 0  # of them, that meaning finds, too
-    pending_count: int = 0  # still to be made
-    failed_count: int = 0  # that the embedder does not take
+    pending_count: int = 0  # still to be made, and records that are still to be read
+    failed_count: int = 0  # that the embedder does not take, and records whose file could not be read
     oldest_pending_at: datetime | None = None  # None: nothing is pending
     error: str = ""  # why what is pending was not made the last time it was tried
+    unread: tuple[UnreadRecord, ...] = ()  # records whose file could not be read, the newest 20 first
 
     @property
     def is_complete(self) -> bool:
@@ -45,6 +71,7 @@ class ContextIndex(Value):
             failed_count=index.failed_count,
             oldest_pending_at=time_of(index.oldest_pending_at) if index.HasField("oldest_pending_at") else None,
             error=index.error,
+            unread=tuple(map(UnreadRecord.from_proto, index.unread)),
         )
 
 
@@ -153,6 +180,20 @@ class RecalledItem(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ByMeaning(Value):
+    """Whether passages were compared by what they mean, too, or by words alone."""
+
+    is_compared: bool = False
+    error: str = ""  # why they were not, where the service has an embedder
+    pending_count: int = 0  # what is still to be made of the context's index: words alone find it
+
+    @classmethod
+    def from_proto(cls, meaning: contexts_pb.ByMeaning) -> ByMeaning:
+        """Return the value of a message."""
+        return cls(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending_count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recalled(Value):
     """What of a context's past matters to a text."""
 
@@ -161,6 +202,7 @@ class Recalled(Value):
     tokens: int = 0  # of `prompt_text`
     left_out_count: int = 0  # candidates that did not fit the budget or the number of items
     error: str = ""  # the reason for which nothing was recalled behind a message that is written
+    by_meaning: ByMeaning = ByMeaning()  # how vectors counted
 
     def __str__(self) -> str:
         return self.prompt_text
@@ -174,6 +216,7 @@ class Recalled(Value):
             tokens=recalled.tokens,
             left_out_count=recalled.left_out_count,
             error=recalled.error,
+            by_meaning=ByMeaning.from_proto(recalled.by_meaning),
         )
 
 

@@ -286,20 +286,36 @@ class Context(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ...) -> None: ...
 
 class ContextIndex(_message.Message):
-    __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error")
+    __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread")
     PASSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     INDEXED_COUNT_FIELD_NUMBER: _ClassVar[int]
     PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
     FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
     OLDEST_PENDING_AT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_FIELD_NUMBER: _ClassVar[int]
     passage_count: int
     indexed_count: int
     pending_count: int
     failed_count: int
     oldest_pending_at: _timestamp_pb2.Timestamp
     error: str
-    def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ...) -> None: ...
+    unread: _containers.RepeatedCompositeFieldContainer[UnreadRecord]
+    def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ..., unread: _Optional[_Iterable[_Union[UnreadRecord, _Mapping]]] = ...) -> None: ...
+
+class UnreadRecord(_message.Message):
+    __slots__ = ("seq", "part", "working_memory_id", "reason", "detail")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    PART_FIELD_NUMBER: _ClassVar[int]
+    WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    part: int
+    working_memory_id: str
+    reason: str
+    detail: str
+    def __init__(self, seq: _Optional[int] = ..., part: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class ContextInput(_message.Message):
     __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile")
@@ -463,18 +479,30 @@ class RecalledItem(_message.Message):
     def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class Recalled(_message.Message):
-    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error")
+    __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     PROMPT_TEXT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[RecalledItem]
     prompt_text: str
     tokens: int
     left_out_count: int
     error: str
-    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ...) -> None: ...
+    by_meaning: ByMeaning
+    def __init__(self, items: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., prompt_text: _Optional[str] = ..., tokens: _Optional[int] = ..., left_out_count: _Optional[int] = ..., error: _Optional[str] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
+
+class ByMeaning(_message.Message):
+    __slots__ = ("is_compared", "error", "pending_count")
+    IS_COMPARED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    is_compared: bool
+    error: str
+    pending_count: int
+    def __init__(self, is_compared: _Optional[bool] = ..., error: _Optional[str] = ..., pending_count: _Optional[int] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
     __slots__ = ("context_id", "text", "options", "subject_user_id")
@@ -513,10 +541,12 @@ class SearchContextRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., profile: _Optional[str] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class SearchContextResponse(_message.Message):
-    __slots__ = ("hits",)
+    __slots__ = ("hits", "by_meaning")
     HITS_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
     hits: _containers.RepeatedCompositeFieldContainer[RecalledItem]
-    def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ...) -> None: ...
+    by_meaning: ByMeaning
+    def __init__(self, hits: _Optional[_Iterable[_Union[RecalledItem, _Mapping]]] = ..., by_meaning: _Optional[_Union[ByMeaning, _Mapping]] = ...) -> None: ...
 
 class AppendMessagesRequest(_message.Message):
     __slots__ = ("context_id", "messages", "context", "get_or_create", "subject_user_id", "request_id")

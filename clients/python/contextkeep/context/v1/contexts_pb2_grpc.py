@@ -185,7 +185,8 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Recall(self, request, context):
-        """Finds what of a context's past matters to a text, within a budget of tokens: by words, with what stands beside them, authors and dates.
+        """Finds what of a context's past matters to a text, within a budget of tokens: by words, with what stands beside them, authors and dates,
+        and, where the service has an embedder, by what is meant. An embedder that fails, or takes too long, leaves words; `by_meaning` says so.
 
         Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation with
         its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.

@@ -389,8 +389,9 @@ class ContextCalls(AsyncClient):
     ) -> ContextIndex:
         """Wait until what was written is found by all that it is found by, and return how far that is.
 
-        Words find a message as soon as it is sent; vectors, where the service has an embedder, follow. If it takes
-        longer than `wait_s`, what comes back is not `is_complete`, and `error` says what the embedder fails by.
+        Words find a message as soon as it is sent; vectors, where the service has an embedder, follow, and so does what
+        records say that messages point at. If it takes longer than `wait_s`, what comes back is not `is_complete`, and
+        `error` says why.
 
         Args:
             context_id: Which.
