@@ -58,6 +58,7 @@ from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
+from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
@@ -155,7 +156,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         stack.enter_context(tracing.exporting(settings, service="context-service"))
         ground = await _ground(settings, stack)
         memory = await _working_memory(ground, stack)
-        history = await _chat_history(ground, stack)
+        history = _chat_history(ground)
         contexts = await _contexts(ground, stack)
         tools = _tools(ground, memory, history, contexts)
         services = [room.service for room in (memory, history, contexts, tools)]
@@ -194,6 +195,8 @@ class _Ground:
     names: NodeNames
     actions: ActionLog
     records: Records
+    mappings: MappingRegistry
+    assembly: ContextAssembly
     embedder: Embedder | None
     storage: BlobStorage
     schema_ready: Check
@@ -209,10 +212,15 @@ class _Room(Generic[_T]):
 
 
 async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
+    """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
     database = await stack.enter_async_context(open_database(settings))
     entity = await stack.enter_async_context(_entity_service(settings))
     graph = EntityGraph(entity)
     storage = await stack.enter_async_context(open_storage(settings))
+    limits = history_limits_of(settings)
+    files = await _file_mappings(settings, limits)
+    mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
+    await stack.enter_async_context(background.running(mappings.keep_current()))
     return _Ground(
         settings=settings,
         database=database,
@@ -222,6 +230,8 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
         records=Records(database, search_language=settings.search_language),
         embedder=await _embedder(settings, stack),
         storage=storage,
+        mappings=mappings,
+        assembly=ContextAssembly(graph, mappings, limits),
         schema_ready=SchemaCheck(database, migrations()).ready,
         entity_ready=probe.health_check(entity, _ENTITY_SERVICE),
     )
@@ -306,18 +316,14 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     return _Room(servicer, service)
 
 
-async def _chat_history(ground: _Ground, stack: AsyncExitStack) -> _Room[ChatHistoryServicer]:
-    """Read the mappings of files, and begin to follow those that apps register."""
+def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
     limits = history_limits_of(ground.settings)
-    files = await _file_mappings(ground.settings, limits)
-    registry = MappingRegistry(MappingStore(ground.database, mappings_max=limits.mappings_max), limits, files=files)
-    await stack.enter_async_context(background.running(registry.keep_current()))
     servicer = ChatHistoryServicer(
-        ChatHistories(ground.graph, registry, limits),
-        ContextAssembly(ground.graph, registry, limits),
-        MappingTrials(ground.graph, registry, limits),
+        ChatHistories(ground.graph, ground.mappings, limits),
+        ground.assembly,
+        MappingTrials(ground.graph, ground.mappings, limits),
         EntityHistory(GraphEvents(ground.graph), ground.actions),
-        registry,
+        ground.mappings,
         ground.names,
     )
     service = Service(
@@ -392,6 +398,8 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         Erasing(database, requests=_REQUESTS, eraser=eraser),
         index_states,
         tasks,
+        Syncing(ground.assembly, messaging),
+        ground.names,
     )
     service = Service(
         full_name="contextkeep.context.v1.Contexts",

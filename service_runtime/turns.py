@@ -32,6 +32,7 @@ EXPENSIVE = {
     "GetChatHistory": "walks a graph and evaluates a mapping on each node",
     "StreamChatHistory": "as GetChatHistory",
     "AssembleContext": "as GetChatHistory",
+    "SyncHistory": "as GetChatHistory, and writes what it reads",
     "TestMapping": "compiles a mapping, and evaluates it",
     "RegisterMapping": "compiles a mapping",
     "FetchWMManifest": "walks a graph",

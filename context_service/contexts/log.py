@@ -235,6 +235,14 @@ FROM context.message
 WHERE tenant_id = %s AND context_id = %s AND seq = ANY (%s) AND retracted_at IS NULL
 """
 
+# Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
+_IDS_BEGINNING = """
+SELECT m.message_id, m.retracted_at IS NOT NULL AS is_retracted
+FROM unnest(%(prefixes)s::text[]) p (prefix)
+    JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
+        AND m.message_id >= p.prefix AND m.message_id < p.prefix || 'z' AND starts_with(m.message_id, p.prefix)
+"""
+
 _LISTS_HEADERS = "it lists headers: of what the principal sees, whichever contexts"
 _LISTS_ANYBODYS = "an administrator lists all of the tenant"
 _LIST_SEEN = Across(sql=_LIST, contexts=True, why=_LISTS_HEADERS)
@@ -616,6 +624,14 @@ class Log:
         door = self.of(principal, context_id)
         rows = await door.query(_IDS, (door.tenant_id, context_id, list(seqs)))
         return {row.seq: row.message_id for row in rows}
+
+    async def ids_beginning(
+        self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
+    ) -> dict[str, bool]:
+        """Return ids of messages that begin with one of these and a digit, and whether each is retracted."""
+        door = self.of(principal, context_id)
+        named = {"tenant_id": door.tenant_id, "context_id": context_id, "prefixes": TextArray(prefixes)}
+        return {row.message_id: row.is_retracted for row in await door.query(_IDS_BEGINNING, named)}
 
     async def message(self, context_id: UUID, message_id: str, *, principal: Principal) -> list[Message] | None:
         """Return a message, or an empty list if there is none, or it is retracted; None: there is no such context."""

@@ -163,6 +163,32 @@ class Messaging:
             return await self._append(target.context_id, new, principal=principal, request=request)
         return await self._begin(target, new, principal=principal, request=request)
 
+    async def taking(self, target: Target, *, principal: Principal) -> UUID | None:
+        """Return the context that would take messages; None: the first message begins it.
+
+        Raises:
+            ContextNotFound, ContextClosed: it takes none.
+            InvalidArgument: it is named twice.
+        """
+        if target.context_id and target.only:
+            raise InvalidArgument("name a context or get_or_create, not both", field="get_or_create")
+        found = target.context_id
+        if target.only:
+            check_external_id(target.only, path="get_or_create")
+            said = _within_bounds(target.new, principal)
+            found = await self._log.find_only(target.only, said, principal=principal)
+        if found:
+            context = await self._log.read(found, principal=principal.without_admin())
+            if context is None or context.closed_at:
+                raise await self._refusal(found, principal)
+        return found
+
+    async def ids_beginning(
+        self, context_id: UUID, prefixes: Sequence[str], *, principal: Principal
+    ) -> dict[str, bool]:
+        """Return the ids of messages that begin with one of these, and whether each is retracted."""
+        return await self._log.ids_beginning(context_id, prefixes, principal=principal)
+
     async def _begin(
         self, target: Target, messages: Sequence[NewMessage], *, principal: Principal, request: Request | None
     ) -> Written:

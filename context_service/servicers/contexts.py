@@ -26,11 +26,14 @@ from context_service.history.messages import ROLE_NAMES
 from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
+from context_service.servicers.node_names import NodeNames
 from context_service.servicers.records_wire import optional_id
 from context_service.servicers.said import messages_of, principal_of
 from context_service.servicers.tasks import TasksServicer
+from context_service.syncing import Syncing, SyncQuestion
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import ContextKeepError, InvalidArgument
+from service_runtime import calls
 from service_runtime.auth import Principal
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
@@ -49,12 +52,16 @@ class ContextsServicer(TasksServicer):
         erasing: Erasing,
         index_states: IndexStates,
         tasks: Tasks,
+        syncing: Syncing,
+        names: NodeNames,
     ) -> None:
         super().__init__(tasks)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing
         self._index_states = index_states
+        self._syncing = syncing
+        self._names = names
 
     async def SendMessage(self, request: pb.SendMessageRequest, context: object) -> pb.SendMessageResponse:
         """Write one message."""
@@ -216,6 +223,32 @@ class ContextsServicer(TasksServicer):
         )
         return pb.RetractMessagesResponse(retracted_count=count)
 
+    async def SyncHistory(self, request: pb.SyncHistoryRequest, context: object) -> pb.SyncHistoryResponse:
+        """Fill a context from a history."""
+        writer = principal_of(request.subject_user_id)
+        target = _target(request)
+        if not target.context_id and not target.only:
+            raise InvalidArgument("name a context: context_id, or get_or_create", field="context_id")
+        synced = await self._syncing.sync(
+            target,
+            SyncQuestion(
+                node_id=str(await self._names.id_of("node_id", request.node_id, request)),
+                app_id=request.app_id,
+                mapping_name=request.mapping_name,
+            ),
+            reader=calls.principal(),
+            writer=writer,
+        )
+        return pb.SyncHistoryResponse(
+            context_id=str(synced.context_id or ""),
+            created=synced.created,
+            appended_count=synced.appended,
+            retracted_count=synced.retracted,
+            unchanged_count=synced.unchanged,
+            nodes_failed=synced.nodes_failed,
+            roles_unknown=synced.roles_unknown,
+        )
+
     async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:
         """Make a key of one context."""
         if request.ttl_s < 0:
@@ -343,7 +376,7 @@ def _recalled_item(item: RecalledItem) -> pb.RecalledItem:
     )
 
 
-def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest) -> Target:
+def _target(request: pb.SendMessageRequest | pb.AppendMessagesRequest | pb.SyncHistoryRequest) -> Target:
     return Target(
         context_id=parse_optional_id("context_id", request.context_id),
         only=_external_id(request.get_or_create) if request.HasField("get_or_create") else None,

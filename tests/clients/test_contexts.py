@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -204,6 +205,7 @@ async def test_the_user_of_a_call_goes_along(world, context):
         (context.list_messages, context_id),
         (context.get_message, context_id, "m"),
         (context.retract_messages, context_id, ["m"]),
+        (partial(context.sync_history, context_id=context_id), str(new_id())),
         (context.issue_context_key, context_id),
     ):
         fields = {"title": "t"} if method == context.update_context else {}
@@ -212,6 +214,16 @@ async def test_the_user_of_a_call_goes_along(world, context):
     for user, seen in (("bob", False), ("ada", True)):
         listed = await world.run(context.list_contexts, subject_user_id=user)
         assert (context_id in {one.context_id for one in listed}) is seen
+
+
+async def test_a_history_of_the_graph_is_synced_and_what_is_new_in_it(world, context, graph):
+    thread = ExternalId("graph", new_id())
+    await world.run(graph.append_message, role="user", content="Hello", external_id=thread.id, create=True)
+    synced = await world.run(context.sync_history, external_id=thread.id, get_or_create=thread)
+    assert (synced.created, synced.appended_count, synced.unchanged_count) == (True, 1, 0)
+    await world.run(graph.append_message, role="assistant", content="Hi", external_id=thread.id)
+    again = await world.run(context.sync_history, external_id=thread.id, context_id=synced.context_id)
+    assert (again.context_id, again.created, again.appended_count) == (synced.context_id, False, 1)
 
 
 async def test_a_key_of_a_context_is_made(world, context):

@@ -6,11 +6,11 @@ import grpc
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from contextkeep import new_id
+from contextkeep import EntityClient, new_id
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.errors import ContextClosed, ContextNotFound, MessageNotFound
-from tests.conftest import METADATA
+from tests.conftest import KEY, METADATA
 from tests.errors import raised
 
 STUB = ContextsStub
@@ -129,6 +129,16 @@ def test_RetractMessages_hides_them(grpc_stub, begun):
     with pytest.raises(grpc.RpcError) as error:
         grpc_stub.GetMessage(pb.GetMessageRequest(context_id=begun.context_id, message_id="m-1"), metadata=METADATA)
     assert type(raised(error.value)) is MessageNotFound
+
+
+def test_SyncHistory_fills_a_context(grpc_stub, stack, external_id):
+    with EntityClient(stack.entity, api_key=KEY) as graph:
+        graph.append_message(role="user", content="Hello", external_id=external_id.id, create=True)
+    request = pb.SyncHistoryRequest(get_or_create=external_id, external_id=external_id.id)
+    answer = grpc_stub.SyncHistory(request, metadata=METADATA)
+    assert (answer.created, answer.appended_count, answer.retracted_count) == (True, 1, 0)
+    answer = grpc_stub.SyncHistory(request, metadata=METADATA)
+    assert (answer.created, answer.appended_count, answer.unchanged_count) == (False, 0, 1)
 
 
 def test_IssueContextKey_gives_a_key_for_a_while(grpc_stub, begun):

@@ -53,6 +53,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "Recall": {"text": "x"},
     "SearchContext": {"query": "x"},
     "RetractMessages": {"message_ids": ["m"]},
+    "SyncHistory": {"node_id": an_id()},
     "UpdateTask": {"task_id": an_id(), "task": {"metadata_json": "{}"}, "update_mask": {"paths": ["metadata_json"]}},
     "GetTask": {"task_id": an_id()},
     "CancelTask": {"task_id": an_id()},

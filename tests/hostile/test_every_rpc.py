@@ -39,6 +39,7 @@ PROMISED = {
         ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
         DeleteContext GetErasure WaitForIndex
         CreateTask UpdateTask GetTask ListTasks CancelTask
+        SyncHistory
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

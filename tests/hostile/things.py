@@ -425,6 +425,21 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.IssueContextKeyRequest(context_id=t.context_id, scopes=["read"], ttl_s=60),
         contexts.IssueContextKeyRequest(context_id=t.context_id, subject_user_id=t.user_id),
     ],
+    "SyncHistory": lambda t: [
+        contexts.SyncHistoryRequest(context_id=t.context_id, node_id=t.node_id),
+        contexts.SyncHistoryRequest(
+            get_or_create=_thread(t),
+            context=contexts.ContextInput(entity_node_id=t.node_id, external_ids=[_thread(t)], app_id=t.app_id),
+            external_id=t.external_id,
+        ),
+        contexts.SyncHistoryRequest(
+            context_id=t.context_id,
+            node_id=t.node_id,
+            app_id=t.app_id,
+            mapping_name=t.mapping_name,
+            subject_user_id=t.user_id,
+        ),
+    ],
     "CreateTask": lambda t: [
         contexts.CreateTaskRequest(context_id=t.context_id, task=_task(t)),
         contexts.CreateTaskRequest(

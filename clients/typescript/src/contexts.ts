@@ -240,6 +240,23 @@ export interface SentMessage {
   recalled?: Recalled;
 }
 
+/** What a context was given of a history. */
+export interface SyncedHistory {
+  /** Empty: the history has no message to begin one with. */
+  contextId: string;
+  /** The call began the context. */
+  created: boolean;
+  appendedCount: number;
+  /** Of nodes that changed. */
+  retractedCount: number;
+  /** Messages that were there already. */
+  unchangedCount: number;
+  /** On which a rule failed: what the context has of them stays. */
+  nodesFailed: number;
+  /** Messages without a role, which are left out. */
+  rolesUnknown: number;
+}
+
 /** A key that reaches one context. It is shown once. */
 export interface ContextKey {
   key: string;

@@ -32,6 +32,7 @@ export type {
   RecalledItem,
   SentMessage,
   UnreadRecord,
+  SyncedHistory,
 } from "./contexts.js";
 export { EntityClient } from "./entity.js";
 export type * from "./entity.js";

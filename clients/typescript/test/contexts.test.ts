@@ -14,7 +14,7 @@ import {
   newId,
 } from "contextkeep";
 
-import { OTHER_KEY, context, withContext } from "./stack.js";
+import { OTHER_KEY, context, graph, withContext } from "./stack.js";
 
 test("a conversation is begun, gone on with, and read", async () => {
   const shop = { system: "shop", id: newId() };
@@ -144,6 +144,17 @@ test("a context of an id of one's own is made once, changed, and closed", async 
   await assert.rejects(context.getMessage(contextId, "m"), MessageNotFound);
   assert.equal((await context.closeContext(contextId)).state, "closed");
   await assert.rejects(context.sendMessage("x", { contextId }), ContextClosed);
+});
+
+test("a history of the graph is synced, and what is new in it", async () => {
+  const getOrCreate = { system: "graph", id: newId() };
+  const node = { externalId: getOrCreate.id };
+  await graph.appendMessage(node, { role: "user", content: "Hello", create: true });
+  const synced = await context.syncHistory(node, { getOrCreate });
+  assert.deepEqual([synced.created, synced.appendedCount, synced.unchangedCount], [true, 1, 0]);
+  await graph.appendMessage(node, { role: "assistant", content: "Hi" });
+  const again = await context.syncHistory(node, { contextId: synced.contextId });
+  assert.deepEqual([again.contextId, again.created, again.appendedCount], [synced.contextId, false, 1]);
 });
 
 test("what is another's or not there is not found", async () => {

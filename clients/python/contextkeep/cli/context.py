@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal
 
 import click
 
-from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._lines import messages_of, time_of
 from contextkeep.cli._output import Format, Output
 from contextkeep.cli.task import task
@@ -390,6 +390,32 @@ def delete(session: Session, output: Output, *, context_id: str, yes: bool, **gi
 def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) -> None:
     """Tell by its receipt how far a deletion is."""
     output.one(session.context.get_erasure(erasure_id, **given), *_RECEIPT)
+
+
+@command(
+    NodeArgument(),
+    click.option("--context", "context_id", help="Which one is filled."),
+    click.option(
+        "--get-or-create",
+        nargs=2,
+        metavar="SYSTEM ID",
+        help="Instead: the one context of that id, begun by the first message.",
+    ),
+    click.option("--mapping", "mapping_name", default="", help="How nodes become messages; else simple_chat."),
+    *_HEADER,
+    _SUBJECT,
+    name="sync",
+    group=context,
+    example="contextkeep context sync thread-42 --external-id --get-or-create graph thread-42",
+)
+def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any) -> None:
+    """Fill a context from the chat history of a node; again, with what is new or has changed.
+
+    The options from --title on are of a new context.
+    """
+    if bool(given["context_id"]) == bool(given["get_or_create"]):
+        raise click.UsageError("name the context: --context, or --get-or-create")
+    output.one(session.context.sync_history(**node, **_target(given)))
 
 
 @command(

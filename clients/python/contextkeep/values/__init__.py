@@ -17,6 +17,7 @@ from contextkeep.values.contexts import (
     Recalled,
     RecalledItem,
     SentMessage,
+    SyncedHistory,
     UnreadRecord,
 )
 from contextkeep.values.edges import Edge, EdgeBatch
@@ -115,6 +116,7 @@ __all__ = [
     "SentMessage",
     "SimilarNode",
     "SkippedRule",
+    "SyncedHistory",
     "Task",
     "TaskHistory",
     "TaskState",

@@ -255,6 +255,24 @@ class SentMessage(Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncedHistory(Value):
+    """What a context was given of a history."""
+
+    context_id: str = ""  # empty: the history has no message to begin one with
+    created: bool = False  # the call began the context
+    appended_count: int = 0
+    retracted_count: int = 0  # of nodes that changed
+    unchanged_count: int = 0  # messages that were there already
+    nodes_failed: int = 0  # on which a rule failed: what the context has of them stays
+    roles_unknown: int = 0  # messages without a role, which are left out
+
+    @classmethod
+    def from_proto(cls, synced: contexts_pb.SyncHistoryResponse) -> SyncedHistory:
+        """Return the value of an answer."""
+        return cls(**{name: getattr(synced, name) for name in cls.__slots__})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ContextKey(Value):
     """A key that reaches one context. It is shown once, and not when this is printed."""

@@ -4,11 +4,12 @@ import type { CallOptions } from "../client.js";
 import * as contexts from "../contexts.js";
 import type { Context, ContextChanges, ContextHistory, ContextIndex, ContextInput, ContextKey, Erasure } from "../contexts.js";
 import type { ExternalId, MessageInput, RecallFilter, RecallOptions, Recalled, RecalledItem } from "../contexts.js";
-import type { SentMessage } from "../contexts.js";
+import type { SentMessage, SyncedHistory } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { type ChatMessage, chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
 import { choice, whole } from "../messages.js";
+import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { timeText, toTimestamp } from "../times.js";
 import { type WriteOptions, requestId } from "../writes.js";
@@ -280,6 +281,37 @@ export abstract class ContextCalls extends ToolCalls {
     const { subjectUserId } = options;
     const request = { contextId, messageIds, subjectUserId, requestId: requestId(options) };
     return (await this.call(method.retractMessages, request, options)).retractedCount;
+  }
+
+  /**
+   * Fill a context from a chat history of the graph, and return what changed; again, with what is new or has changed: of a node that
+   * changed the new message is appended, and the old one retracted. A call that fails half-way leaves what it wrote, and the next one
+   * goes on.
+   *
+   * @param node The conversation's node; it is read as the key's own caller, by the mapping `mappingName`, else "simple_chat".
+   * @param options The context is `contextId`, or `getOrCreate`, which the first message begins.
+   * @throws ContextClosed It takes no messages.
+   * @throws NodeNotFound There is no such node.
+   * @throws MappingNotFound Nobody has registered the mapping.
+   */
+  async syncHistory(
+    node: NodeName,
+    options: Pick<SendOptions, "contextId" | "getOrCreate" | "context"> & { mappingName?: string; appId?: string } & ContextOptions,
+  ): Promise<SyncedHistory> {
+    const { mappingName, appId } = options;
+    const { requestId: _, ...target } = this.target(options);
+    const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.appId };
+    const answer = await this.call(method.syncHistory, request, options);
+    const { contextId, created, appendedCount, retractedCount, unchangedCount, nodesFailed, rolesUnknown } = answer;
+    return {
+      contextId,
+      created,
+      appendedCount: Number(appendedCount),
+      retractedCount: Number(retractedCount),
+      unchangedCount: Number(unchangedCount),
+      nodesFailed,
+      rolesUnknown,
+    };
   }
 
   /**

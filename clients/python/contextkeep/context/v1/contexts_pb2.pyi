@@ -744,6 +744,46 @@ class RetractMessagesResponse(_message.Message):
     retracted_count: int
     def __init__(self, retracted_count: _Optional[int] = ...) -> None: ...
 
+class SyncHistoryRequest(_message.Message):
+    __slots__ = ("context_id", "get_or_create", "context", "node_id", "external_id", "graph_name", "app_id", "mapping_name", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    GET_OR_CREATE_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    APP_ID_FIELD_NUMBER: _ClassVar[int]
+    MAPPING_NAME_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    get_or_create: ExternalId
+    context: ContextInput
+    node_id: str
+    external_id: str
+    graph_name: str
+    app_id: str
+    mapping_name: str
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., node_id: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class SyncHistoryResponse(_message.Message):
+    __slots__ = ("context_id", "created", "appended_count", "retracted_count", "unchanged_count", "nodes_failed", "roles_unknown")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    APPENDED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RETRACTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNCHANGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
+    ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    created: bool
+    appended_count: int
+    retracted_count: int
+    unchanged_count: int
+    nodes_failed: int
+    roles_unknown: int
+    def __init__(self, context_id: _Optional[str] = ..., created: _Optional[bool] = ..., appended_count: _Optional[int] = ..., retracted_count: _Optional[int] = ..., unchanged_count: _Optional[int] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+
 class IssueContextKeyRequest(_message.Message):
     __slots__ = ("context_id", "scopes", "ttl_s", "subject_user_id")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]

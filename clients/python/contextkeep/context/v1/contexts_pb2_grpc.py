@@ -103,6 +103,11 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesResponse.FromString,
                 _registered_method=True)
+        self.SyncHistory = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/SyncHistory',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryResponse.FromString,
+                _registered_method=True)
         self.IssueContextKey = channel.unary_unary(
                 '/contextkeep.context.v1.Contexts/IssueContextKey',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.IssueContextKeyRequest.SerializeToString,
@@ -272,6 +277,22 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SyncHistory(self, request, context):
+        """Fills a context from a chat history of the entity graph, again and again, so that sessions which are kept there are recalled.
+
+        The graph is read as the caller, by a mapping as of GetChatHistory, in the mapping's order. A message gets its id from its node, rule
+        and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
+        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. Messages are written
+        in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping, fill
+        another context.
+
+        Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND, COST_EXCEEDED, UNAVAILABLE),
+        INVALID_ARGUMENT, and of a message that cannot be written RECORD_NOT_FOUND and LIMIT_EXCEEDED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def IssueContextKey(self, request, context):
         """Makes a short-lived key that reaches this context, those forked from it, and nothing else in either service; for an agent that shall
         not be able to reach another whatever it is talked into. It has no more than the key that asks, makes no keys, and dies with it: of a
@@ -424,6 +445,11 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.RetractMessages,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesResponse.SerializeToString,
+            ),
+            'SyncHistory': grpc.unary_unary_rpc_method_handler(
+                    servicer.SyncHistory,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryResponse.SerializeToString,
             ),
             'IssueContextKey': grpc.unary_unary_rpc_method_handler(
                     servicer.IssueContextKey,
@@ -804,6 +830,33 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/RetractMessages',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.RetractMessagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SyncHistory(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/SyncHistory',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.SyncHistoryResponse.FromString,
             options,
             channel_credentials,
             insecure,

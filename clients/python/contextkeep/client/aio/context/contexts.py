@@ -11,7 +11,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._context_messages import ContextChanges, GivenState, KeyScope
-from contextkeep.client._messages import Id
+from contextkeep.client._messages import ByExternalId, Id
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter, RecallOptions
@@ -25,6 +25,7 @@ from contextkeep.values import (
     Recalled,
     RecalledItem,
     SentMessage,
+    SyncedHistory,
 )
 
 _WAIT_BESIDE_S = 5  # of a call's deadline, beside what it waits
@@ -545,6 +546,53 @@ class ContextCalls(AsyncClient):
         )
         response: contexts_pb.RetractMessagesResponse = await self.call("RetractMessages", request, timeout_s=timeout_s)
         return response.retracted_count
+
+    async def sync_history(
+        self,
+        node_id: Id | None = None,
+        *,
+        context_id: Id | None = None,
+        get_or_create: ExternalId | None = None,
+        context: ContextInput | None = None,
+        mapping_name: str = "",
+        app_id: str | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+        **named: Unpack[ByExternalId],
+    ) -> SyncedHistory:
+        """Fill a context from a chat history of the graph, and return what changed; call it again as often as you like.
+
+        What is there already is not written again. Of a node that changed the new message is appended, and the old one
+        retracted. A call that fails half-way leaves what it wrote, and the next one goes on.
+
+        Args:
+            node_id: The conversation's node; or name it by `external_id`.
+            context_id: Which context is filled.
+            get_or_create: Instead: the one context of this id, which the first message begins.
+            context: What to say of a new context.
+            mapping_name: How its nodes become messages. Empty: "simple_chat".
+            app_id: Where the mapping is looked up. None: the client's app.
+            subject_user_id: For which user a key without one writes; the graph is read as the key's own.
+            timeout_s: Deadline; None: the client's. A long history may need more than one call.
+            **named: Its `external_id` instead: `ByExternalId`.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it takes no messages.
+            NodeNotFound, MappingNotFound: as of `chat_history`.
+        """
+        request = contexts_pb.SyncHistoryRequest(
+            context_id=messages.to_id(context_id),
+            get_or_create=contexts.external_id(get_or_create, field="get_or_create"),
+            context=contexts.context_input(context, self._options.app_id),
+            node_id=messages.given_node_id(node_id, **named),
+            **named,
+            app_id=self._options.app(app_id),
+            mapping_name=mapping_name,
+            subject_user_id=subject_user_id,
+        )
+        response: contexts_pb.SyncHistoryResponse = await self.call("SyncHistory", request, timeout_s=timeout_s)
+        return SyncedHistory.from_proto(response)
 
     async def issue_context_key(
         self,
