@@ -55,11 +55,24 @@ class Known:
     tokens: list[str]  # of second pages
 
 
+@pytest.fixture(scope="module")
+def to_read(client: Client) -> tuple[uuid.UUID, Things]:
+    """An owner and what it has, shared by what changes nothing."""
+    owner = uuid.uuid4()
+    return owner, seeded(client, owner)
+
+
 @pytest.fixture(scope="module", params=list(RPCS.values()), ids=str)
-def known(request: pytest.FixtureRequest, client: Client, nothing_kept: None) -> Known:
+def known(
+    request: pytest.FixtureRequest, client: Client, nothing_kept: None, to_read: tuple[uuid.UUID, Things]
+) -> Known:
     """Of one RPC, for the tests that walk them all: the first changes nothing."""
-    rpc, owner = request.param, uuid.uuid4()
-    things = seeded(client, owner)
+    rpc: Rpc = request.param
+    if rpc.reads:
+        owner, things = to_read
+    else:
+        owner = uuid.uuid4()
+        things = seeded(client, owner)
     tokens = tokens_of(client, rpc, things, owner)
     return Known(rpc=rpc, owner=owner, things=things, nothing=invented(), tokens=tokens)
 
