@@ -29,6 +29,7 @@ from service_runtime.documents import BESIDE_BYTES, beside_the_loop, parse_json
 LINE_BYTES_MAX = 4 * 1024 * 1024
 BATCH_ROWS = 1000
 BATCH_BYTES = 1024 * 1024
+_LINES_BEFORE_MAX = 2**53  # what is counted on stays a number of every client
 _AT_ONCE = 100  # lines that are parsed before other callers have their turn
 
 _NODE_TEXTS = frozenset(
@@ -68,8 +69,8 @@ class ImportLines:
         message: pb.ImportGraphRequest | None = await anext(aiter(self._requests), None)
         if message is None or message.WhichOneof("content") != "header":
             raise InvalidArgument("the first message is not a header", field="header")
-        if message.header.lines_before < 0:
-            raise InvalidArgument("header.lines_before is negative", field="header.lines_before")
+        if not 0 <= message.header.lines_before <= _LINES_BEFORE_MAX:
+            raise InvalidArgument("header.lines_before is negative or above 2^53", field="header.lines_before")
         self._number = message.header.lines_before
         said = graph_name(message.header.graph_name, self._limits, field="header.graph_name")
         self._first = await anext(self._lines, None)

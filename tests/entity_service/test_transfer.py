@@ -304,8 +304,9 @@ async def test_a_call_begins_with_its_header(graph: Graph):
     for several in ((header, header), (header, lines, pb.ImportGraphRequest())):
         async with refused(InvalidArgument, violations=["lines"]):
             await graph.ImportGraph(messages(*several))
-    async with refused(InvalidArgument, violations=["header.lines_before"]):
-        await load(graph, b"", lines_before=-1)
+    for lines_before in (-1, 2**53 + 1, 2**63 - 1):
+        async with refused(InvalidArgument, violations=["header.lines_before"]):
+            await load(graph, b"", lines_before=lines_before)
     async with refused(LimitExceeded, limit="header.graph_name"):
         await load(graph, b"", graph_name="x" * 129)
     assert await graph.ImportGraph(messages(header)) == await load(graph, b"")

@@ -2021,7 +2021,7 @@ export type ImportHeader = Message<"contextkeep.entity.v1.ImportHeader"> & {
   graphName: string;
 
   /**
-   * Lines that came in calls before, for the numbers in errors.
+   * Lines that came in calls before, for the numbers in errors; at most 2^53.
    *
    * @generated from field: int64 lines_before = 2;
    */
