@@ -30,6 +30,7 @@ from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_state import RecordsOwed
 from context_service.contexts.recall import Meaning, Recalling
 from context_service.contexts.references import References
+from context_service.contexts.standing import Standing
 from context_service.contexts.task_rows import TaskRows
 from context_service.contexts.tasks import Tasks
 from context_service.entity_history.graph_events import GraphEvents
@@ -154,7 +155,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.metrics_port is not None:
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
-        ground = await _ground(settings, stack)
+        ground = await _ground(settings, metrics, stack)
         memory = await _working_memory(ground, stack)
         history = _chat_history(ground)
         contexts = await _contexts(ground, stack)
@@ -190,6 +191,7 @@ class _Ground:
     """What every room stands on."""
 
     settings: Settings
+    metrics: Metrics
     database: Database
     graph: EntityGraph
     names: NodeNames
@@ -211,7 +213,7 @@ class _Room(Generic[_T]):
     service: Service
 
 
-async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
+async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -> _Ground:
     """Open what all rooms need, read the mappings of files, and begin to follow those that apps register."""
     database = await stack.enter_async_context(open_database(settings))
     entity = await stack.enter_async_context(_entity_service(settings))
@@ -223,6 +225,7 @@ async def _ground(settings: Settings, stack: AsyncExitStack) -> _Ground:
     await stack.enter_async_context(background.running(mappings.keep_current()))
     return _Ground(
         settings=settings,
+        metrics=metrics,
         database=database,
         graph=graph,
         names=NodeNames(graph),
@@ -349,6 +352,9 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
     references = References(task_rows)
     eraser = Eraser(database, passages)
     await stack.enter_async_context(background.running(eraser.keep_erasing(settings.sweep_interval_s)))
+    standing = Standing(database)
+    standing.show(ground.metrics)
+    await stack.enter_async_context(background.running(standing.keep_reading()))
     if embedder:
         passage_making = PassageVectorMaking(
             database,
@@ -394,7 +400,14 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
     index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
     servicer = ContextsServicer(
         messaging,
-        Recalling(log, passages, tokens, index=index_states, meaning=_meaning(ground)),
+        Recalling(
+            log,
+            passages,
+            tokens,
+            index=index_states,
+            meaning=_meaning(ground),
+            timed=ground.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage too"),
+        ),
         Erasing(database, requests=_REQUESTS, eraser=eraser),
         index_states,
         tasks,

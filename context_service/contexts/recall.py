@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -24,6 +25,7 @@ from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
+from service_runtime.metrics import Timed
 
 TOKENS_DEFAULT, TOKENS_MAX = 2_000, 100_000
 ITEMS_DEFAULT, ITEMS_MAX = 20, 200
@@ -134,16 +136,25 @@ class Recalling:
         tokens: Counts what goes into a prompt.
         index: How far contexts are.
         meaning: Compares texts by what they mean; None: words are all.
+        timed: Times what recalls.
     """
 
     def __init__(
-        self, log: Log, passages: Passages, tokens: TokenCounter, *, index: IndexStates, meaning: Meaning | None
+        self,
+        log: Log,
+        passages: Passages,
+        tokens: TokenCounter,
+        *,
+        index: IndexStates,
+        meaning: Meaning | None,
+        timed: Timed = nullcontext,
     ) -> None:
         self._log = log
         self._passages = passages
         self._tokens = tokens
         self._index = index
         self._meaning = meaning
+        self._timed = timed
 
     async def recall(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Recalled:
         """Return what matters to a text, within the budget.
@@ -152,6 +163,10 @@ class Recalling:
             ContextNotFound: there is no such context.
             InvalidArgument, LimitExceeded: see the contract.
         """
+        with self._timed():
+            return await self._recall(context_id, asked, principal=principal)
+
+    async def _recall(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Recalled:
         _check(asked, field="text")
         found = await self._found(context_id, asked, limit=RANKED_MAX, principal=principal)
         candidates = found.items

@@ -39,7 +39,13 @@ SELECT {_NAMED_COLUMNS} FROM context.passage
 WHERE {_IN_SCOPE} AND seq > %(behind)s AND (%(upto)s::bigint IS NULL OR seq <= %(upto)s) AND kind = ANY (%(kinds)s)
 """  # noqa: S608 - constants
 _NOBODYS = f"SELECT seq, ordinal FROM context.passage WHERE {_IN_SCOPE} AND kind <> ALL (%(kinds)s)"  # noqa: S608
+# With their vectors: those were made of another text. A backfill makes them anew.
 _DELETE = f"""
+WITH vectors AS (
+    DELETE FROM context.passage_vector
+    USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
+    WHERE {_IN_SCOPE} AND seq = of_seq AND ordinal = of_ordinal
+)
 DELETE FROM context.passage
 USING unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) g (of_seq, of_ordinal)
 WHERE {_IN_SCOPE} AND seq = of_seq AND ordinal = of_ordinal

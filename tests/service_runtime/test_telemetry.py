@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+import context_service.app
 import entity_service.app
+from context_service.contexts import standing
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
-from contextkeep.errors import NodeNotFound, Unauthenticated
+from contextkeep.errors import ContextNotFound, NodeNotFound, Unauthenticated
 from service_runtime import tracing
 from service_runtime.metrics import Metrics
 from tests.conftest import KEY, Addresses
@@ -112,24 +116,23 @@ async def scraped(port: int) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
 
 
-async def test_metrics_count_calls_by_method_and_status(entity_settings, callers, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def metrics_ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ports on which servers that are started from now on expose their metrics."""
     ports: list[int] = []
     exposed = Metrics.exposed
 
-    def noting(self: Metrics, host: str, port: int) -> object:
-        context = exposed(self, host, port)
-
-        class Noting:
-            def __enter__(self) -> int:
-                ports.append(context.__enter__())
-                return ports[0]
-
-            def __exit__(self, *error: object) -> None:
-                context.__exit__(*error)
-
-        return Noting()
+    @contextmanager
+    def noting(self: Metrics, host: str, port: int) -> Iterator[int]:
+        with exposed(self, host, port) as opened:
+            ports.append(opened)
+            yield opened
 
     monkeypatch.setattr(Metrics, "exposed", noting)
+    return ports
+
+
+async def test_metrics_count_calls_by_method_and_status(entity_settings, callers, metrics_ports: list[int]):
     settings = entity_settings.model_copy(update={"metrics_port": 0})
     async with entity_service.app.running(settings, callers=callers) as port:
         async with AsyncEntityClient(f"127.0.0.1:{port}", api_key=KEY) as graph:
@@ -140,7 +143,7 @@ async def test_metrics_count_calls_by_method_and_status(entity_settings, callers
             with pytest.raises(Unauthenticated):
                 await graph.with_credential("wrong").get_node(NO_NODE)
 
-        found = await scraped(ports[0])
+        found = await scraped(metrics_ports[0])
 
     calls = "contextkeep_call_seconds_count"
     service = "/contextkeep.entity.v1.EntityGraph"
@@ -150,7 +153,34 @@ async def test_metrics_count_calls_by_method_and_status(entity_settings, callers
     assert found["contextkeep_calls_under_way"] == 0
     assert found['contextkeep_healthy{service="contextkeep.entity.v1.EntityGraph"}'] == 1
     assert found["contextkeep_postgres_connections"] >= 1
-    # Dashboard and alerts ask for nothing that is not there.
+
+
+async def test_metrics_say_how_contexts_stand_and_how_long_recalls_take(
+    context_settings, callers, metrics_ports: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    """Dashboard and alerts ask for nothing that is not there."""
+    monkeypatch.setattr(standing, "INTERVAL_S", 0.05)
+    settings = context_settings.model_copy(update={"metrics_port": 0})
+    async with (
+        context_service.app.running(settings, callers=callers) as port,
+        AsyncContextClient(f"127.0.0.1:{port}", api_key=KEY) as context,
+    ):
+        context_id = (await context.send_message("The cat is black.")).context_id
+        await context.send_message("Which colour has the cat?", context_id)
+        await context.recall(context_id, "cat")
+        with pytest.raises(ContextNotFound):
+            await context.recall(NO_NODE, "cat")
+        gone = (await context.send_message("x")).context_id
+        await context.delete_context(gone)  # the next pass removes it
+        async with asyncio.timeout(20):
+            while not (found := await scraped(metrics_ports[0]))["contextkeep_erasures_pending_seconds"]:
+                await asyncio.sleep(0.05)
+
+    assert found['contextkeep_recall_seconds_count{status="OK"}'] == 2
+    assert found['contextkeep_recall_seconds_count{status="NOT_FOUND"}'] == 1
+    assert found["contextkeep_index_bytes"] > 0
+    assert found["contextkeep_index_passages"] >= 0
+    assert found["contextkeep_vectors_pending_seconds"] == 0  # there is no embedder
     for path in ("deploy/dashboards/context-service.json", "deploy/alerts/context-service.yaml"):
         asked = set(re.findall(r"(?:contextkeep|process)_[a-z_]+", (ROOT / path).read_text("utf-8")))
         assert len(asked) > 5

@@ -1,0 +1,89 @@
+"""How all contexts stand, for metrics: what grows, and what is owed in the background and waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from functools import partial
+
+from context_service.retrieval.passages import CONTEXT, owing_topic
+from contextkeep.errors import ContextKeepError
+from service_runtime.metrics import Metrics
+from service_runtime.postgres import Across, Database
+from service_runtime.tenants import all_tenants
+
+_log = logging.getLogger("standing")
+
+INTERVAL_S = 60.0
+
+# Passages are those that Postgres has counted, near enough, and not looked at one by one.
+_INDEX = """
+    SELECT pg_relation_size('context.passage_terms') AS index_bytes,
+        (SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'context.passage'::regclass) AS passages
+"""
+_OLDEST = Across(
+    sql="""
+        SELECT
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.outbox
+                WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s) AS vectors_s,
+            (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.erasure
+                WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s
+    """,
+    contexts=True,
+    subjects=True,
+    why="it reads ages, for metrics, and none of whose they are",
+)
+
+
+class Standing:
+    """Reads it once a minute; every replica tells the same of its database.
+
+    Args:
+        database: Where contexts are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.index_bytes = 0.0  # of the index of words
+        self.passages = 0.0
+        self.vectors_pending_s = 0.0  # since the oldest passage waits for its vector; 0: none does
+        self.erasures_pending_s = 0.0  # since the oldest context that is gone is not wholly removed; 0: all are
+
+    def show(self, metrics: Metrics) -> None:
+        """Let metrics read what was read last."""
+        for name, field, meaning in (
+            ("contextkeep_index_bytes", "index_bytes", "Bytes of the index of words"),
+            ("contextkeep_index_passages", "passages", "Passages that the index finds, about"),
+            ("contextkeep_vectors_pending_seconds", "vectors_pending_s", "Age of the oldest vector that is owed"),
+            ("contextkeep_erasures_pending_seconds", "erasures_pending_s", "Age of the oldest unfinished erasure"),
+        ):
+            metrics.watch(name, meaning, partial(getattr, self, field))
+
+    async def keep_reading(self) -> None:
+        """Read until cancelled."""
+        while True:
+            try:
+                await self.read()
+            except ContextKeepError as error:
+                _log.warning("standing not read", extra={"error": str(error)})
+            except Exception:
+                _log.exception("standing not read")  # the next time may do better
+            await asyncio.sleep(INTERVAL_S * random.uniform(0.75, 1.25))  # noqa: S311
+
+    async def read(self) -> None:
+        """Read it now.
+
+        Raises:
+            Unavailable: Postgres does not answer.
+        """
+        (index,) = await self._database.untenanted(_INDEX)
+        named = {"topic": owing_topic(CONTEXT)}
+        oldest = [
+            row
+            for tenant in await all_tenants(self._database)
+            for row in await tenant.query(_OLDEST, {**named, "tenant_id": tenant.tenant_id})
+        ]
+        self.index_bytes, self.passages = index.index_bytes, index.passages or 0
+        self.vectors_pending_s = max((row.vectors_s or 0.0 for row in oldest), default=0.0)
+        self.erasures_pending_s = max((row.erasures_s or 0.0 for row in oldest), default=0.0)
