@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from context_service.contexts.model import MessageInput, PassageText
@@ -44,24 +44,14 @@ def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[Pas
     return tuple(found)
 
 
-def placed(
-    one: PassageText,
-    said: MessageInput,
-    *,
-    seq: int,
-    ordinal: int,
-    session: int,
-    said_at: datetime,
-    numbers: Sequence[int] | None = None,
-) -> Passage:
-    """Return a passage of a message where it stands; `numbers` as of `Passage`."""
+def placed(one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime) -> Passage:
+    """Return a passage of a message where it stands."""
     return Passage(
         seq=seq,
         ordinal=ordinal,
         session=session,
         text=one.text,
         terms=one.terms,
-        numbers=numbers,
         kind=one.kind,
         said_at=said_at,
         is_said=one.is_said,

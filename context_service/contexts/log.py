@@ -1,13 +1,14 @@
 """The SQL of contexts: headers, and the log of their messages.
 
-An append is one statement: it takes the next places of the context, writes the messages, and answers the request. Their
-passages are written behind it, in its transaction. What is already there (a message id, a request id, the one context
-of an external id) makes Postgres refuse the whole.
+An append is one statement, in one round trip: it takes the next places of the context, writes the messages and what
+they are found by, and answers the request. Only of messages that name tasks or records there are others in its
+transaction. What is already there (a message id, a request id, the one context of an external id) makes Postgres refuse
+the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -30,8 +31,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.parts import of_json, to_json
-from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.terms import masks
+from context_service.retrieval.passages import CONTEXT, GIVEN, Passage, Passages, Scope, putting
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX
@@ -63,9 +63,10 @@ _NAMED = """
 )
 """
 
-# The messages behind the place that `header` says, and the answer to the request. `said` is a row for each message;
-# which session the first one belongs to, and the first one that names its session, only the header tells.
-_WRITE = """
+# The messages behind the place that `header` says, their passages, and the answer to the request. `said` is a row for
+# each message; which session the first one belongs to, and the first one that names its session, only the header tells.
+# A passage is given with the number of its message.
+_WRITE = f"""
 , said AS (
     SELECT *
     FROM unnest(
@@ -88,7 +89,7 @@ _WRITE = """
         s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
         s.content_sha256, s.parts::json, s.metadata::json, s.task_id::uuid, s.reference_task_ids::uuid[]
     FROM header h, said s
-    RETURNING context_id, message_id, seq, created_at, tokens, session, said_at
+    RETURNING message_id, seq, created_at, tokens, session
 ), answered AS (
     INSERT INTO context.request (tenant_id, request_id, about_id, rpc, fingerprint, answer)
     SELECT
@@ -101,9 +102,17 @@ _WRITE = """
     FROM written
     WHERE %(request_key)s::uuid IS NOT NULL
     HAVING count(*) > 0
+), {GIVEN}, placed AS (
+    SELECT w.seq, w.session, g.said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author, g.task_id,
+        g.source_id, g.terms, g.text, g.n
+    FROM header h, written w, given g
+    WHERE w.seq = h.seq_before + g.seq
+), audience AS (
+    SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
 )
-SELECT w.message_id, w.seq, w.created_at, w.tokens, w.session, w.said_at, h.ancestors, h.owner_user_id, h.app_id,
-    h.agent_bundle_id
+"""  # noqa: S608 - constants
+_WRITTEN = """
+SELECT w.message_id, w.seq, w.created_at, w.tokens, h.ancestors, h.owner_user_id, h.app_id, h.agent_bundle_id
 FROM written w, header h
 ORDER BY w.seq
 """
@@ -124,7 +133,6 @@ WITH header AS (
     RETURNING *, 0::bigint AS seq_before, 0::bigint AS session_before, 0 AS begins_by_name
 )
 {_NAMED}
-{_WRITE}
 """  # noqa: S608 - constants
 
 _APPEND = f"""
@@ -155,12 +163,12 @@ WITH header AS (
         WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND closed_at IS NULL AND {ALIVE}
         FOR UPDATE
     ) before
-    WHERE c.tenant_id = before.tenant_id AND c.context_id = before.context_id
+    -- By its key: planned while there are few contexts, a join alone would go through all of the tenant for ever.
+    WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND c.context_id = before.context_id
     RETURNING
         c.tenant_id, c.context_id, c.ancestors, c.owner_user_id, c.app_id, c.agent_bundle_id,
         before.last_seq AS seq_before, before.last_session + before.begins AS session_before, before.begins_by_name
 )
-{_WRITE}
 """  # noqa: S608 - constants
 
 _READ = f"SELECT {_HEADER} FROM context.context WHERE tenant_id = %s AND context_id = %s AND {ALIVE}"  # noqa: S608
@@ -378,6 +386,8 @@ class Log:
     def __init__(self, database: Database, passages: Passages) -> None:
         self._database = database
         self._passages = passages
+        writing = f"{_WRITE}, {passages.puts(CONTEXT)} {_WRITTEN}"
+        self._beginning, self._appending = f"{_BEGIN}{writing}", f"{_APPEND}{writing}"
 
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
         """Return the door to the rows of one context, for whom a principal acts."""
@@ -414,9 +424,11 @@ class Log:
             "created_by": principal.subject,
             "only_system": only and only.system,
             "only_id": only and only.id,
+            "created": True,
+            "known": "[]",
         }
         door = self.of(principal, context_id)
-        return await self._write(door, _BEGIN, context_id, messages, {**parameters, "known": "[]"}, request=request)
+        return await self._write(door, self._beginning, context_id, messages, parameters, request=request)
 
     async def append(
         self,
@@ -444,8 +456,8 @@ class Log:
         door = self.of(principal, context_id)
         there = sorted([one.sent.seq, one.sent.message_id, one.sent.created_at, one.sent.tokens] for one in known)
         answered = [[message_id, seq, created_at, tokens] for seq, message_id, created_at, tokens in there]
-        parameters = {"known": orjson.dumps(answered).decode()}
-        return await self._write(door, _APPEND, context_id, messages, parameters, hold=hold, request=request)
+        parameters = {"created": False, "known": orjson.dumps(answered).decode()}
+        return await self._write(door, self._appending, context_id, messages, parameters, hold=hold, request=request)
 
     async def _write(
         self,
@@ -458,12 +470,14 @@ class Log:
         hold: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
+        passages = [one for number, message in enumerate(messages, start=1) for one in _passages(number, message)]
+        terms = sum(len(one.terms) for one in passages)
         parameters = {
             **parameters,
             **_message_parameters(messages),
+            **await beside_the_loop(_TERM_BYTES * terms, putting, Scope.of_context(context_id), passages),
             "tenant_id": door.tenant_id,
             "context_id": context_id,
-            "created": statement is _BEGIN,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
             "request_key": request and request.key(door.bounds),
@@ -472,24 +486,19 @@ class Log:
         }
 
         pointed = {message.said.message_id: pointed_records.pointed_in(message.said) for message in messages}
-        terms = sum(len(one.terms) for message in messages for one in message.passages)
-        numbers = await beside_the_loop(_TERM_BYTES * terms, _numbers, context_id, messages)
 
         async def work(transaction: Transaction) -> list[Row]:
             if hold:
                 await hold(transaction)
             rows = await transaction.query(statement, parameters)
-            if rows:
-                passages = _passages(rows, messages, numbers)
-                await self._passages.put(transaction, Scope.of_context(context_id), _audience(rows[0]), passages)
-                await pointed_records.owe(transaction, context_id, rows, pointed)
+            await pointed_records.owe(transaction, context_id, rows, pointed)
             return rows
 
         try:
-            if hold or any(pointed.values()) or any(message.passages for message in messages):
+            if hold or any(pointed.values()):
                 rows = await door.transaction(work)
             else:
-                rows = await door.query(statement, parameters)  # one round trip
+                rows = await door.query(statement, parameters)
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(Taken(error.diag.constraint_name)) from error
         return [_sent(row) for row in rows]
@@ -652,38 +661,13 @@ class Log:
         return seqs
 
 
-def _numbers(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, list[list[int]]]:
-    """Return what stands for the terms of each passage in a context, by message: before its row is locked."""
-    return {message.said.message_id: [masks(context_id, one.terms) for one in message.passages] for message in messages}
-
-
-def _passages(
-    rows: Sequence[Row], messages: Sequence[NewMessage], numbers: Mapping[str, Sequence[Sequence[int]]]
-) -> list[Passage]:
-    """Return the passages of messages that are written, where they stand now."""
-    by_id = {message.said.message_id: message for message in messages}
+def _passages(number: int, message: NewMessage) -> list[Passage]:
+    """Return the passages of a message, which has a number among those of its call instead of a place in the log."""
     return [
-        placed(
-            one,
-            by_id[row.message_id].said,
-            seq=row.seq,
-            ordinal=ordinal,
-            session=row.session,
-            said_at=row.said_at,
-            numbers=numbers[row.message_id][ordinal],
-        )
-        for row in rows
-        for ordinal, one in enumerate(by_id[row.message_id].passages)
+        # Its session only the header tells.
+        placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
+        for ordinal, one in enumerate(message.passages)
     ]
-
-
-def _audience(row: Row) -> Audience:
-    return Audience(
-        owner_user_id=row.owner_user_id,
-        ancestors=tuple(row.ancestors),
-        agent_bundle_id=row.agent_bundle_id,
-        app_id=row.app_id,
-    )
 
 
 def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:

@@ -110,84 +110,115 @@ class Passage:
     source_id: UUID | None = None  # an artifact, a record, a document
 
 
-_PUT = """
-WITH given AS MATERIALIZED (
-    SELECT g.seq, g.session, g.said_at, g.ordinal, g.part, g.place, g.length_before, g.marks, g.kind, g.role, g.author,
-        g.task_id, g.source_id, g.terms, g.text
-    FROM json_to_recordset(%(passages)s::json) g (
-        seq bigint, session bigint, said_at timestamptz, ordinal integer, part integer, place integer,
-        length_before integer, marks smallint, kind text, role text, author text, task_id uuid, source_id uuid,
-        terms integer[], text text
+# What a statement consists of that writes passages, among other things: `given` has them as they are handed over, by
+# `n` in their order. Behind it the statement says in `placed` the same with the `seq` and `session` where they stand,
+# and in one row of `audience` who may see them; `Passages.puts` writes them. The parameters are those of `putting`, and
+# `tenant_id`.
+GIVEN = """
+given AS (
+    SELECT g.*
+    FROM ROWS FROM (json_to_recordset(%(passages)s::json) AS (
+        seq bigint, session bigint, said_at timestamptz, ordinal integer, part integer, is_said boolean,
+        marks smallint, kind text, role text, author text, task_id uuid, source_id uuid, terms integer[], text text
+    )) WITH ORDINALITY g (
+        seq, session, said_at, ordinal, part, is_said, marks, kind, role, author, task_id, source_id, terms, text, n
     )
+)
+"""
+_PUTTING = """
+numbered AS MATERIALIZED (
+    -- Places begin at 0 for each session here, and of what comes first it is not known yet what was said before it.
+    SELECT p.*, cardinality(p.terms) AS length,
+        CASE WHEN p.is_said THEN row_number() OVER said - 1 END AS place,
+        CASE WHEN p.is_said THEN lag(cardinality(p.terms)) OVER said ELSE 0 END AS length_before
+    FROM placed p
+    WINDOW said AS (PARTITION BY p.session, p.is_said ORDER BY p.n)
+), together AS (
+    SELECT n.session, count(*) AS passages, sum(n.length) AS length, count(n.place) AS places,
+        coalesce((array_agg(n.length ORDER BY n.n DESC) FILTER (WHERE n.is_said))[1], 0) AS last_length
+    FROM numbered n
+    GROUP BY n.session
 ), sessions AS (
     -- Locked in their order, before the scope.
     INSERT INTO context.passage_session AS s (
         tenant_id, scope_id, scope_kind, context_id, session, passages, length, places, last_length,
         length_before_last, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors
     )
-    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, g.session, g.passages, g.length, g.places,
-        g.last_length, 0, %(owner_user_id)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(ancestors)s::uuid[]
-    FROM json_to_recordset(%(sessions)s::json) g (
-        session bigint, passages bigint, length bigint, places integer, last_length integer
-    )
-    ORDER BY g.session
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, t.session, t.passages, t.length, t.places,
+        t.last_length, 0, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors
+    FROM together t, audience a
+    ORDER BY t.session
     ON CONFLICT (tenant_id, scope_id, scope_kind, session) DO UPDATE
         SET passages = s.passages + excluded.passages, length = s.length + excluded.length,
             places = s.places + excluded.places,
             last_length = CASE WHEN excluded.places > 0 THEN excluded.last_length ELSE s.last_length END,
             length_before_last = s.last_length
     RETURNING s.session, s.passages, s.places, s.length_before_last
-), written AS (
+), put AS (
     -- Places go on where the session was, and what comes first there has that before it which was said last.
     INSERT INTO context.passage AS p (
         tenant_id, scope_id, scope_kind, context_id, seq, session, said_at, ordinal, part, place, length_before, marks,
         kind, role, author, task_id, source_id, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, terms,
         text
     )
-    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, g.seq, g.session, g.said_at, g.ordinal, g.part,
-        s.places - n.places + g.place, coalesce(g.length_before, s.length_before_last), g.marks, g.kind, g.role,
-        g.author, g.task_id, g.source_id, %(owner_user_id)s, %(graph_name)s, %(agent_bundle_id)s, %(app_id)s,
-        %(ancestors)s::uuid[], g.terms, g.text
-    FROM given g
-        JOIN sessions s ON s.session = g.session
-        JOIN json_to_recordset(%(sessions)s::json) n (session bigint, places integer) ON n.session = g.session
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, n.seq, n.session, n.said_at, n.ordinal, n.part,
+        s.places - t.places + n.place, coalesce(n.length_before, s.length_before_last), n.marks, n.kind, n.role,
+        n.author, n.task_id, n.source_id, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id, a.ancestors,
+        n.terms, n.text
+    FROM numbered n
+        JOIN sessions s ON s.session = n.session
+        JOIN together t ON t.session = n.session
+        CROSS JOIN audience a
     RETURNING p.seq, p.place, p.length_before, cardinality(p.terms) AS length
+), totals AS (
+    INSERT INTO context.passage_scope AS t (
+        tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
+        length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
+    )
+    SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, a.context_id, p.first_seq, p.last_seq, p.passages,
+        (SELECT count(*) FROM sessions s JOIN together t ON t.session = s.session AND t.passages = s.passages),
+        p.length, p.length_before, p.length_after, a.owner_user_id, a.graph_name, a.agent_bundle_id, a.app_id,
+        a.ancestors, %(authors)s::text[]
+    FROM (
+        SELECT min(p.seq) AS first_seq, max(p.seq) AS last_seq, count(*) AS passages, sum(p.length) AS length,
+            sum(p.length_before) AS length_before, coalesce(sum(p.length) FILTER (WHERE p.place > 0), 0) AS length_after
+        FROM put p
+        HAVING count(*) > 0
+    ) p, audience a
+    ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
+        SET first_seq = least(t.first_seq, excluded.first_seq), last_seq = greatest(t.last_seq, excluded.last_seq),
+            passages = t.passages + excluded.passages, sessions = t.sessions + excluded.sessions,
+            length = t.length + excluded.length, length_before = t.length_before + excluded.length_before,
+            length_after = t.length_after + excluded.length_after,
+            authors = CASE
+                WHEN excluded.authors <@ t.authors THEN t.authors
+                ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
+                    [1 : %(authors_max)s::integer]
+            END
 )
-INSERT INTO context.passage_scope AS t (
-    tenant_id, scope_id, scope_kind, context_id, first_seq, last_seq, passages, sessions, length, length_before,
-    length_after, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, authors
-)
-SELECT %(tenant_id)s, %(scope_id)s, %(scope_kind)s, %(context_id)s, min(w.seq), max(w.seq), count(*),
-    (SELECT count(*) FROM sessions s JOIN json_to_recordset(%(sessions)s::json) n (session bigint, passages bigint)
-        ON n.session = s.session AND n.passages = s.passages),
-    sum(w.length), sum(w.length_before), coalesce(sum(w.length) FILTER (WHERE w.place > 0), 0), %(owner_user_id)s,
-    %(graph_name)s, %(agent_bundle_id)s, %(app_id)s, %(ancestors)s::uuid[], %(authors)s::text[]
-FROM written w
-ON CONFLICT (tenant_id, scope_id, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id) DO UPDATE
-    SET first_seq = least(t.first_seq, excluded.first_seq), last_seq = greatest(t.last_seq, excluded.last_seq),
-        passages = t.passages + excluded.passages, sessions = t.sessions + excluded.sessions,
-        length = t.length + excluded.length, length_before = t.length_before + excluded.length_before,
-        length_after = t.length_after + excluded.length_after,
-        authors = CASE
-            WHEN excluded.authors <@ t.authors THEN t.authors
-            ELSE (t.authors || ARRAY(SELECT unnest(excluded.authors) EXCEPT SELECT unnest(t.authors)))
-                [1 : %(authors_max)s::integer]
-        END
 """
 
 # Owed once for a scope, from the first on that may lack one. Whoever is at it keeps it, and goes on.
 _OWED = """
 , owed AS (
     INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
-    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, jsonb_build_object('seq_from', min(g.seq))
-    FROM given g
+    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, jsonb_build_object('seq_from', min(p.seq))
+    FROM put p
+    HAVING count(*) > 0
     ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
         SET id = excluded.id,
             payload = jsonb_build_object('seq_from', least(
                 (o.payload ->> 'seq_from')::bigint, (excluded.payload ->> 'seq_from')::bigint))
 )
-INSERT INTO context.passage_scope"""
-_PUT_OWING = _PUT.replace("\nINSERT INTO context.passage_scope", _OWED)
+"""
+
+_AUDIENCE = """
+WITH audience AS (
+    SELECT %(context_id)s::uuid AS context_id, %(owner_user_id)s::text AS owner_user_id,
+        %(graph_name)s::text AS graph_name, %(agent_bundle_id)s::text AS agent_bundle_id, %(app_id)s::text AS app_id,
+        %(ancestors)s::uuid[] AS ancestors
+)
+"""
 
 # A statement behind the one that removes passages: it sees the vectors that were stored while that one waited.
 _REMOVE_VECTORS = """
@@ -434,25 +465,24 @@ class Passages:
         """
         if not passages:
             return
-        written, sessions = _numbered(scope, passages)
-        authors = list(dict.fromkeys(one.author for one in passages if one.author))[:AUTHORS_MAX]
         parameters = {
-            **_named(transaction.tenant_id, scope),
+            **putting(scope, passages),
+            "tenant_id": transaction.tenant_id,
             "context_id": scope.context_id,
             "owner_user_id": audience.owner_user_id,
             "ancestors": list(audience.ancestors),
             "graph_name": audience.graph_name,
             "agent_bundle_id": audience.agent_bundle_id,
             "app_id": audience.app_id,
-            "passages": orjson.dumps(written).decode(),
-            "sessions": orjson.dumps(sessions).decode(),
-            "authors": authors,
-            "authors_max": AUTHORS_MAX,
         }
-        if scope.kind in self._embedded_kinds:
-            await transaction.query(_PUT_OWING, {**parameters, "topic": owing_topic(scope.kind)})
-        else:
-            await transaction.query(_PUT, parameters)
+        await transaction.query(
+            f"{_AUDIENCE}, {GIVEN}, placed AS (SELECT * FROM given), {self.puts(scope.kind)} SELECT",  # noqa: S608
+            parameters,
+        )
+
+    def puts(self, kind: str) -> str:
+        """Return the part of a statement that writes passages to scopes of a kind, behind `GIVEN`."""
+        return f"{_PUTTING}{_OWED}" if kind in self._embedded_kinds else _PUTTING
 
     async def remove(
         self, transaction: Transaction, scope: Scope, seqs: Sequence[int], *, ordinals: range = ORDINALS
@@ -652,38 +682,32 @@ def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
 
 
-def _numbered(scope: Scope, passages: Sequence[Passage]) -> tuple[list[dict[str, object]], list[dict[str, int]]]:
-    """Return passages as they are written, with places that begin at 0, and what they are together, by session."""
-    sessions: dict[int, dict[str, int]] = {}
-    written = []
-    for one in passages:
-        length = len(one.terms)
-        session = sessions.setdefault(
-            one.session, {"session": one.session, "passages": 0, "length": 0, "places": 0, "last_length": 0}
-        )
-        is_first = session["places"] == 0
-        written.append(
-            {
-                "seq": one.seq,
-                "ordinal": one.ordinal,
-                "session": one.session,
-                "said_at": one.said_at,
-                "part": one.part,
-                "place": session["places"] if one.is_said else None,
-                "length_before": 0 if not one.is_said else None if is_first else session["last_length"],
-                "marks": one.marks,
-                "kind": one.kind,
-                "role": one.role,
-                "author": one.author,
-                "task_id": one.task_id,
-                "source_id": one.source_id,
-                "terms": masks(scope.id, one.terms) if one.numbers is None else one.numbers,
-                "text": one.text,
-            }
-        )
-        session["passages"] += 1
-        session["length"] += length
-        if one.is_said:
-            session["places"] += 1
-            session["last_length"] = length
-    return written, list(sessions.values())
+def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
+    """Return the parameters of `GIVEN` and `Passages.puts`, but for the tenant."""
+    return {
+        "scope_id": scope.id,
+        "scope_kind": scope.kind,
+        "topic": owing_topic(scope.kind),
+        "passages": orjson.dumps([_given(scope, one) for one in passages]).decode(),
+        "authors": list(dict.fromkeys(one.author for one in passages if one.author))[:AUTHORS_MAX],
+        "authors_max": AUTHORS_MAX,
+    }
+
+
+def _given(scope: Scope, one: Passage) -> dict[str, object]:
+    return {
+        "seq": one.seq,
+        "ordinal": one.ordinal,
+        "session": one.session,
+        "said_at": one.said_at,
+        "part": one.part,
+        "is_said": one.is_said,
+        "marks": one.marks,
+        "kind": one.kind,
+        "role": one.role,
+        "author": one.author,
+        "task_id": one.task_id,
+        "source_id": one.source_id,
+        "terms": masks(scope.id, one.terms) if one.numbers is None else one.numbers,
+        "text": one.text,
+    }

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, suppress
 class Proxy:
     """Passes bytes on to ports of this machine, a new connection to the next that takes it; made by `running`.
 
-    Set `delay_s`, and each piece of up to `piece_bytes` waits so long.
+    Set `delay_s`, and each piece of up to `piece_bytes` waits so long. `turns` counts how often the direction changed:
+    a round trip of one connection is two.
     """
 
     def __init__(self, target_ports: Sequence[int]) -> None:
@@ -22,6 +23,8 @@ class Proxy:
         self.delay_s = 0.0
         self.piece_bytes = 65536
         self.port = 0
+        self.turns = 0
+        self._spoke: asyncio.StreamReader | None = None
 
     def fall_silent(self) -> None:
         """Let the connections of now stay open, and pass nothing on any more."""
@@ -54,6 +57,8 @@ class Proxy:
                     await asyncio.sleep(self.delay_s)
                 if writer in self._silenced:
                     continue
+                self.turns += reader is not self._spoke
+                self._spoke = reader
                 writer.write(piece)
                 await writer.drain()
         if writer not in self._silenced:

@@ -1,0 +1,54 @@
+"""The log's statements, as Postgres gets them."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from context_service.contexts.indexing import passages_of
+from context_service.contexts.log import Log
+from context_service.contexts.model import ContextInput, MessageInput, NewMessage
+from context_service.retrieval.passages import CONTEXT, Passages, Scope
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.postgres import Database
+from service_runtime.requests import Request
+from tests.conftest import PRINCIPAL, Urls
+from tests.faults import proxy
+
+
+def a_message() -> NewMessage:
+    said = MessageInput(message_id=str(uuid.uuid4()), role="user", content="A zebra. Another zebra.", name="ada")
+    return NewMessage(
+        said=said,
+        said_at=datetime.now(UTC),
+        tokens=7,
+        size_bytes=23,
+        sha256=bytes(32),
+        passages=passages_of(said, count=len),
+    )
+
+
+async def test_a_context_begins_and_goes_on_in_one_round_trip_each(postgres: EmbeddedPostgres, urls: Urls):
+    """Messages, passages, the answer to the request: with more of them, a connection is held that others need."""
+    async with proxy.running(postgres.port) as network:
+        url = urls.service.replace(f":{postgres.port}/", f":{network.port}/")
+        async with Database.open(url, connections_max=1, name="turns") as database:
+            passages = Passages(database, embedded_kinds=[CONTEXT])
+            log = Log(database, passages)
+            context_id = uuid.uuid4()
+            await database.of(PRINCIPAL).query("SELECT")  # the connection is there
+            turns = [network.turns]
+
+            request = Request(request_id=uuid.uuid4(), rpc="SendMessage", fingerprint=bytes(32))
+            await log.begin(context_id, ContextInput(), [a_message()], principal=PRINCIPAL, only=None, request=request)
+            turns.append(network.turns)
+            for _ in range(7):  # prepared from the sixth on
+                request = Request(request_id=uuid.uuid4(), rpc="SendMessage", fingerprint=bytes(32))
+                two = [a_message(), a_message()]
+                await log.append(context_id, two, known=[], principal=PRINCIPAL, request=request)
+                turns.append(network.turns)
+
+            assert [after - before for before, after in pairwise(turns)] == [2] * 8
+            totals = await passages.totals(PRINCIPAL, Scope.of_context(context_id))
+            assert (totals.passages, totals.last_seq) == (15, 15)
