@@ -36,7 +36,7 @@ runtime: .venv/.runtime
 	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
-		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,s3,oidc,http,mcp,telemetry,tokens]'; \
+		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 

@@ -45,6 +45,7 @@ from context_service.history.mapping_store import MappingStore
 from context_service.history.registry import MappingRegistry
 from context_service.history.trial import MappingTrials
 from context_service.llm.embeddings import Embedder
+from context_service.llm.providers import open_embedder
 from context_service.llm.questions import QuestionVectors
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
@@ -503,6 +504,15 @@ def probes(settings: Settings) -> dict[str, Check]:
         "the place of the blobs": blobs,
     }
     asked[f"the Entity Service at {_entity_address(settings)}"] = entity
+    if settings.embedder == "local":
+
+        async def local_model() -> None:
+            async with AsyncExitStack() as stack:
+                embedder = await _embedder(settings, stack)
+                assert embedder is not None
+                await embedder.embed_text("a text")
+
+        asked["the local model for vectors"] = local_model
     if settings.mappings_path is not None:
 
         async def mappings() -> None:
@@ -550,13 +560,8 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
 
 async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | None:
     """Open what makes vectors, if there is to be one."""
-    if not settings.embedding_url:
-        return None
-    try:
-        from context_service.llm.embedder import open_embedder
-    except ModuleNotFoundError as error:
-        raise FailedPrecondition(f"EMBEDDING_URL needs the package aiohttp: {install('embedding')}") from error
-    return await stack.enter_async_context(open_embedder(settings))
+    opening = open_embedder(settings)
+    return await stack.enter_async_context(opening) if opening else None
 
 
 def _meaning(ground: _Ground) -> Meaning | None:
@@ -568,7 +573,8 @@ def _meaning(ground: _Ground) -> Meaning | None:
         timeout_s=ground.settings.embedding_question_timeout_s,
         text_chars=ground.settings.embedding_text_chars,
     )
-    return Meaning(questions=questions, nearest=Nearest(ground.database, model=ground.embedder.model))
+    nearest = Nearest(ground.database, model=ground.embedder.model, unrelated=ground.embedder.unrelated)
+    return Meaning(questions=questions, nearest=nearest)
 
 
 async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack) -> None:

@@ -12,6 +12,7 @@ from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_source import PointedSource
+from context_service.llm.providers import model_of
 from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
 from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.retrieval.verifying import Verified, Verifying
@@ -77,16 +78,17 @@ async def backfill(
         Unavailable: Postgres does not answer.
         UnsafeRole: as `app.running`.
     """
-    if not settings.embedding_url:
+    model = model_of(settings)
+    if not model:
         raise FailedPrecondition(
-            "there is no embedder: set EMBEDDING_URL and EMBEDDING_MODEL as the services have them"
+            "there is no embedder: set EMBEDDING_PROVIDER or EMBEDDING_URL as the services have it"
         )
     async with open_database(settings) as database:
         none = BackfilledPassages()
-        records = await Backfill(database, model=settings.embedding_model).run(
+        records = await Backfill(database, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
         )
-        passages = await PassageBackfill(database, CONTEXT, model=settings.embedding_model).run(
+        passages = await PassageBackfill(database, CONTEXT, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(records, done)
         )
         return records, passages

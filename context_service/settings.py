@@ -133,15 +133,22 @@ class Settings(ServiceSettings):
         24 * 3600.0, gt=0, description="seconds without a new part after which a resumable upload is given up"
     )
     sweep_interval_s: float = Field(60.0, gt=0, description="seconds between two sweeps")
+    embedding_provider: Literal["openai", "local", "none"] | None = Field(
+        None,
+        description="what makes the vectors of the texts of records and contexts: openai (the endpoint below), local "
+        "(a model inside a package, on this machine; the extra local-embedding) or none; unset: openai if "
+        "EMBEDDING_URL is set, else none",
+    )
     embedding_url: str = Field(
-        "",
-        description="an OpenAI-compatible endpoint that makes the vectors of records' texts, such as "
-        "https://api.openai.com/v1; empty: callers give theirs",
+        "", description="an endpoint that answers OpenAI's POST /embeddings, such as https://api.openai.com/v1"
     )
     embedding_api_key: SecretStr = Field(SecretStr(""), description="its key; empty: none is sent")
     embedding_model: str = Field("text-embedding-3-small", description="its model; vectors have 1,536 dimensions")
     embedding_asks_dimension: bool = Field(
         False, description="ask for 1,536 dimensions, of a model that can make several"
+    )
+    embedding_local_processes: int = Field(
+        1, ge=1, le=64, description="processes of the local model, each of one thread and 280 MiB"
     )
     embedding_timeout_s: float = Field(30.0, gt=0, description="seconds that one request to it may take")
     embedding_question_timeout_s: float = Field(
@@ -218,6 +225,17 @@ class Settings(ServiceSettings):
     @classmethod
     def _is_of_http_too(cls, url: str) -> str:
         return http_url(url)
+
+    @property
+    def embedder(self) -> Literal["openai", "local", "none"]:
+        """What makes vectors."""
+        return self.embedding_provider or ("openai" if self.embedding_url else "none")
+
+    @model_validator(mode="after")
+    def _has_endpoint(self) -> Settings:
+        if self.embedder == "openai" and not self.embedding_url:
+            raise ValueError("EMBEDDING_PROVIDER=openai needs EMBEDDING_URL")
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import random
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 
 from context_service import dev
+from context_service.llm import local
 from contextkeep import (
     ChatMessage,
     ContextClient,
@@ -36,6 +39,7 @@ BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
 QUESTION = "What was her complaint when she came in?"
+QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
@@ -47,6 +51,8 @@ def main() -> None:
     asked = parser.parse_args().chapter
     chapters = list(CHAPTERS) if asked == "all" else [asked]
 
+    if "recall" in chapters and not os.environ.get("EMBEDDING_URL") and all(map(find_spec, local.PACKAGES)):
+        os.environ.setdefault("EMBEDDING_PROVIDER", "local")
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
@@ -173,8 +179,16 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     with step(f"talk of other things, {TALK_MESSAGES} messages long"):
         context.append_messages(talk(TALK_MESSAGES), visit.context_id)
 
-    with step(f"ask {QUESTION!r}, for 3 passages within {TOKENS_MAX:,} tokens"):
-        recalled = context.recall(visit.context_id, QUESTION, tokens_max=TOKENS_MAX, items_max=3, with_features=True)
+    if os.environ.get("EMBEDDING_PROVIDER") == "local":
+        question = QUESTION_BY_MEANING
+        print("    with the local model: by words and by meaning")
+        with step("wait for the vectors, which are made behind the messages"):
+            context.wait_for_index(visit.context_id, wait_s=120)
+    else:
+        question = QUESTION
+        print("    by words alone; for meaning: pip install './clients/python' '.[local-embedding]'")
+    with step(f"ask {question!r}, for 3 passages within {TOKENS_MAX:,} tokens"):
+        recalled = context.recall(visit.context_id, question, tokens_max=TOKENS_MAX, items_max=3, with_features=True)
     for item in recalled.items:
         show_recalled(item)
     print(f"    {recalled.left_out_count} others left out; {recalled.tokens} of {TOKENS_MAX:,} tokens, for a prompt:")
@@ -193,10 +207,11 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
 
     with step("ask the same in a second context"):
         other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
-        elsewhere = context.recall(other.context_id, QUESTION, tokens_max=TOKENS_MAX)
+        context.wait_for_index(other.context_id)
+        elsewhere = context.recall(other.context_id, question, tokens_max=TOKENS_MAX)
     print(f"    {len(elsewhere.items)} passages")
     with step("send a standalone message"):
-        context.send_message(QUESTION, standalone=True)
+        context.send_message(question, standalone=True)
     contexts = [one.title for one in context.list_contexts()]
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:

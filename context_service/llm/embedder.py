@@ -99,7 +99,7 @@ class EndpointEmbedder(Embedder):
 
 
 @asynccontextmanager
-async def open_embedder(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
+async def open_endpoint(settings: Settings) -> AsyncIterator[EndpointEmbedder]:
     """Open the connections to the endpoint of the settings, which is set."""
     timeout = aiohttp.ClientTimeout(total=settings.embedding_timeout_s)
     async with aiohttp.ClientSession(timeout=timeout, headers={"content-type": "application/json"}) as session:

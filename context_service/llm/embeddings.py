@@ -48,9 +48,11 @@ class Embedder(ABC):
 
     Attributes:
         model: Its name, which stands beside each vector: those of different models are not compared.
+        unrelated: Cosine up to which two texts have nothing to do with each other. 0: it is not known.
     """
 
     model: str
+    unrelated: float = 0.0
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:

@@ -64,11 +64,13 @@ class Nearest:
     Args:
         database: Where they are.
         model: That made them.
+        unrelated: A passage with no greater cosine is no answer for its vector alone.
     """
 
-    def __init__(self, database: Database, *, model: str) -> None:
+    def __init__(self, database: Database, *, model: str, unrelated: float) -> None:
         self._database = database
         self._model = model
+        self._unrelated = unrelated
 
     async def to(
         self,
@@ -109,8 +111,12 @@ class Nearest:
         }
         rows = await tenant.query(_COSINES, parameters, named=False, ad_hoc=True)
         cosines = {(seq, ordinal): (of_one, of_both) for seq, ordinal, of_one, of_both in rows}
-        meant = [place for place in cosines if seq_from <= place[0] <= seq_to]
-        alone = heapq.nlargest(NEAREST_MAX // 2, meant, key=lambda place: cosines[place][0])
-        together = heapq.nlargest(NEAREST_MAX // 2, meant, key=lambda place: cosines[place][1])
-        nearest = frozenset([*alone, *together])
-        return Near(cosines=cosines, nearest=nearest)
+        nearest: set[Place] = set()
+        for which in (0, 1):
+            meant = [
+                (of[which], place)
+                for place, of in cosines.items()
+                if of[which] > self._unrelated and seq_from <= place[0] <= seq_to
+            ]
+            nearest.update(place for _, place in heapq.nlargest(NEAREST_MAX // 2, meant))
+        return Near(cosines=cosines, nearest=frozenset(nearest))

@@ -89,8 +89,8 @@ LIMIT %(limit)s
 """  # noqa: S608
 
 # The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.
-_SLICE = f"""
-    e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = {EMBEDDING_DIMENSION}
+_SLICE = """
+    e.tenant_id = %(tenant_id)s AND e.owner_kind = 'record' AND e.name = '' AND e.dimension = {dimension}
         AND (%(include_archived)s OR coalesce(e.hidden_at > now(), true))
         AND (%(model)s = '' OR e.model = %(model)s)
 """
@@ -281,7 +281,7 @@ class Searches:
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
         parts = {
             "records": "" if where == "TRUE" else _RECORDS_OF_VECTORS,
-            "slice": slice_sql(where),
+            "slice": slice_sql(where, dimension=len(question.embedding.values)),
         }
         parameters = {
             **bindings.values,
@@ -291,7 +291,7 @@ class Searches:
             "vectors_max": self._vectors_max,
             "limit": limit,
         }
-        if await self._indexed(tenant):
+        if len(question.embedding.values) == EMBEDDING_DIMENSION and await self._indexed(tenant):
             (counted,) = await tenant.query(_COUNT.format(**parts), parameters, ad_hoc=True)
             if counted.vectors > self._vectors_max:
                 return await self._by_index(tenant, parts, parameters, min(limit, counted.vectors))
@@ -341,9 +341,14 @@ class Searches:
         return {row.id: record_of(row, with_content=True) for row in rows}
 
 
-def slice_sql(where: str) -> str:
-    """Return the condition of the vectors that are compared, `where` being a condition of their records."""
-    return f"{_SLICE} AND {_SCOPE.format(row='e')} AND {where}"
+def slice_sql(where: str, *, dimension: int = EMBEDDING_DIMENSION) -> str:
+    """Return the condition of the vectors that are compared.
+
+    Args:
+        where: A condition of their records.
+        dimension: Theirs, and the question's.
+    """
+    return f"{_SLICE.format(dimension=dimension)} AND {_SCOPE.format(row='e')} AND {where}"
 
 
 def _nearest(rows: Sequence[Row], *, approximate: bool = False) -> list[Found]:

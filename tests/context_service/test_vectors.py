@@ -11,7 +11,7 @@ from aiohttp import web
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector_async
 
-from context_service.llm.embedder import open_embedder
+from context_service.llm.embedder import open_endpoint
 from context_service.llm.embeddings import Embedder
 from context_service.retrieval.vectors import BATCH, MadeVector, VectorMaking
 from context_service.settings import Settings
@@ -70,7 +70,7 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 @pytest.fixture
 async def embedder(server: EmbeddingServer, urls: Urls) -> AsyncIterator[Embedder]:
     settings = Settings(database_url=urls.service, embedding_url=server.url, embedding_model="m1", _env_file=None)
-    async with open_embedder(settings) as embedder:
+    async with open_endpoint(settings) as embedder:
         yield embedder
 
 
