@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -319,13 +320,14 @@ class Messaging:
 
     def _new(self, said: MessageInput, size_bytes: int, now: datetime) -> NewMessage:
         said = said if said.message_id else replace(said, message_id=str(new_id()))
+        count = cache(self._tokens.count)  # a short text is counted as a text, and as a passage
         return NewMessage(
             said=said,
             said_at=said.said_at or now,
-            tokens=tokens_of(said.content, said.parts, count=self._tokens.count),
+            tokens=tokens_of(said.content, said.parts, count=count),
             size_bytes=size_bytes,
             sha256=_sha256(said),
-            passages=passages_of(said, count=self._tokens.count),
+            passages=passages_of(said, count=count),
         )
 
     async def _check_records(self, record_ids: Sequence[UUID], principal: Principal) -> None:

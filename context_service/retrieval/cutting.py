@@ -25,6 +25,7 @@ _HARD, _SENTENCE, _LINE, _PARAGRAPH = range(4)
 _SEARCHED_CHARS = 16 * 1024  # at once: a search that finds nothing lets no other thread run
 _UNIT_CHARS_MIN = 40  # shorter sentences count with the next one: "a. b. c." would be as many calls of the tokenizer
 _UNIT_CHARS_MAX = 1_000
+_WHOLE_CHARS = 6  # for a token: of a longer text it is not asked whether it may stay whole
 
 
 class Cut(NamedTuple):
@@ -50,12 +51,14 @@ def cut(text: str, count: Callable[[str], int], *, tokens_max: int = TOKENS_MAX)
     Args:
         text: Any text.
         count: Tokens of a text; not more than its bytes in UTF-8.
-        tokens_max: Of a piece, as the sum of its sentences; at least 8.
+        tokens_max: Of a piece, as the sum of its sentences, or of the text; at least 8.
     """
     if not text:
         return []
     if len(text) * 4 <= tokens_max or len(text.encode(errors="replace")) <= tokens_max:
         return [Cut(0, len(text))]  # no token is shorter than a byte
+    if len(text) <= _WHOLE_CHARS * tokens_max and count(text) <= tokens_max:
+        return [Cut(0, len(text))]  # as most messages are: nothing looks for their sentences
     ends, tokens = [0], 0
     units: list[_Unit] = []
     for unit in _units(text, count, tokens_max):

@@ -17,6 +17,7 @@ from tests.bench.document import save
 BENCHMARKS = (
     "cel",
     "calls",
+    "contexts",
     "interceptors",
     "replicas",
     "load",
