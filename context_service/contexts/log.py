@@ -31,7 +31,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.parts import of_json, to_json
-from context_service.retrieval.passages import CONTEXT, GIVEN, Passage, Passages, Scope, putting
+from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, putting
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX
@@ -470,12 +470,11 @@ class Log:
         hold: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
-        passages = [one for number, message in enumerate(messages, start=1) for one in _passages(number, message)]
-        terms = sum(len(one.terms) for one in passages)
+        terms = sum(len(one.terms) for message in messages for one in message.passages)
         parameters = {
             **parameters,
             **_message_parameters(messages),
-            **await beside_the_loop(_TERM_BYTES * terms, putting, Scope.of_context(context_id), passages),
+            **await beside_the_loop(_TERM_BYTES * terms, _passage_parameters, context_id, messages),
             "tenant_id": door.tenant_id,
             "context_id": context_id,
             "agents_max": AGENTS_MAX,
@@ -661,13 +660,17 @@ class Log:
         return seqs
 
 
-def _passages(number: int, message: NewMessage) -> list[Passage]:
-    """Return the passages of a message, which has a number among those of its call instead of a place in the log."""
-    return [
-        # Its session only the header tells.
-        placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
-        for ordinal, one in enumerate(message.passages)
-    ]
+def _passage_parameters(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, object]:
+    """Return what the passages of messages are written by: each has the number of its message instead of its `seq`."""
+    return putting(
+        Scope.of_context(context_id),
+        [
+            # Its session only the header tells.
+            placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
+            for number, message in enumerate(messages, start=1)
+            for ordinal, one in enumerate(message.passages)
+        ],
+    )
 
 
 def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:

@@ -684,11 +684,13 @@ def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
 
 def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
     """Return the parameters of `GIVEN` and `Passages.puts`, but for the tenant."""
+    # One by one: what is written at once keeps the interpreter until it is done, in whichever thread.
+    given = b",".join([orjson.dumps(_given(scope, one)) for one in passages])
     return {
         "scope_id": scope.id,
         "scope_kind": scope.kind,
         "topic": owing_topic(scope.kind),
-        "passages": orjson.dumps([_given(scope, one) for one in passages]).decode(),
+        "passages": f"[{given.decode()}]",
         "authors": list(dict.fromkeys(one.author for one in passages if one.author))[:AUTHORS_MAX],
         "authors_max": AUTHORS_MAX,
     }
