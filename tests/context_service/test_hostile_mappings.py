@@ -73,7 +73,6 @@ def gc_of_a_server() -> Iterator[None]:
     thresholds = gc.get_threshold()
     tune_gc()
     yield
-    gc.unfreeze()
     gc.set_threshold(*thresholds)
 
 

@@ -86,7 +86,7 @@ def test_there_are_a_few_and_all_are_of_the_vocabulary(word: str, vocabulary: se
 def test_many_words_that_are_nearly_alike_are_not_all_compared():
     alike = ["".join(letters) for letters in islice(permutations("abcdefgh"), 20_000)]
 
-    assert units(lambda: relatives("hgfedcbz", alike)) < 80
+    assert units(lambda: relatives("hgfedcbz", alike)) < 200  # all: 430
 
 
 @pytest.fixture
