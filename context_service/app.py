@@ -20,6 +20,8 @@ from pgvector.psycopg import register_vector_async
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
+from context_service.contexts.artifact_rows import ArtifactRows
+from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.checks import MessageChecks
 from context_service.contexts.erasing import Eraser, Erasing
 from context_service.contexts.index_state import IndexStates, VectorsOwed
@@ -397,12 +399,24 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         check_record=check_record,
         order=order,
     )
+    artifact_rows = ArtifactRows(log, passages)
+    artifacts = Artifacts(
+        artifact_rows,
+        log=log,
+        tasks=tasks,
+        references=references,
+        requests=_REQUESTS,
+        checks=checks,
+        check_record=check_record,
+        tokens=tokens,
+    )
     vectors = VectorsOwed(database, model=embedder.model if embedder else "")
     index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
     servicer = ContextsServicer(
         messaging,
         Recalling(
             log,
+            artifact_rows,
             passages,
             tokens,
             index=index_states,
@@ -412,6 +426,7 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         Erasing(database, requests=_REQUESTS, eraser=eraser),
         index_states,
         tasks,
+        artifacts,
         Syncing(ground.assembly, messaging),
         ground.names,
     )

@@ -10,6 +10,7 @@ from context_service.app import open_database, sweeper_of
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.contexts import erasing
+from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_source import PointedSource
 from context_service.llm.providers import model_of
@@ -155,7 +156,9 @@ async def verify_index(
     async with open_database(settings) as database:
         tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
         count = TokenCounter().count
-        verifying = Verifying(database, Passages(database), [LogSource(count), PointedSource(count)])
+        verifying = Verifying(
+            database, Passages(database), [LogSource(count), PointedSource(count), ArtifactSource(count)]
+        )
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
 
 

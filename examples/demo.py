@@ -23,6 +23,7 @@ import psutil
 from context_service import dev
 from context_service.llm import local
 from contextkeep import (
+    ArtifactInput,
     ChatMessage,
     ContextClient,
     ContextInput,
@@ -32,6 +33,7 @@ from contextkeep import (
     NodeInput,
     PartInput,
     RecalledItem,
+    RecallFilter,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +42,8 @@ TALK_MESSAGES = 300
 TOKENS_MAX = 1000
 QUESTION = "What was her complaint when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
+LETTER = "Dear colleague, please examine her throat again in a week."
+LETTER_QUESTION = "the letter to the colleague"
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
@@ -176,6 +180,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
         scan = context.upload_blob(pdf(FINDING), name="x-ray.pdf")
         shown = MessageInput("Here is the picture.", parts=[PartInput(working_memory_id=scan.working_memory_id)])
         context.send_message(shown, visit.context_id)
+    put_letter(context, visit.context_id)
     with step(f"talk of other things, {TALK_MESSAGES} messages long"):
         context.append_messages(talk(TALK_MESSAGES), visit.context_id)
 
@@ -205,6 +210,7 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     if not index.is_complete or FINDING not in found.prompt_text:
         raise SystemExit("what the PDF says was not recalled")
 
+    find_letter(context, visit.context_id)
     with step("ask the same in a second context"):
         other = context.send_message("Good morning, this is the laboratory.", context=ContextInput(title="laboratory"))
         context.wait_for_index(other.context_id)
@@ -216,6 +222,23 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has what is not its own")
+
+
+def put_letter(context: ContextClient, context_id: str) -> None:
+    """Let a task make an artifact."""
+    with step("put what a task made: an artifact"):
+        task = context.create_task(context_id, state="working")
+        context.put_artifact(task.task_id, ArtifactInput([PartInput(text=LETTER)], name="letter"), last_chunk=True)
+        context.update_task(task.task_id, state="completed")
+
+
+def find_letter(context: ContextClient, context_id: str) -> None:
+    """Find it again."""
+    with step(f"ask {LETTER_QUESTION!r}, of what tasks made"):
+        made = context.search_context(context_id, LETTER_QUESTION, filter=RecallFilter(kinds=["artifact"]))
+    print(f"    [{made[0].ref}] {made[0].kind} of a task: {made[0].text}" if made else "    nothing")
+    if not made or made[0].text != LETTER:
+        raise SystemExit("the artifact was not found")
 
 
 def pdf(text: str) -> bytes:

@@ -63,7 +63,7 @@ class MessageChecks:
             raise InvalidArgument(f"{path} has neither content nor parts", field=f"{path}.content")
         _check_long_text(f"{path}.content", said.content)
         self.check_metadata(f"{path}.metadata_json", said.metadata_json)
-        self.check_references(f"{path}.reference_task_ids", said.reference_task_ids)
+        check_references(f"{path}.reference_task_ids", said.reference_task_ids)
         _check_count(f"{path}.parts", len(said.parts), self.parts_max)
         for place, part in enumerate(said.parts):
             self._check_part(part, path=f"{path}.parts[{place}]")
@@ -99,14 +99,6 @@ class MessageChecks:
         self.check_metadata("metadata_contains_json", which.metadata_contains_json)
         if which.external_id:
             check_external_id(which.external_id, path="external_id")
-
-    def check_references(self, field: str, task_ids: Sequence[UUID]) -> None:
-        """Refuse too many tasks that are referred to.
-
-        Raises:
-            LimitExceeded: there are more than there may be.
-        """
-        _check_count(field, len(task_ids), _REFERENCES_MAX)
 
     def check_metadata(self, field: str, text: str) -> None:
         """Refuse metadata that are no JSON object, or too large; raises as `check_context`."""
@@ -154,6 +146,15 @@ def check_external_id(one: ExternalId, *, path: str) -> None:
     """Refuse an external id that is incomplete or too long."""
     check_text(f"{path}.system", one.system, chars_max=_SYSTEM_CHARS_MAX, required=True)
     check_text(f"{path}.id", one.id, chars_max=_EXTERNAL_ID_CHARS_MAX, required=True)
+
+
+def check_references(field: str, task_ids: Sequence[UUID]) -> None:
+    """Refuse too many tasks that are referred to.
+
+    Raises:
+        LimitExceeded: there are more than there may be.
+    """
+    _check_count(field, len(task_ids), _REFERENCES_MAX)
 
 
 def check_message_ids(message_ids: Sequence[str], *, path: str) -> None:

@@ -47,6 +47,7 @@ OF_SUBJECTS = (
     "context.passage_session",
     "context.passage_scope",
     "context.context_external_id",
+    "context.artifact",
     "context.task",
     "context.context",
     "context.erasure",
@@ -54,7 +55,8 @@ OF_SUBJECTS = (
 
 _RECEIPT = """
     erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
-    vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, requested_by
+    vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, artifacts_removed,
+    requested_by
 """
 
 
@@ -162,14 +164,30 @@ _REMOVE_MESSAGES = _of_all(f"""
 """)  # noqa: S608
 
 
-def _removing(table: str, whose: str, counter: str) -> Across:
-    """Return the step that removes what another table has of a context."""
+def _removing(table: str, whose: str, counter: str, *, size_bytes: str = "0") -> Across:
+    """Return the step that removes what another table has of a context.
+
+    Args:
+        table: Which.
+        whose: Its column that names the context.
+        counter: Of the receipt.
+        size_bytes: Of a row, where rows may be large.
+    """
     return _of_all(f"""
         WITH mine AS ({_MINE}), gone AS (
             DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                SELECT t.ctid FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
-                WHERE t.{whose} IS NOT NULL
-                LIMIT %(rows)s
+                SELECT row_at
+                FROM (
+                    SELECT row_at, sum(size_bytes) OVER (ORDER BY row_at) AS bytes_upto,
+                        row_number() OVER (ORDER BY row_at) AS place
+                    FROM (
+                        SELECT t.ctid AS row_at, {size_bytes} AS size_bytes
+                        FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
+                        WHERE t.{whose} IS NOT NULL
+                        LIMIT %(rows)s
+                    ) one
+                ) counted
+                WHERE bytes_upto <= %(bytes)s OR place = 1
             ))
             RETURNING true
         )
@@ -180,6 +198,7 @@ def _removing(table: str, whose: str, counter: str) -> Across:
     """)  # noqa: S608
 
 
+_REMOVE_ARTIFACTS = _removing("context.artifact", "context_id", "artifacts_removed", size_bytes="t.size_bytes")
 _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _COUNT_PASSAGES = _of_all("""
@@ -245,6 +264,7 @@ class Erasure:
     answers_removed: int  # of repeated calls
     keys_ended: int
     tasks_removed: int
+    artifacts_removed: int  # versions
     requested_by: str  # the subject of who deleted it; empty: it was past its time
 
 
@@ -401,7 +421,7 @@ class Eraser:
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
         if any(dropped):
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
-        for statement in (_REMOVE_MESSAGES, _REMOVE_TASKS, _REMOVE_ANSWERS):
+        for statement in (_REMOVE_MESSAGES, _REMOVE_ARTIFACTS, _REMOVE_TASKS, _REMOVE_ANSWERS):
             while True:
                 began = time.monotonic()
                 rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from context_service.contexts.model import MessageInput, PassageText
+from context_service.parts import Part
 from context_service.retrieval.cutting import cut
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import PartText, part_text
@@ -39,6 +40,36 @@ def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[Pas
                         terms=terms,
                         marks=marks_of(text),
                         is_said=said.role in _SAID_BY and whole.kind in _SAID,
+                    )
+                )
+    return tuple(found)
+
+
+def passages_of_artifact(
+    name: str, description: str, parts: Sequence[Part], *, parts_before: int = 0, count: Callable[[str], int]
+) -> tuple[PassageText, ...]:
+    """Return the passages of an artifact, in its order: part by part, so that chunks give what the whole does.
+
+    Args:
+        name: Found with each passage, as an author's is of a message.
+        description: Where it begins.
+        parts: All, or those of a chunk.
+        parts_before: That came in earlier chunks, which had the description.
+        count: Counts the tokens of a text.
+    """
+    texts = [] if parts_before or not description else [(0, PartText("text", description))]
+    texts += [(number, of) for number, part in enumerate(parts, parts_before + 1) if (of := part_text(part))]
+    found = []
+    for number, whole in texts:
+        seen: set[tuple[str, ...]] = set()
+        for start, end in cut(whole.text, count):
+            text = whole.text[start:end].strip()
+            terms = tuple(terms_of(f"{name}: {text}" if name else text))
+            if terms and terms not in seen:
+                seen.add(terms)
+                found.append(
+                    PassageText(
+                        part=number, kind="artifact", text=text, terms=terms, marks=marks_of(text), is_said=False
                     )
                 )
     return tuple(found)

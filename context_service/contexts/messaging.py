@@ -152,14 +152,15 @@ class Messaging:
         sizes = [size_of(said) for said in messages]
         await beside_the_loop(sum(sizes), self._checks.check_messages, messages, sizes=sizes, paths=paths)
         new = await self._prepared(messages, sizes=sizes, paths=paths)
-        if not target.context_id and not target.only:
-            target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
         records = records_of(messages)
-        if records and request:  # a record may be gone since it was answered
+        asks_task = not target.context_id and not target.only and any(said.task_id for said in messages)
+        if (records or asks_task) and request:  # a record, or a task, may be gone since it was answered
             door = self._log.of(principal, target.context_id or new_id())
             if answer := await self._requests.answered(door, request):
                 return await self._still_there(_written(answer), principal)
         await self._check_records(records, principal)
+        if asks_task:
+            target = replace(target, context_id=await self._references.context_meant(messages, principal=principal))
         if target.context_id:
             return await self._append(target.context_id, new, principal=principal, request=request)
         return await self._begin(target, new, principal=principal, request=request)

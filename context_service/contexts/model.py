@@ -191,3 +191,50 @@ class Task:
     created_by: str
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactInput:
+    """What a caller says of an artifact, or of a chunk of one, secrets taken out."""
+
+    artifact_id: str
+    name: str = ""
+    description: str = ""
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+    append: bool = False  # to what its newest version has
+    is_last: bool = False  # nothing more comes to this version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewArtifact:
+    """An artifact, or a chunk of one, that is to be written, with all that is worked out of it before."""
+
+    said: ArtifactInput
+    tokens: int
+    size_bytes: int
+    passages: tuple[PassageText, ...]  # what it is found by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A version of what a task made."""
+
+    context_id: UUID
+    task_id: UUID
+    artifact_id: str
+    version: int  # from 1
+    name: str
+    description: str
+    is_complete: bool
+    is_newest: bool
+    part_count: int
+    passage_count: int
+    tokens: int
+    size_bytes: int
+    place: int  # of its passages in the index, below zero
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+    parts: tuple[Part, ...] = ()  # none in a list
+    metadata_json: str = ""

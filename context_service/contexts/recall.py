@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from heapq import merge
 from uuid import UUID
 
+from context_service.contexts.artifact_rows import ArtifactRows
+from context_service.contexts.checks import check_references
 from context_service.contexts.index_state import IndexStates
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import not_found
+from context_service.contexts.model import Artifact
+from context_service.contexts.references import task_not_found
 from context_service.llm.questions import NoVector, QuestionVectors
 from context_service.retrieval import asking
 from context_service.retrieval.budget import Item, within_budget
@@ -46,6 +51,7 @@ class Filter:
     said_to: datetime | None = None
     seq_from: int = 0
     seq_to: int | None = None  # None: to the last
+    task_ids: frozenset[UUID] = frozenset()
 
     def admits(self, row: Row) -> bool:
         """Say whether a passage is meant."""
@@ -55,7 +61,8 @@ class Filter:
             and (not self.authors or row.author in self.authors)
             and (self.said_from is None or row.said_at >= self.said_from)
             and (self.said_to is None or row.said_at < self.said_to)
-            and row.seq >= self.seq_from
+            and (not self.task_ids or row.task_id in self.task_ids)
+            and (not self.seq_from or row.seq >= self.seq_from)
             and (self.seq_to is None or row.seq <= self.seq_to)
         )
 
@@ -70,6 +77,7 @@ class Asked:
     profile: str = ""  # empty: the context's, else the default
     which: Filter = field(default_factory=Filter)
     with_features: bool = False
+    reference_task_ids: tuple[UUID, ...] = ()  # whose artifacts come first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +86,10 @@ class RecalledItem:
 
     ref: str
     kind: str
-    seq: int
+    seq: int  # 0 of an artifact
     message_id: str
+    task_id: UUID | None
+    artifact_id: str  # empty of a message
     role: str
     name: str
     said_at: datetime
@@ -132,7 +142,8 @@ class Recalling:
 
     Args:
         log: The contexts.
-        passages: What their messages are found by.
+        artifacts: What tasks made in them.
+        passages: What all of it is found by.
         tokens: Counts what goes into a prompt.
         index: How far contexts are.
         meaning: Compares texts by what they mean; None: words are all.
@@ -142,6 +153,7 @@ class Recalling:
     def __init__(
         self,
         log: Log,
+        artifacts: ArtifactRows,
         passages: Passages,
         tokens: TokenCounter,
         *,
@@ -150,6 +162,7 @@ class Recalling:
         timed: Timed = nullcontext,
     ) -> None:
         self._log = log
+        self._artifacts = artifacts
         self._passages = passages
         self._tokens = tokens
         self._index = index
@@ -161,6 +174,7 @@ class Recalling:
 
         Raises:
             ContextNotFound: there is no such context.
+            TaskNotFound: it has not all tasks that are referred to.
             InvalidArgument, LimitExceeded: see the contract.
         """
         with self._timed():
@@ -168,6 +182,7 @@ class Recalling:
 
     async def _recall(self, context_id: UUID, asked: Asked, *, principal: Principal) -> Recalled:
         _check(asked, field="text")
+        check_references("reference_task_ids", asked.reference_task_ids)
         found = await self._found(context_id, asked, limit=RANKED_MAX, principal=principal)
         candidates = found.items
         quotations = [_quotation(one) for one in candidates]
@@ -229,12 +244,20 @@ class Recalling:
             )
             and asked.which.admits(one.row)
         ][:limit]
+        if asked.reference_task_ids:
+            wanted = (await self._referred(context_id, asked, best, principal=principal) + wanted)[:limit]
+            wanted = list({(one.row.seq, one.row.ordinal): one for one in wanted}.values())
         texts = await self._passages.texts(principal, scope, [(one.row.seq, one.row.ordinal) for one in wanted])
-        ids = await self._log.message_ids(context_id, list({one.row.seq for one in wanted}), principal=principal)
+        seqs = {one.row.seq for one in wanted}
+        ids: dict[int, str | Artifact] = {}
+        if said := [seq for seq in seqs if seq > 0]:
+            ids.update(await self._log.message_ids(context_id, said, principal=principal))
+        if made := [seq for seq in seqs if seq < 0]:
+            ids.update(await self._artifacts.at(context_id, made, principal=principal))
         items = [
             _item(one, texts[one.row.seq, one.row.ordinal], ids[one.row.seq], asked)
             for one in wanted
-            # What was retracted between the statements is gone.
+            # What was retracted or replaced between the statements is gone.
             if (one.row.seq, one.row.ordinal) in texts and one.row.seq in ids
         ]
         pending = await self._index.pending(principal, context_id)
@@ -272,7 +295,7 @@ class Recalling:
             places=[
                 (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in answers
             ],
-            seq_from=asked.which.seq_from,
+            seq_from=asked.which.seq_from or -_SEQ_MAX,  # what tasks made stands below zero
             seq_to=_SEQ_MAX if asked.which.seq_to is None else asked.which.seq_to,
         )
         if not near.cosines:
@@ -282,6 +305,28 @@ class Recalling:
             rows = await self._passages.at(principal, scope, question.terms, sorted(unread))
             matching = replace(matching, rows=[*matching.rows, *rows])
         return near, matching
+
+    async def _referred(
+        self, context_id: UUID, asked: Asked, best: Sequence[Ranked], *, principal: Principal
+    ) -> list[Ranked]:
+        """Return the passages of the artifacts of tasks that are referred to: the best first, then in their order.
+
+        Raises:
+            TaskNotFound: the context has not all of them.
+        """
+        places = await self._artifacts.places(context_id, asked.reference_task_ids, principal=principal)
+        for task_id in asked.reference_task_ids:
+            if task_id not in places:
+                raise task_not_found(task_id)
+        scope = Scope.of_context(context_id)
+        made = [place for several in places.values() for place in several]
+        rows = await self._passages.of_sources(principal, scope, made, count=RANKED_MAX) if made else []
+        ranks = {(one.row.seq, one.row.ordinal): one for one in best}
+        found = [ranks.get((row.seq, row.ordinal), Ranked(row=row, score=0.0, features={})) for row in rows]
+        return sorted(
+            (one for one in found if asked.which.admits(one.row)),
+            key=lambda one: (-one.score, -one.row.seq, one.row.ordinal),
+        )
 
 
 def _places_of_answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
@@ -294,13 +339,17 @@ def _places_of_answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:
     }
 
 
-def _item(one: Ranked, text: str, message_id: str, asked: Asked) -> RecalledItem:
+def _item(one: Ranked, text: str, of: str | Artifact, asked: Asked) -> RecalledItem:
+    """Return an item `of` a message, by its id, or of an artifact."""
     row = one.row
+    is_artifact = isinstance(of, Artifact)
     return RecalledItem(
-        ref=f"m{row.seq}.{row.ordinal}",
+        ref=f"a{-row.seq}.{row.ordinal}" if is_artifact else f"m{row.seq}.{row.ordinal}",
         kind=row.kind,
-        seq=row.seq,
-        message_id=message_id,
+        seq=0 if is_artifact else row.seq,
+        message_id="" if isinstance(of, Artifact) else of,
+        task_id=row.task_id,
+        artifact_id=of.artifact_id if isinstance(of, Artifact) else "",
         role=row.role,
         name=row.author,
         said_at=row.said_at,
@@ -322,8 +371,15 @@ def _quotation(item: RecalledItem) -> str:
 def _block(items: Sequence[tuple[RecalledItem, str]]) -> str:
     if not items:
         return ""
-    ordered = sorted(items, key=lambda one: (one[0].seq, one[0].ref))
+    said, made = ([one for one in items if bool(one[0].artifact_id) is is_made] for is_made in (False, True))
+    # What a task made stands between messages by its time; of messages their places count, whatever senders say.
+    ordered = merge(sorted(said, key=_place), sorted(made, key=_place), key=lambda one: one[0].said_at)
     return _HEAD + "".join(quotation for _, quotation in ordered)
+
+
+def _place(one: tuple[RecalledItem, str]) -> tuple[int, int]:
+    place, _, ordinal = one[0].ref[1:].partition(".")
+    return int(place), int(ordinal)
 
 
 def _check(asked: Asked, *, field: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
-from context_service.contexts.checks import MessageChecks, size_of
+from context_service.contexts.checks import MessageChecks, check_references, size_of
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import CheckRecord, not_found, records_of
 from context_service.contexts.model import Message, Task, TaskInput, TaskState
@@ -77,22 +77,23 @@ class Tasks:
             TaskNotFound: it has not all tasks that the new one names.
             RecordNotFound, InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
-        await self._check(said, principal)
+        await self._check(said)
+        if answer := await self._answered(request, said, principal):
+            return await self._read(context_id, UUID(answer["task_id"]), principal)
+        await self._check_records(said, principal)
         said = replace(said, state=said.state or TaskState.SUBMITTED)
 
-        async def work(transaction: Transaction) -> Task | UUID:
+        async def work(transaction: Transaction) -> Task | UUID | None:
             if request and (answer := await self._requests.claim(transaction, request)):
                 return UUID(answer["task_id"])
             if said.reference_task_ids:
                 await self._references.check(transaction, context_id, said.reference_task_ids)
             task = await self._rows.create(transaction, context_id, new_id(), said, created_by=principal.subject)
-            if task is None:
-                raise _Refused
-            if request:
+            if task and request:
                 await self._rows.answer(transaction, request, context_id, task.task_id)
             return task
 
-        made = await self._written(context_id, work, principal)
+        made: Task | UUID = await self.written(context_id, work, principal, refused=_too_many)
         return made if isinstance(made, Task) else await self._read(context_id, made, principal)
 
     async def update(
@@ -132,7 +133,7 @@ class Tasks:
             raise InvalidArgument("task.status.state is not set", field="task.status.state")
         if expected_version < 0:
             raise InvalidArgument("expected_version is negative", field="expected_version")
-        await self._check(said, principal)
+        await self._check(said)
 
         def changed(task: Task) -> TaskInput:
             if expected_version not in (0, task.version):
@@ -148,8 +149,9 @@ class Tasks:
                 metadata_json=said.metadata_json if "metadata_json" in names else task.metadata_json,
             )
 
+        is_status = "status" in names
         return await self._change(
-            context_id, task_id, changed, is_status="status" in names, principal=principal, request=request
+            context_id, task_id, said, changed, is_status=is_status, principal=principal, request=request
         )
 
     async def cancel(
@@ -171,7 +173,9 @@ class Tasks:
                 raise _ended(task)
             return TaskInput(state=TaskState.CANCELED, metadata_json=task.metadata_json)
 
-        return await self._change(context_id, task_id, changed, is_status=True, principal=principal, request=request)
+        return await self._change(
+            context_id, task_id, TaskInput(), changed, is_status=True, principal=principal, request=request
+        )
 
     async def read(
         self, context_id: UUID | None, task_id: UUID, *, principal: Principal, history_length: int | None
@@ -223,51 +227,88 @@ class Tasks:
         self,
         context_id: UUID | None,
         task_id: UUID,
+        said: TaskInput,
         changed: Callable[[Task], TaskInput | None],
         *,
         is_status: bool,
         principal: Principal,
         request: Request | None,
     ) -> Task:
-        """Change a task that is locked, to what `changed` makes of it; None: it stays as it is."""
+        """Change a task that is locked, to what `changed` makes of it and of what is said; None: it stays as it is."""
+        if await self._answered(request, said, principal, asks=not context_id):
+            meant = context_id or await self._references.context_of(task_id, principal=principal)
+            return await self._read(meant, task_id, principal)
+        await self._check_records(said, principal)
         meant = context_id or await self._references.context_of(task_id, principal=principal)
 
-        async def work(transaction: Transaction) -> Task | None:
+        async def work(transaction: Transaction) -> Task | UUID | None:
             if request and await self._requests.claim(transaction, request):
-                return None
-            task = await self._rows.lock(transaction, meant, task_id)
-            if task is None:
-                raise task_not_found(task_id)
-            if (said := changed(task)) is not None:
-                task = await self._rows.update(transaction, meant, task_id, said, is_status=is_status)
-                if task is None:
-                    raise _Refused
-            if request:
+                return task_id
+            task: Task | None = await self._locked(transaction, meant, task_id)
+            if task and (shall_be := changed(task)) is not None:
+                task = await self._rows.update(transaction, meant, task_id, shall_be, is_status=is_status)
+            if task and request:
                 await self._rows.answer(transaction, request, meant, task_id)
             return task
 
-        return await self._written(meant, work, principal) or await self._read(meant, task_id, principal)
+        written: Task | UUID = await self.written(meant, work, principal, refused=_too_many)
+        return written if isinstance(written, Task) else await self._read(meant, task_id, principal)
 
-    async def _written(
-        self, context_id: UUID, work: Callable[[Transaction], Awaitable[_T]], principal: Principal
+    async def going_on(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> None:
+        """Keep a task from changing until the transaction ends, and refuse one that has ended.
+
+        Raises:
+            TaskNotFound: the context has none.
+            TaskEnded: nothing of it changes any more.
+        """
+        task = await self._locked(transaction, context_id, task_id)
+        if task.state.is_end:
+            raise _ended(task)
+
+    async def _locked(self, transaction: Transaction, context_id: UUID, task_id: UUID) -> Task:
+        task = await self._rows.lock(transaction, context_id, task_id)
+        if task is None:
+            raise task_not_found(task_id)
+        return task
+
+    async def written(
+        self,
+        context_id: UUID,
+        work: Callable[[Transaction], Awaitable[_T | None]],
+        principal: Principal,
+        *,
+        refused: Callable[[], LimitExceeded],
     ) -> _T:
+        """Do what changes something of a context's tasks, in its turn, and return what `work` does.
+
+        Args:
+            context_id: Which.
+            work: Returns None, and all of it is undone, if the header would not have it.
+            principal: Who writes.
+            refused: What was wrong then, if the context is there and open.
+
+        Raises:
+            ContextNotFound, ContextClosed: what is wrong with the context comes before what is wrong with the task.
+            LimitExceeded: that of `refused`; and the errors of `work`.
+        """
+
+        async def whole(transaction: Transaction) -> _T:
+            made = await work(transaction)
+            if made is None:
+                raise _Refused
+            return made
+
         try:
             async with self._order.turn((principal.tenant_id, context_id)):
-                return await self._log.of(principal, context_id).transaction(work)
+                return await self._log.of(principal, context_id).transaction(whole)
         except (_Refused, TaskNotFound, TaskEnded) as error:
-            # What is wrong with the context comes before what is wrong with the task.
             context = await self._log.read(context_id, principal=principal.without_admin())
             if context is None:
                 raise not_found(context_id) from None
             if context.closed_at:
                 raise ContextClosed("the context is closed", context_id=context_id) from None
             if isinstance(error, _Refused):
-                raise LimitExceeded(
-                    f"the context has {TASKS_MAX} tasks, as many as it may have",
-                    limit="tasks",
-                    limit_max=TASKS_MAX,
-                    value=TASKS_MAX + 1,
-                ) from None
+                raise refused() from None
             raise
 
     async def _read(self, context_id: UUID, task_id: UUID, principal: Principal) -> Task:
@@ -278,18 +319,41 @@ class Tasks:
             return task
         raise task_not_found(task_id)
 
-    async def _check(self, said: TaskInput, principal: Principal) -> None:
+    async def _answered(
+        self, request: Request | None, said: TaskInput, principal: Principal, *, asks: bool = False
+    ) -> Any:
+        """Return the answer to a request that comes again, where what it names may be gone since: a record, or a task.
+
+        Raises:
+            RequestIdReused: it was another one.
+        """
+        if request is None or not (asks or (said.message and records_of([said.message]))):
+            return None  # whoever claims it will know
+        return await self._requests.answered(self._log.of(principal, new_id()), request)
+
+    async def _check_records(self, said: TaskInput, principal: Principal) -> None:
+        for record_id in records_of([said.message] if said.message else []):
+            await self._check_record(record_id, principal)
+
+    async def _check(self, said: TaskInput) -> None:
         self._checks.check_metadata("task.metadata_json", said.metadata_json)
-        self._checks.check_references("task.reference_task_ids", said.reference_task_ids)
+        check_references("task.reference_task_ids", said.reference_task_ids)
         if said.message:
             size = size_of(said.message)
             await beside_the_loop(size, self._checks.check_message, said.message, size, path=_STATUS_PATH)
-            for record_id in records_of([said.message]):
-                await self._check_record(record_id, principal)
 
 
 class _Refused(Exception):
     """The header was not changed: it is not there, closed, or at its limit."""
+
+
+def _too_many() -> LimitExceeded:
+    return LimitExceeded(
+        f"the context has {TASKS_MAX} tasks, as many as it may have",
+        limit="tasks",
+        limit_max=TASKS_MAX,
+        value=TASKS_MAX + 1,
+    )
 
 
 def _ended(task: Task) -> TaskEnded:

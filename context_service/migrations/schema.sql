@@ -296,6 +296,36 @@ ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE context.artifact (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    task_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    change bigint NOT NULL,
+    place bigint NOT NULL,
+    version integer NOT NULL,
+    part_count integer NOT NULL,
+    passage_count integer NOT NULL,
+    tokens integer NOT NULL,
+    size_bytes integer NOT NULL,
+    is_newest boolean DEFAULT true NOT NULL,
+    is_complete boolean NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    artifact_id text NOT NULL,
+    name text DEFAULT ''::text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    parts json NOT NULL,
+    metadata json,
+    CONSTRAINT artifact_place_check CHECK ((place < 0))
+);
+
+ALTER TABLE context.artifact OWNER TO contextkeep_owner;
+
 CREATE TABLE context.blob (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -344,6 +374,7 @@ CREATE TABLE context.context (
     deleted_at timestamp with time zone,
     task_count integer DEFAULT 0 NOT NULL,
     last_change bigint DEFAULT 0 NOT NULL,
+    artifact_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
     CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
 )
@@ -428,7 +459,8 @@ CREATE TABLE context.erasure (
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
     requested_by text NOT NULL,
-    tasks_removed bigint DEFAULT 0 NOT NULL
+    tasks_removed bigint DEFAULT 0 NOT NULL,
+    artifacts_removed bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE context.erasure OWNER TO contextkeep_owner;
@@ -897,6 +929,9 @@ ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY 
 ALTER TABLE ONLY context.action
     ADD CONSTRAINT action_pkey PRIMARY KEY (tenant_id, record_id, seq);
 
+ALTER TABLE ONLY context.artifact
+    ADD CONSTRAINT artifact_pkey PRIMARY KEY (tenant_id, task_id, artifact_id, version);
+
 ALTER TABLE ONLY context.blob
     ADD CONSTRAINT blob_pkey PRIMARY KEY (tenant_id, id);
 
@@ -967,6 +1002,10 @@ ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
 CREATE INDEX action_entity ON context.action USING btree (tenant_id, entity_node_id, created_at, seq) WHERE (entity_node_id IS NOT NULL);
+
+CREATE UNIQUE INDEX artifact_newest ON context.artifact USING btree (tenant_id, task_id, artifact_id) WHERE is_newest;
+
+CREATE UNIQUE INDEX artifact_place ON context.artifact USING btree (tenant_id, context_id, place);
 
 CREATE UNIQUE INDEX blob_content ON context.blob USING btree (tenant_id, provider, sha256, size_bytes) WHERE ((state = 'live'::text) AND (damaged_at IS NULL));
 
@@ -1070,9 +1109,13 @@ ALTER TABLE ONLY context.wm_record
 
 ALTER TABLE context.action ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.artifact ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY bounds ON context.action AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_record(record_id) OR ((kind = 'purged'::text) AND (bounds = current_setting('app.bounds'::text, true)))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.blob AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
@@ -1120,6 +1163,8 @@ CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH
 
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
+CREATE POLICY context ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 ALTER TABLE context.context ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY context ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
@@ -1166,6 +1211,8 @@ ALTER TABLE context.passage_vector ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY subject ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -1189,6 +1236,8 @@ CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT ac
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.artifact USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1243,6 +1292,8 @@ ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA context TO contextkeep_service;
 
 GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.artifact TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
 

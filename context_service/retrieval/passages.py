@@ -370,6 +370,16 @@ WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NU
 LIMIT %(rows_max)s
 """  # noqa: S608
 
+# Of sources that are named, whatever their terms: as rows in which nothing was asked for.
+_OF_SOURCES = f"""
+SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before, 0 AS session_length,
+    0 AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at, '{{}}'::integer[] AS found
+FROM context.passage p
+WHERE {_IN_SCOPE} AND p.seq = ANY (%(seqs)s::bigint[])
+ORDER BY p.seq DESC, p.ordinal
+LIMIT %(count)s
+"""  # noqa: S608
+
 # By where the rows are: a join with the few that a step names, planned before anybody counted the table, reads the
 # scope once for each of them.
 _WHY_DROPPED = "a scope whose owner is gone, whoever it was: its statements name the scope, and nothing comes back"
@@ -593,6 +603,12 @@ class Passages:
         with_them = {**named, "finding": finding, "rows_max": WORDS_FOUND_MAX}
         rows = await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)
         return texts + [text for (text,) in rows]
+
+    async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
+        """Return passages of sources by their `seq`, whatever was asked: the highest first, each in its order."""
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        parameters = {**_named(principal.tenant_id, scope), "seqs": list(seqs), "count": count}
+        return [Row._make(row) for row in await tenant.query(_OF_SOURCES, parameters)]
 
     async def drop_scope(self, tenant_id: UUID, scope: Scope) -> Dropped:
         """Remove all passages of a scope that nobody writes to any more, and return what there was.

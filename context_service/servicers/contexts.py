@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
+from context_service.contexts.artifact_rows import KIND
+from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
 from context_service.contexts.messaging import Messaging, Target, Written
@@ -28,7 +30,7 @@ from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.records_wire import optional_id
-from context_service.servicers.said import messages_of, principal_of
+from context_service.servicers.said import ids_of, messages_of, principal_of
 from context_service.servicers.tasks import TasksServicer
 from context_service.syncing import Syncing, SyncQuestion
 from contextkeep.context.v1 import contexts_pb2 as pb
@@ -52,10 +54,11 @@ class ContextsServicer(TasksServicer):
         erasing: Erasing,
         index_states: IndexStates,
         tasks: Tasks,
+        artifacts: Artifacts,
         syncing: Syncing,
         names: NodeNames,
     ) -> None:
-        super().__init__(tasks)
+        super().__init__(tasks, artifacts)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing
@@ -111,7 +114,10 @@ class ContextsServicer(TasksServicer):
         """Find what matters to a text."""
         recalled = await self._recalling.recall(
             parse_id("context_id", request.context_id),
-            _asked(request.text, request.options, "options"),
+            replace(
+                _asked(request.text, request.options, "options"),
+                reference_task_ids=ids_of("reference_task_ids", request.reference_task_ids),
+            ),
             principal=principal_of(request.subject_user_id),
         )
         return pb.RecallResponse(recalled=_recalled(recalled))
@@ -301,7 +307,7 @@ def _asked_behind(request: pb.SendMessageRequest, said: MessageInput) -> Asked |
     text = _text(said)
     if not text or request.recall.off or not (request.HasField("recall") or said.role == "user"):
         return None
-    return _asked(text, request.recall, "recall")
+    return replace(_asked(text, request.recall, "recall"), reference_task_ids=said.reference_task_ids)
 
 
 def _until(asked: Asked, seq: int) -> Asked:
@@ -329,12 +335,13 @@ def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
 def _which(said: pb.RecallFilter, path: str) -> Filter:
     return Filter(
         roles=_known(f"{path}.roles", ["assistant" if one == "agent" else one for one in said.roles], ROLE_NAMES),
-        kinds=_known(f"{path}.kinds", said.kinds, KINDS),
+        kinds=_known(f"{path}.kinds", said.kinds, (*KINDS, KIND)),
         authors=frozenset(said.authors),
         said_from=wire.time_of(f"{path}.said_from", said.said_from) if said.HasField("said_from") else None,
         said_to=wire.time_of(f"{path}.said_to", said.said_to) if said.HasField("said_to") else None,
         seq_from=said.seq_from,
         seq_to=said.seq_to or None,
+        task_ids=frozenset(ids_of(f"{path}.task_ids", said.task_ids)),
     )
 
 
@@ -366,6 +373,8 @@ def _recalled_item(item: RecalledItem) -> pb.RecalledItem:
         kind=item.kind,
         seq=item.seq,
         message_id=item.message_id,
+        task_id=optional_id(item.task_id),
+        artifact_id=item.artifact_id,
         role=item.role,
         name=item.name,
         said_at=wire.timestamp(item.said_at),
@@ -491,4 +500,5 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
         answers_removed=erasure.answers_removed,
         keys_ended=erasure.keys_ended,
         tasks_removed=erasure.tasks_removed,
+        artifacts_removed=erasure.artifacts_removed,
     )

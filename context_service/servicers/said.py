@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from context_service.contexts.model import MessageInput
 from context_service.contexts.secrets import without_secret
+from context_service.parts import Part
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2
 from service_runtime import calls
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -29,21 +31,13 @@ async def messages_of(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]
 
 def _message(path: str, message: pb.MessageInput) -> MessageInput:
     """Return a message without its secrets, and take them out of the request, whose hash and ids are kept."""
-    parts, redacted = [], []
-    for place, sent in enumerate(message.parts):
-        part = message_wire.part_of(sent)
-        kept = without_secret(part)
-        if kept:
-            redacted.append(place)
-            sent.Clear()
-            message_wire.fill_part(sent, kept)
-        parts.append(kept or part)
+    parts, redacted = _parts(message.parts)
     role = message_wire.role_of(f"{path}.role", message.role)
     return MessageInput(
         message_id=message.message_id,
         role=role,
         content=message.content,
-        parts=tuple(parts),
+        parts=parts,
         name=message.name,
         agent_id=message.agent_id or calls.principal().agent_id if role == "assistant" else message.agent_id,
         metadata_json=message.metadata_json,
@@ -51,8 +45,26 @@ def _message(path: str, message: pb.MessageInput) -> MessageInput:
         session=message.session,
         task_id=parse_optional_id(f"{path}.task_id", message.task_id),
         reference_task_ids=ids_of(f"{path}.reference_task_ids", message.reference_task_ids),
-        redacted=tuple(redacted),
+        redacted=redacted,
     )
+
+
+async def parts_of(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+    """Return parts without their secrets, which are taken out of the request, too, and where there were some."""
+    return await beside_the_loop(sum(one.ByteSize() for one in sent), _parts, sent)
+
+
+def _parts(sent: Sequence[message_pb2.Part]) -> tuple[tuple[Part, ...], tuple[int, ...]]:
+    parts, redacted = [], []
+    for place, one in enumerate(sent):
+        part = message_wire.part_of(one)
+        kept = without_secret(part)
+        if kept:
+            redacted.append(place)
+            one.Clear()
+            message_wire.fill_part(one, kept)
+        parts.append(kept or part)
+    return tuple(parts), tuple(redacted)
 
 
 def ids_of(field: str, texts: Iterable[str]) -> tuple[UUID, ...]:

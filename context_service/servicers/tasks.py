@@ -1,14 +1,15 @@
-"""The RPCs of `Contexts` about tasks: parse, one call, render."""
+"""The RPCs of `Contexts` about tasks and what they make: parse, one call, render."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from context_service.contexts.model import MessageInput, Task, TaskInput, TaskState
+from context_service.contexts.artifacts import Artifacts, named
+from context_service.contexts.model import Artifact, ArtifactInput, MessageInput, Task, TaskInput, TaskState
 from context_service.contexts.tasks import Tasks
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
-from context_service.servicers.said import ids_of, messages_of, principal_of
+from context_service.servicers.said import ids_of, messages_of, parts_of, principal_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import InvalidArgument
@@ -18,10 +19,11 @@ from service_runtime.requests import request_of
 
 
 class TasksServicer(contexts_pb2_grpc.ContextsServicer):
-    """The part of the servicer that is about tasks."""
+    """The part of the servicer that is about tasks and their artifacts."""
 
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, artifacts: Artifacts) -> None:
         self._tasks = tasks
+        self._artifacts = artifacts
 
     async def CreateTask(self, request: pb.CreateTaskRequest, context: object) -> pb.CreateTaskResponse:
         """Begin a task."""
@@ -59,7 +61,10 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
             principal=principal_of(request.subject_user_id),
             history_length=history_length,
         )
-        response = pb.GetTaskResponse(task=_task(task))
+        artifacts = await self._artifacts.of_task(
+            task.context_id, task.task_id, principal=principal_of(request.subject_user_id)
+        )
+        response = pb.GetTaskResponse(task=_task(task), artifacts=map(_artifact, artifacts))
         for message in messages:
             message_wire.fill_of_context(response.history.add(), message)
         return response
@@ -83,6 +88,42 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
             request=request_of("CancelTask", request),
         )
         return pb.CancelTaskResponse(task=_task(task))
+
+    async def PutArtifact(self, request: pb.PutArtifactRequest, context: object) -> pb.PutArtifactResponse:
+        """Write a version of an artifact, or a chunk of one."""
+        parts, redacted = await parts_of(request.artifact.parts)  # first: it takes the secrets out of the request
+        said = request.artifact
+        artifact = await self._artifacts.put(
+            parse_optional_id("context_id", request.context_id),
+            parse_id("task_id", request.task_id),
+            ArtifactInput(
+                artifact_id=named(said.artifact_id),
+                name=said.name,
+                description=said.description,
+                parts=parts,
+                metadata_json=said.metadata_json,
+                append=request.append,
+                is_last=request.last_chunk,
+            ),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("PutArtifact", request),
+        )
+        return pb.PutArtifactResponse(artifact=_artifact(artifact), redacted_parts=redacted)
+
+    async def GetArtifact(self, request: pb.GetArtifactRequest, context: object) -> pb.GetArtifactResponse:
+        """Read a version of an artifact."""
+        artifact = await self._artifacts.read(
+            parse_optional_id("context_id", request.context_id),
+            parse_id("task_id", request.task_id),
+            request.artifact_id,
+            version=request.version,
+            principal=principal_of(request.subject_user_id),
+        )
+        response = pb.GetArtifactResponse(artifact=_artifact(artifact))
+        response.artifact.metadata_json = artifact.metadata_json
+        for part in artifact.parts:
+            message_wire.fill_part(response.artifact.parts.add(), part)
+        return response
 
 
 _NAME = "TASK_STATE_{}".format
@@ -125,6 +166,25 @@ def _task(task: Task) -> pb.Task:
         created_by=task.created_by,
         created_at=wire.timestamp(task.created_at),
         updated_at=wire.timestamp(task.updated_at),
+    )
+
+
+def _artifact(artifact: Artifact) -> pb.Artifact:
+    """Return an artifact without its parts and metadata."""
+    return pb.Artifact(
+        artifact_id=artifact.artifact_id,
+        task_id=str(artifact.task_id),
+        context_id=str(artifact.context_id),
+        name=artifact.name,
+        description=artifact.description,
+        version=artifact.version,
+        is_complete=artifact.is_complete,
+        part_count=artifact.part_count,
+        size_bytes=artifact.size_bytes,
+        tokens=artifact.tokens,
+        created_by=artifact.created_by,
+        created_at=wire.timestamp(artifact.created_at),
+        updated_at=wire.timestamp(artifact.updated_at),
     )
 
 

@@ -20,7 +20,17 @@ from string import Template
 import pytest
 import yaml
 
-from contextkeep import ContextClient, ContextInput, EdgeInput, EntityClient, ExternalId, MessageInput, NodeInput
+from contextkeep import (
+    ArtifactInput,
+    ContextClient,
+    ContextInput,
+    EdgeInput,
+    EntityClient,
+    ExternalId,
+    MessageInput,
+    NodeInput,
+    PartInput,
+)
 from contextkeep.cli.commands import contextkeep
 from tests.cli.conftest import Run
 from tests.cli.test_help import examples, paths
@@ -73,6 +83,7 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     thread = ContextInput(external_ids=[ExternalId("threads", session.external_id)])
     begun = context.send_message(MessageInput("Where is my lost file?", message_id="greeting"), context=thread)
     task = context.create_task(begun.context_id, state="working")
+    context.put_artifact(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
     gone = context.delete_context(context.send_message("Never mind.").context_id)
 
     monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from contextkeep import (
+    ArtifactInput,
     ContextInput,
     ExternalId,
     MessageInput,
@@ -29,6 +30,8 @@ from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsServicer
 from contextkeep.errors import (
+    ArtifactComplete,
+    ArtifactNotFound,
     ContextClosed,
     ContextNotFound,
     ErasureNotFound,
@@ -339,6 +342,34 @@ async def test_what_goes_on_with_a_task_refers_to_it(world, context):
     assert await world.run(context.list_tasks, context_id, states=["completed"]) == [first]
     canceled = await world.run(context.cancel_task, second.task_id)
     assert await world.run(context.cancel_task, second.task_id) == canceled
+
+
+async def test_what_a_task_makes_is_put_in_chunks_found_and_read(world, context):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    task = await world.run(context.create_task, context_id)
+    first = ArtifactInput([PartInput(text="The giraffe eats acacia.")], artifact_id="plan", metadata={"n": 1})
+    made = await world.run(context.put_artifact, task.task_id, first)
+    assert (made.version, made.parts, made.is_complete, str(made)) == (1, (), False, "plan (version 1)")
+    secret = ArtifactInput([PartInput(data={"type": "token"})], artifact_id="plan")
+    done = await world.run(context.put_artifact, task.task_id, secret, append=True, last_chunk=True)
+    assert (done.part_count, done.is_complete, done.redacted_parts) == (2, True, (0,))
+    with pytest.raises(ArtifactComplete):
+        await world.run(context.put_artifact, task.task_id, secret, append=True)
+
+    read = await world.run(context.get_artifact, task.task_id, "plan", version=1, context_id=context_id)
+    assert ([part.kind for part in read.parts], read.metadata) == (["text", "data_json"], {"n": 1})
+    bare = await world.run(context.put_artifact, task.task_id, "a text alone")
+    assert (await world.run(context.get_task, task.task_id)).artifacts[1].artifact_id == bare.artifact_id
+
+    only = RecallFilter(kinds=["artifact"], task_ids=[task.task_id])
+    (hit,) = await world.run(context.search_context, context_id, "giraffe", filter=only)
+    assert (hit.artifact_id, hit.task_id, hit.seq, hit.message_id) == ("plan", task.task_id, 0, "")
+    recalled = await world.run(context.recall, context_id, "hello", reference_task_ids=[task.task_id])
+    assert recalled.items[0].text == "The giraffe eats acacia."
+    with pytest.raises(ArtifactNotFound):
+        await world.run(context.get_artifact, task.task_id, "none")
+    with pytest.raises(InvalidArgument):
+        await world.run(context.put_artifact, task.task_id, [PartInput(text="x")])
 
 
 async def test_of_tasks_what_cannot_be_is_refused(world, context):

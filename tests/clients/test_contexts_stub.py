@@ -8,6 +8,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from contextkeep import EntityClient, new_id
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.errors import ContextClosed, ContextNotFound, MessageNotFound
 from tests.conftest import KEY, METADATA
@@ -203,3 +204,20 @@ def test_ListTasks_filters_by_state(grpc_stub, task):
 def test_CancelTask_ends_it(grpc_stub, task):
     answer = grpc_stub.CancelTask(pb.CancelTaskRequest(task_id=task.task_id), metadata=METADATA)
     assert answer.task.status.state == pb.TASK_STATE_CANCELED
+
+
+def test_PutArtifact_answers_its_version(grpc_stub, task):
+    artifact = pb.ArtifactInput(artifact_id="plan", parts=[message_pb2.Part(text="The giraffe eats.")])
+    request = pb.PutArtifactRequest(task_id=task.task_id, artifact=artifact)
+    versions = [grpc_stub.PutArtifact(request, metadata=METADATA).artifact.version for _ in range(2)]
+    assert versions == [1, 2]
+
+
+def test_GetArtifact_answers_a_version_with_its_parts(grpc_stub, task):
+    for text in ("first", "second"):
+        artifact = pb.ArtifactInput(artifact_id="plan", parts=[message_pb2.Part(text=text)])
+        grpc_stub.PutArtifact(pb.PutArtifactRequest(task_id=task.task_id, artifact=artifact), metadata=METADATA)
+    request = pb.GetArtifactRequest(task_id=task.task_id, artifact_id="plan")
+    assert grpc_stub.GetArtifact(request, metadata=METADATA).artifact.parts[0].text == "second"
+    request.version = 1
+    assert grpc_stub.GetArtifact(request, metadata=METADATA).artifact.parts[0].text == "first"

@@ -57,8 +57,11 @@ ASKING: dict[str, dict[str, Any]] = {
     "UpdateTask": {"task_id": an_id(), "task": {"metadata_json": "{}"}, "update_mask": {"paths": ["metadata_json"]}},
     "GetTask": {"task_id": an_id()},
     "CancelTask": {"task_id": an_id()},
+    "PutArtifact": {"task_id": an_id(), "artifact": {"parts": [{"text": "x"}]}},
+    "GetArtifact": {"task_id": an_id(), "artifact_id": "a"},
 }
 EMPTIED = {
+    "context.artifact",
     "context.context",
     "context.context_external_id",
     "context.message",
@@ -124,7 +127,7 @@ class Stack:
         answer = await caller.append("", *said[:500], context=header, request_id=an_id())
         for place in range(500, messages, 500):
             await caller.append(answer.context_id, *said[place : place + 500], request_id=an_id())
-        await caller.call(
+        task = await caller.call(
             "CreateTask",
             context_id=answer.context_id,
             task={
@@ -133,6 +136,9 @@ class Stack:
             },
             request_id=an_id(),
         )
+        made = {"artifact_id": words, "name": words, "parts": [{"text": words}]}
+        for _ in range(2):
+            await caller.call("PutArtifact", task_id=task.task.task_id, artifact=made, request_id=an_id())
         await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
 
@@ -219,7 +225,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     assert (receipt.context_id, receipt.message_count, receipt.requested_by) == (context_id, 1, PRINCIPAL.subject)
     done = await finished(stack.caller, receipt.erasure_id)
 
-    assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 2)
+    assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 4)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []
@@ -267,7 +273,7 @@ async def test_a_kill_at_any_step_goes_on(stack: Stack, steps: int, monkeypatch:
 
     await stack.eraser.erase_tenant(stack.tenant)
     done = await finished(stack.caller, receipt.erasure_id)
-    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 2)
+    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 4)
     assert stack.holding(words) == []
 
 
@@ -306,7 +312,7 @@ async def test_replicas_that_erase_at_once_count_every_row_once(stack: Stack, mo
         assert (done.messages_removed, done.tasks_removed, done.answers_removed, done.external_ids_removed) == (
             20,
             1,
-            2,
+            4,
             1,
         )
     assert stack.holding(words) == []

@@ -22,11 +22,12 @@ NAMES_NOTHING = {
     "tool_call_id",  # of the call that a part of the same message may have, as the next ones
     *(
         f"{of}.parts.tool_call.{field}"
-        for of in ("message", "messages", "task.status.message")
+        for of in ("message", "messages", "task.status.message", "artifact")
         for field in ("id", "name")
     ),
     "message.name",
     "task.status.message.name",
+    "artifact.name",
     "messages.name",
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map

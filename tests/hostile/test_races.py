@@ -5,6 +5,7 @@ Both walk the RPCs by reflection: every one that takes a `request_id`, every one
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from google.protobuf.message import Message
 
+from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.ids import new_id
@@ -50,6 +52,7 @@ RIVALS: dict[str, Callable[[Things], tuple[Message, Message]]] = {
         graph.UpdateEdgeDataRequest(edge_id=t.edge_id, data_json='{"b": 1}', expected_version=1),
     ),
     "UpdateWMRecord": lambda t: (_rename(t, "a"), _rename(t, "b")),
+    "UpdateTask": lambda t: (_metadata(t, "a"), _metadata(t, "b")),
 }
 
 
@@ -130,6 +133,14 @@ def rpc_of(request: Message) -> Rpc:
 
 def _status(t: Things) -> graph.UpdateNodeStatusRequest:
     return graph.UpdateNodeStatusRequest(node_id=t.node_id, status="b", expected_version=1)
+
+
+def _metadata(t: Things, name: str) -> contexts.UpdateTaskRequest:
+    request = contexts.UpdateTaskRequest(
+        task_id=t.task_id, task=contexts.TaskInput(metadata_json=json.dumps({"name": name})), expected_version=1
+    )
+    request.update_mask.paths.append("metadata_json")
+    return request
 
 
 def _rename(t: Things, name: str) -> memory.UpdateWMRecordRequest:

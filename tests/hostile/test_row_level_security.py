@@ -55,6 +55,7 @@ OF_CONTEXTS = (
     "context.message",
     "context.task",
     "context.message_record",
+    "context.artifact",
     "context.erasure",
 )
 

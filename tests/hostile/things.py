@@ -51,6 +51,7 @@ class Things:
     context_id: str
     message_id: str
     task_id: str
+    artifact_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
@@ -82,6 +83,7 @@ def invented() -> Things:
         context_id=str(new_id()),
         message_id=f"message {label}",
         task_id=str(new_id()),
+        artifact_id=f"artifact {label}",
         thread_id=f"thread {label}",
         user_id=f"user {label}",
         doomed_id=str(new_id()),
@@ -203,6 +205,14 @@ def seeded(client: Client, key: object) -> Things:
     )
     for _ in range(2):  # two, so that a list of them has two pages
         (begun_task,) = done("CreateTask", contexts.CreateTaskRequest(context_id=sent.context_id, task=of_task)).answers
+    made_of_it = contexts.ArtifactInput(
+        artifact_id=t.artifact_id,
+        name=SECRET,
+        description=SECRET,
+        parts=_parts(SECRET),
+        metadata_json=of_task.metadata_json,
+    )
+    done("PutArtifact", contexts.PutArtifactRequest(task_id=begun_task.task.task_id, artifact=made_of_it))
     of_it = contexts.MessageInput(content=SECRET, task_id=begun_task.task.task_id)
     done("SendMessage", contexts.SendMessageRequest(message=of_it))
     gone, doomed = (
@@ -307,7 +317,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             context_id=t.context_id,
             message=contexts.MessageInput(content="what nobody else may read?"),
             subject_user_id=t.user_id,
-            recall=contexts.RecallOptions(with_features=True),
+            recall=contexts.RecallOptions(with_features=True, filter=contexts.RecallFilter(task_ids=[t.task_id])),
         ),
         contexts.SendMessageRequest(
             context_id=t.context_id,
@@ -403,6 +413,12 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.RecallRequest(context_id=t.context_id, text="nobody else", subject_user_id=t.user_id),
         contexts.RecallRequest(
             context_id=t.context_id,
+            text="nobody else",
+            options=contexts.RecallOptions(filter=contexts.RecallFilter(task_ids=[t.task_id])),
+            reference_task_ids=[t.task_id],
+        ),
+        contexts.RecallRequest(
+            context_id=t.context_id,
             text="what nobody reads",
             options=contexts.RecallOptions(
                 tokens_max=100, items_max=3, profile="conversation", not_after_seq=1, with_features=True
@@ -416,7 +432,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             context_id=t.context_id,
             query="read",
             limit=1,
-            filter=contexts.RecallFilter(roles=["user"], said_from=Timestamp(seconds=1), seq_to=9),
+            filter=contexts.RecallFilter(
+                roles=["user"], said_from=Timestamp(seconds=1), seq_to=9, task_ids=[t.task_id]
+            ),
             with_features=True,
         ),
     ],
@@ -473,6 +491,33 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.ListTasksRequest(context_id=t.context_id),
         contexts.ListTasksRequest(context_id=t.context_id, states=[contexts.TASK_STATE_WORKING]),
         contexts.ListTasksRequest(context_id=t.context_id, subject_user_id=t.user_id),
+    ],
+    "PutArtifact": lambda t: [
+        contexts.PutArtifactRequest(task_id=t.task_id, artifact=contexts.ArtifactInput(parts=_parts("x"))),
+        contexts.PutArtifactRequest(
+            context_id=t.context_id,
+            task_id=t.task_id,
+            artifact=contexts.ArtifactInput(artifact_id=t.artifact_id, parts=_parts("y"), metadata_json="{}"),
+            append=True,
+        ),
+        contexts.PutArtifactRequest(
+            task_id=t.task_id,
+            artifact=contexts.ArtifactInput(
+                artifact_id=t.artifact_id,
+                name="n",
+                description="d",
+                parts=[message_pb2.Part(working_memory_id=t.record_id)],
+            ),
+            last_chunk=True,
+            subject_user_id=t.user_id,
+            request_id=t.request_id,
+        ),
+    ],
+    "GetArtifact": lambda t: [
+        contexts.GetArtifactRequest(task_id=t.task_id, artifact_id=t.artifact_id),
+        contexts.GetArtifactRequest(
+            context_id=t.context_id, task_id=t.task_id, artifact_id=t.artifact_id, version=1, subject_user_id=t.user_id
+        ),
     ],
     "CancelTask": lambda t: [
         contexts.CancelTaskRequest(task_id=t.task_id),

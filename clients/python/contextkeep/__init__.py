@@ -39,6 +39,7 @@ from contextkeep.errors import (
 )
 from contextkeep.ids import new_id
 from contextkeep.inputs import (
+    ArtifactInput,
     ConnectedTo,
     ContextInput,
     EdgeInput,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from contextkeep.values import (
         AppendedEnvelope,
         AppendedMessage,
+        Artifact,
         AssembledNode,
         BlobEntry,
         ByMeaning,
@@ -140,6 +142,8 @@ __all__ = [
     "AlreadyExists",
     "AppendedEnvelope",
     "AppendedMessage",
+    "Artifact",
+    "ArtifactInput",
     "AssembledNode",
     "AsyncBlobReader",
     "AsyncContextClient",

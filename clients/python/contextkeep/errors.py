@@ -185,6 +185,12 @@ class TaskNotFound(NotFound):
     reason = "TASK_NOT_FOUND"
 
 
+class ArtifactNotFound(NotFound):
+    """The task has no artifact with this id, or not this version of it."""
+
+    reason = "ARTIFACT_NOT_FOUND"
+
+
 class AlreadyExists(ContextKeepError):
     """Something has this name or id already."""
 
@@ -330,6 +336,12 @@ class TaskEnded(FailedPrecondition):
     """The task has ended: `state` in the metadata. What goes on with it is a new task of the same context."""
 
     reason = "TASK_ENDED"
+
+
+class ArtifactComplete(FailedPrecondition):
+    """The last chunk of this version came: what is put without `append` is the next one."""
+
+    reason = "ARTIFACT_COMPLETE"
 
 
 class OutOfRange(ContextKeepError):

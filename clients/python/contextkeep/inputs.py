@@ -110,12 +110,13 @@ class RecallFilter:
     """Which passages of a context are recalled or found; what is empty asks for nothing."""
 
     roles: Iterable[str] = ()  # "user", "assistant", "system", "tool"
-    kinds: Iterable[str] = ()  # "text", "data", "tool_call", "tool_result", "file"
+    kinds: Iterable[str] = ()  # "text", "data", "tool_call", "tool_result", "file", "artifact"
     authors: Iterable[str] = ()  # names of those who spoke
     said_from: datetime | None = None  # aware; said then or later
     said_to: datetime | None = None  # aware; said before
     seq_from: int = 0  # from this `seq` on
     seq_to: int = 0  # up to this one, included; 0: to the last
+    task_ids: Iterable[str | UUID] = ()  # messages and artifacts of these tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,3 +181,15 @@ class MessageInput:
     session: str = ""  # what the sender calls it; empty: four hours without a message begin a new one
     task_id: str | UUID | None = None  # that it belongs to; without a context it goes to that of the task
     reference_task_ids: Iterable[str | UUID] = ()  # up to 100 of its context, which it is about
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactInput:
+    """A new version of an artifact, or a chunk of one."""
+
+    parts: Iterable[PartInput | Part] = ()  # 1 to 100 of one call, up to 1,000 of a version; of 2 MiB together
+    _: KW_ONLY
+    artifact_id: str = ""  # the sender's own, up to 200 characters, unique in its task; empty: the server makes one
+    name: str = ""  # up to 200 characters; of a chunk it stays as it was said first, as the next two
+    description: str = ""  # up to 1,000 characters
+    metadata: Mapping[str, Any] | None = None  # up to 64 KiB of JSON

@@ -152,7 +152,7 @@ export interface MessageInput {
 /** Which passages of a context are recalled or found; what is left out asks for nothing. */
 export interface RecallFilter {
   roles?: ("user" | "assistant" | "system" | "tool")[];
-  kinds?: ("text" | "data" | "tool_call" | "tool_result" | "file")[];
+  kinds?: ("artifact" | "text" | "data" | "tool_call" | "tool_result" | "file")[];
   /** Names of those who spoke. */
   authors?: string[];
   /** Said then or later. */
@@ -162,6 +162,8 @@ export interface RecallFilter {
   /** Places, both included. */
   seqFrom?: number;
   seqTo?: number;
+  /** Messages and artifacts of these tasks. */
+  taskIds?: string[];
 }
 
 /** How much is recalled, and of what. */
@@ -196,6 +198,9 @@ export interface RecalledItem {
   score: number;
   /** Shares of the score, if they were asked for. */
   features: Record<string, number>;
+  /** The task that it belongs to, and the artifact that it is of. */
+  taskId: string;
+  artifactId: string;
 }
 
 /** What of a context's past matters to a text. */
@@ -285,6 +290,8 @@ export interface Erasure {
   answersRemoved: number;
   keysEnded: number;
   tasksRemoved: number;
+  /** Versions. */
+  artifactsRemoved: number;
 }
 
 /** Return the message of what is said of a context. */
@@ -359,11 +366,12 @@ export function recallOptions(
 
 /** Return the message of which passages are meant. */
 export function recallFilter(said: RecallFilter, field: string): MessageInitShape<typeof pb.RecallFilterSchema> {
-  const { roles, kinds, authors } = said;
+  const { roles, kinds, authors, taskIds } = said;
   return {
     roles,
     kinds,
     authors,
+    taskIds,
     saidFrom: toTimestamp(said.saidFrom, `${field}.said_from`),
     saidTo: toTimestamp(said.saidTo, `${field}.said_to`),
     seqFrom: whole(`${field}.seq_from`, said.seqFrom),
@@ -373,7 +381,7 @@ export function recallFilter(said: RecallFilter, field: string): MessageInitShap
 
 type Content = NonNullable<MessageInitShape<typeof PartSchema>["content"]>;
 
-function partInput(part: PartInput, field: string) {
+export function partInput(part: PartInput, field: string) {
   const given = contentsOf(part, field);
   if (given.length !== 1) {
     const names = given.map((content) => content.case).join(" and ");
@@ -461,6 +469,7 @@ export function erasureOf(message: pb.Erasure): Erasure {
     answersRemoved: Number(message.answersRemoved),
     keysEnded: Number(message.keysEnded),
     tasksRemoved: Number(message.tasksRemoved),
+    artifactsRemoved: Number(message.artifactsRemoved),
   };
 }
 

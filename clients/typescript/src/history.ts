@@ -301,7 +301,7 @@ export function chatMessageOf(message: message_pb.ChatMessage): ChatMessage {
   };
 }
 
-function partOf(part: message_pb.Part): Part {
+export function partOf(part: message_pb.Part): Part {
   const { mediaType, fileName, metadataJson, content } = part;
   const about = { mediaType, fileName, metadata: parseObject(metadataJson) };
   switch (content.case) {

@@ -2,12 +2,12 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-import { type MessageInput, messageInput } from "./contexts.js";
+import { type MessageInput, type PartInput, messageInput, partInput } from "./contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
-import { type ChatMessage, chatMessageOf } from "./history.js";
-import { type JsonObject, parseObject } from "./json.js";
-import { choice, enumText } from "./messages.js";
+import { type ChatMessage, type Part, chatMessageOf, partOf } from "./history.js";
+import { type JsonObject, parseObject, toObject } from "./json.js";
+import { choice, enumText, fieldsOf } from "./messages.js";
 import { timeText } from "./times.js";
 
 const STATES = {
@@ -44,10 +44,48 @@ export interface Task {
   updatedAt: string;
 }
 
-/** A task and its newest messages, oldest of them first. */
+/** A version of what a task made. Parts and metadata are there where it was read by `getArtifact`. */
+export interface Artifact {
+  /** The sender's, unique in its task. */
+  artifactId: string;
+  taskId: string;
+  contextId: string;
+  name: string;
+  description: string;
+  /** From 1. */
+  version: number;
+  /** Nothing more comes to this version. */
+  isComplete: boolean;
+  parts: Part[];
+  metadata: JsonObject;
+  partCount: number;
+  sizeBytes: number;
+  /** What its texts take of a model's context, about. */
+  tokens: number;
+  createdBy: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A new version of an artifact, or a chunk of one. */
+export interface ArtifactInput {
+  /** 1 to 100 of one call, up to 1,000 of a version. */
+  parts: PartInput[];
+  /** Up to 200 characters, unique in its task; else the server makes one. */
+  artifactId?: string;
+  /** Up to 200 characters; of a chunk it stays as it was said first, as the next two. */
+  name?: string;
+  /** Up to 1,000 characters. */
+  description?: string;
+  /** Up to 64 KiB of JSON. */
+  metadata?: object;
+}
+
+/** A task, its newest messages, oldest of them first, and its artifacts, each in its newest version without its parts. */
 export interface TaskHistory {
   task: Task;
   messages: ChatMessage[];
+  artifacts: Artifact[];
 }
 
 /** A status as it is said. */
@@ -75,6 +113,31 @@ export function taskStatus(
 /** Return the number of a state. */
 export function taskState(state: TaskState, field: string): pb.TaskState {
   return choice(field, state, STATES);
+}
+
+/** Return the message of an artifact. */
+export function artifactInput(said: ArtifactInput): MessageInitShape<typeof pb.ArtifactInputSchema> {
+  const { artifactId, name, description, parts } = said;
+  return {
+    artifactId,
+    name,
+    description,
+    parts: parts.map((part, place) => partInput(part, `artifact.parts[${place}]`)),
+    metadataJson: toObject(said.metadata, "artifact.metadata_json"),
+  };
+}
+
+/** Return an artifact of an answer. */
+export function artifactOf(message: pb.Artifact): Artifact {
+  const { parts, metadataJson, sizeBytes, createdAt, updatedAt, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    parts: parts.map(partOf),
+    metadata: parseObject(metadataJson),
+    sizeBytes: Number(sizeBytes),
+    createdAt: timeText(createdAt),
+    updatedAt: timeText(updatedAt),
+  };
 }
 
 /** Return a task of an answer. */

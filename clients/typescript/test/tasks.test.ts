@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { InvalidArgument, TaskEnded, TaskNotFound, VersionConflict, newId } from "contextkeep";
+import { ArtifactComplete, ArtifactNotFound, InvalidArgument, TaskEnded, TaskNotFound, VersionConflict, newId } from "contextkeep";
 
 import { context } from "./stack.js";
 
@@ -35,6 +35,28 @@ test("what goes on with a task refers to it, and tasks are listed", async () => 
   assert.deepEqual((await context.getMessage(contextId, messageId)).referenceTaskIds, [first.taskId]);
   assert.deepEqual(await context.listTasks(contextId, { pageSize: 1 }), [second, first]);
   assert.deepEqual(await context.listTasks(contextId, { states: ["completed"] }), [first]);
+});
+
+test("what a task makes is put in chunks, found, and read", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { taskId } = await context.createTask(contextId);
+
+  const first = { artifactId: "plan", name: "Zoo", parts: [{ text: "The giraffe eats." }], metadata: { n: 1 } };
+  const made = await context.putArtifact(taskId, first);
+  const chunk = { artifactId: "plan", parts: [{ data: { type: "token" } }] };
+  const done = await context.putArtifact(taskId, chunk, { append: true, lastChunk: true });
+  await assert.rejects(context.putArtifact(taskId, chunk, { append: true }), ArtifactComplete);
+  const read = await context.getArtifact(taskId, "plan", { version: 1 });
+
+  assert.deepEqual([made.version, made.parts, made.isComplete], [1, [], false]);
+  assert.deepEqual([done.partCount, done.isComplete, done.redactedParts], [2, true, [0]]);
+  assert.deepEqual([read.parts[0]?.text, read.parts.length, read.metadata], ["The giraffe eats.", 2, { n: 1 }]);
+  assert.deepEqual((await context.getTask(taskId)).artifacts.map(({ name, version }) => [name, version]), [["Zoo", 1]]);
+  const [hit] = await context.searchContext(contextId, "giraffe", { filter: { kinds: ["artifact"], taskIds: [taskId] } });
+  assert.deepEqual([hit?.artifactId, hit?.taskId, hit?.seq], ["plan", taskId, 0]);
+  const recalled = await context.recall(contextId, "hello", { referenceTaskIds: [taskId] });
+  assert.equal(recalled.items[0]?.text, "The giraffe eats.");
+  await assert.rejects(context.getArtifact(taskId, "none"), ArtifactNotFound);
 });
 
 test("what cannot be is refused", async () => {

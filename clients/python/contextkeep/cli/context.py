@@ -12,7 +12,7 @@ import click
 from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._lines import messages_of, time_of
 from contextkeep.cli._output import Format, Output
-from contextkeep.cli.task import task
+from contextkeep.cli.task import artifact, task
 from contextkeep.client._context_messages import STATES, KeyScope
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
 from contextkeep.values import ChatMessage, ContextState, Part, RecalledItem
@@ -75,6 +75,7 @@ def context() -> None:
 
 
 context.add_command(task)
+context.add_command(artifact)
 
 
 @command(

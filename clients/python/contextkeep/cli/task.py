@@ -1,16 +1,18 @@
-"""`contextkeep context task`: work within a context."""
+"""`contextkeep context task` and `artifact`: work within a context, and what it makes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from contextkeep.cli._base import JSON_OBJECT, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._context_messages import TASK_STATES
+from contextkeep.inputs import ArtifactInput, PartInput
 from contextkeep.values import TaskState
 
+_MADE = ("artifact_id", "version", "name", "is_complete", "part_count", "size_bytes", "updated_at")
 _ROW = ("task_id", "state", "version", "status_at", "created_at")
 _TASK = click.argument("task_id")
 _SUBJECT = click.option(
@@ -106,3 +108,74 @@ def cancel(session: Session, output: Output, *, task_id: str, yes: bool, **given
     """End it as canceled."""
     confirm("Cancel it?", yes)
     output.one(session.context.cancel_task(task_id, **given), *_ROW)
+
+
+@click.group(
+    epilog="\b\nExample:\n  contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan",
+)
+def artifact() -> None:
+    """Artifacts: what tasks make."""
+
+
+@command(
+    _TASK,
+    click.argument("file", type=click.File("rb"), default="-"),
+    click.option("--id", "artifact_id", default="", help="Your own id of it; the same again is its next version."),
+    click.option("--name", default="", help="A label."),
+    click.option("--description", default="", help="What it is."),
+    _METADATA,
+    click.option("--append", is_flag=True, help="Put it behind what the newest version has."),
+    click.option("--last", "last_chunk", is_flag=True, help="Nothing more comes to this version."),
+    _SUBJECT,
+    name="put",
+    group=artifact,
+    example="""
+contextkeep context artifact put 0197f1f2-0000-7000-8000-000000000005 report.md --id report --last
+echo 'More of it.' | contextkeep context artifact put 0197f1f2-0000-7000-8000-000000000005 --id plan --append
+""",
+)
+def put(
+    session: Session,
+    output: Output,
+    *,
+    task_id: str,
+    file: BinaryIO,
+    artifact_id: str,
+    name: str,
+    description: str,
+    metadata: dict[str, Any] | None,
+    **given: Any,
+) -> None:
+    """Put a text of a file or stdin."""
+    try:
+        part = PartInput(text=file.read().decode())
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file.name} is no text in UTF-8: {error}") from None
+    said = ArtifactInput([part], artifact_id=artifact_id, name=name, description=description, metadata=metadata)
+    output.one(session.context.put_artifact(task_id, said, **given), *_MADE)
+
+
+@command(
+    _TASK,
+    click.argument("artifact_id"),
+    click.option("--version", type=click.IntRange(0), default=0, help="Else the newest."),
+    _SUBJECT,
+    name="show",
+    group=artifact,
+    example="contextkeep context artifact show 0197f1f2-0000-7000-8000-000000000005 plan --json",
+)
+def show_artifact(session: Session, output: Output, *, task_id: str, artifact_id: str, **given: Any) -> None:
+    """Print one with its parts."""
+    output.one(session.context.get_artifact(task_id, artifact_id, **given))
+
+
+@command(
+    _TASK,
+    _SUBJECT,
+    name="list",
+    group=artifact,
+    example="contextkeep context artifact list 0197f1f2-0000-7000-8000-000000000005",
+)
+def list_artifacts(session: Session, output: Output, *, task_id: str, **given: Any) -> None:
+    """List what a task made."""
+    output.many(session.context.get_task(task_id, history_length=0, **given).artifacts, *_MADE)

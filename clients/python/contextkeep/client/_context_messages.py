@@ -11,6 +11,7 @@ from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import InvalidArgument
 from contextkeep.inputs import (
+    ArtifactInput,
     ContextInput,
     ExternalId,
     MessageInput,
@@ -200,6 +201,7 @@ def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contex
         said_to=to_timestamp(f"{field}.said_to", said.said_to),
         seq_from=said.seq_from,
         seq_to=said.seq_to,
+        task_ids=ids(f"{field}.task_ids", said.task_ids),
     )
 
 
@@ -220,6 +222,31 @@ def task_status(
         said = MessageInput(message, role="assistant") if isinstance(message, str) else message
         status.message.CopyFrom(message_input(said, field=f"{field}.message"))
     return status
+
+
+def artifact_input(said: ArtifactInput | PartInput | str) -> contexts_pb.ArtifactInput:
+    """Return the message of an artifact; a part, or a text, is one of its own.
+
+    Raises:
+        InvalidArgument: it is neither, a part has no content or several, or a value cannot travel.
+    """
+    if isinstance(said, str):
+        said = PartInput(text=said)
+    if isinstance(said, PartInput):
+        said = ArtifactInput([said])
+    if not isinstance(said, ArtifactInput):
+        raise InvalidArgument(f"artifact is a {type(said).__name__}; an ArtifactInput is wanted", field="artifact")
+    message = built(
+        contexts_pb.ArtifactInput,
+        "artifact",
+        artifact_id=said.artifact_id,
+        name=said.name,
+        description=said.description,
+        metadata_json=to_object("artifact.metadata_json", said.metadata),
+    )
+    for place, part in enumerate(_listed(said.parts, "PartInput", field="artifact.parts")):
+        message.parts.append(_part(part, field=f"artifact.parts[{place}]"))
+    return message
 
 
 def _listed(values: Any, wanted: str, *, field: str) -> Iterable[Any]:

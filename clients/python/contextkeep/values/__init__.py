@@ -56,13 +56,14 @@ from contextkeep.values.records import (
     RecordStatus,
     SearchHit,
 )
-from contextkeep.values.tasks import Task, TaskHistory, TaskState
+from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 
 __all__ = [
     "AppendedEnvelope",
     "AppendedMessage",
+    "Artifact",
     "AssembledNode",
     "BlobEntry",
     "ByMeaning",

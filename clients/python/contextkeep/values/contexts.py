@@ -147,8 +147,8 @@ class RecalledItem(Value):
     """A passage of a context that was recalled or found."""
 
     ref: str  # names it in its context: "m12.0" is the first passage of the message with `seq` 12
-    kind: str  # "text", "data", "tool_call", "tool_result", "file" or "record"
-    seq: int
+    kind: str  # "text", "data", "tool_call", "tool_result", "file", "record" or "artifact"
+    seq: int  # 0 of an artifact
     message_id: str
     role: str
     name: str = ""  # who spoke, where several share a role
@@ -157,6 +157,8 @@ class RecalledItem(Value):
     tokens: int
     score: float
     features: Mapping[str, float] = field(default_factory=dict, hash=False)  # shares of the score, if asked for
+    task_id: str = ""  # the task that it belongs to
+    artifact_id: str = ""  # the artifact that it is of
 
     def __str__(self) -> str:
         return f"[{self.ref}] {self.role}: {self.text}"
@@ -176,6 +178,8 @@ class RecalledItem(Value):
             tokens=item.tokens,
             score=item.score,
             features=dict(item.features),
+            task_id=item.task_id,
+            artifact_id=item.artifact_id,
         )
 
 
@@ -307,6 +311,7 @@ class Erasure(Value):
     answers_removed: int = 0  # of writes, which were kept for their `request_id`
     keys_ended: int = 0
     tasks_removed: int = 0
+    artifacts_removed: int = 0  # versions
 
     def __str__(self) -> str:
         done = "all" if self.state == "finished" else f"{self.messages_removed} of {self.message_count} messages"
@@ -330,4 +335,5 @@ class Erasure(Value):
             answers_removed=erasure.answers_removed,
             keys_ended=erasure.keys_ended,
             tasks_removed=erasure.tasks_removed,
+            artifacts_removed=erasure.artifacts_removed,
         )

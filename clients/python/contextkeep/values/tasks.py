@@ -1,14 +1,15 @@
-"""Tasks of contexts."""
+"""Tasks of contexts, and what they make."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
-from contextkeep.values.base import Value, kept, time_of
-from contextkeep.values.messages import ChatMessage
+from contextkeep.values.base import Value, kept, parsed_object, time_of
+from contextkeep.values.messages import ChatMessage, Part
 
 TaskState = Literal[
     "submitted", "working", "input_required", "auth_required", "completed", "failed", "canceled", "rejected"
@@ -68,8 +69,61 @@ class Task(Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Artifact(Value):
+    """A version of what a task made. Parts and metadata are there where it was read by `get_artifact`."""
+
+    artifact_id: str  # the sender's, unique in its task
+    task_id: str
+    context_id: str
+    name: str = ""
+    description: str = ""
+    version: int = 0  # from 1
+    is_complete: bool = False  # nothing more comes to this version
+    parts: tuple[Part, ...] = ()
+    metadata_json: str = ""
+    part_count: int = 0
+    size_bytes: int = 0
+    tokens: int = 0  # what its texts take of a model's context, about
+    created_by: str = ""
+    created_at: datetime
+    updated_at: datetime
+    redacted_parts: tuple[int, ...] = ()  # of what was put: places of parts that held secrets
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata's JSON object."""
+        return parsed_object(self.metadata_json)
+
+    def __str__(self) -> str:
+        return f"{self.name or self.artifact_id} (version {self.version})"
+
+    @classmethod
+    def from_proto(cls, artifact: contexts_pb.Artifact, redacted_parts: Iterable[int] = ()) -> Artifact:
+        """Return the value of a message."""
+        return cls(
+            artifact_id=artifact.artifact_id,
+            task_id=artifact.task_id,
+            context_id=artifact.context_id,
+            name=artifact.name,
+            description=artifact.description,
+            version=artifact.version,
+            is_complete=artifact.is_complete,
+            parts=tuple(map(Part.from_proto, artifact.parts)),
+            metadata_json=artifact.metadata_json,
+            part_count=artifact.part_count,
+            size_bytes=artifact.size_bytes,
+            tokens=artifact.tokens,
+            created_by=artifact.created_by,
+            created_at=time_of(artifact.created_at),
+            updated_at=time_of(artifact.updated_at),
+            redacted_parts=tuple(redacted_parts),
+        )
+
+
 class TaskHistory(NamedTuple):
     """What `get_task` found."""
 
     task: Task
     messages: list[ChatMessage]  # the newest that belong to it, oldest of them first
+    artifacts: list[Artifact]  # each in its newest version without its parts, oldest first

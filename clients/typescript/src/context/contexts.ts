@@ -96,12 +96,18 @@ export abstract class ContextCalls extends ToolCalls {
    * Return what of a context's past matters to a text, within a budget of tokens.
    *
    * @param text A question, or the message to which it is to matter; its first 20,000 characters count.
+   * @param options `referenceTaskIds` are up to 100 tasks of the context, whose artifacts come first.
    * @throws InvalidArgument The text is empty, or there is no such profile.
    * @throws LimitExceeded More is asked for than there may be.
    */
-  async recall(contextId: string, text: string, options: RecallOptions & ContextOptions = {}): Promise<Recalled> {
-    const { subjectUserId } = options;
-    const request = { contextId, text, options: contexts.recallOptions(options, "options"), subjectUserId };
+  async recall(
+    contextId: string,
+    text: string,
+    options: RecallOptions & { referenceTaskIds?: string[] } & ContextOptions = {},
+  ): Promise<Recalled> {
+    const { referenceTaskIds, subjectUserId } = options;
+    const recallOptions = contexts.recallOptions(options, "options");
+    const request = { contextId, text, options: recallOptions, referenceTaskIds, subjectUserId };
     return contexts.recalledOf((await this.call(method.recall, request, options)).recalled!);
   }
 

@@ -5,6 +5,7 @@ import { chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import { Rows, pages } from "../rows.js";
+import { type Artifact, type ArtifactInput, artifactInput, artifactOf } from "../tasks.js";
 import { type StatusInput, type Task, type TaskHistory, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { ContextCalls, type ContextOptions } from "./contexts.js";
@@ -63,14 +64,15 @@ export abstract class TaskCalls extends ContextCalls {
   }
 
   /**
-   * Return a task and its newest messages, oldest of them first.
+   * Return a task with its artifacts and its newest messages, oldest of them first.
    *
    * @param options `historyLength` is the number of messages, 0 none; else as many as fit 2 MiB.
    */
   async getTask(taskId: string, options: { historyLength?: number } & TaskOptions = {}): Promise<TaskHistory> {
     const { contextId, historyLength, subjectUserId } = options;
     const answer = await this.call(method.getTask, { contextId, taskId, historyLength, subjectUserId }, options);
-    return { task: taskOf(answer.task!), messages: answer.history.map(chatMessageOf) };
+    const [messages, artifacts] = [answer.history.map(chatMessageOf), answer.artifacts.map(artifactOf)];
+    return { task: taskOf(answer.task!), messages, artifacts };
   }
 
   /** The tasks of a context, the newest first; `states` are else all. */
@@ -94,5 +96,42 @@ export abstract class TaskCalls extends ContextCalls {
     const { contextId, subjectUserId } = options;
     const request = { contextId, taskId, subjectUserId, requestId: requestId(options) };
     return taskOf((await this.call(method.cancelTask, request, options)).task!);
+  }
+
+  /**
+   * Write the next version of an artifact, or a chunk of the newest one, and return it without its parts. Its texts are found by the
+   * next call, and those of the version before no more.
+   *
+   * @param options `append` puts the parts behind those of the newest version; `lastChunk`: nothing more comes to it.
+   * @throws TaskEnded The task makes nothing any more.
+   * @throws ArtifactNotFound A chunk is of none.
+   * @throws ArtifactComplete A chunk comes behind the last one.
+   */
+  async putArtifact(
+    taskId: string,
+    artifact: ArtifactInput,
+    options: { append?: boolean; lastChunk?: boolean } & TaskOptions & WriteOptions = {},
+  ): Promise<Artifact & { redactedParts: number[] }> {
+    const { contextId, append, lastChunk, subjectUserId } = options;
+    const said = artifactInput(artifact);
+    const request = { contextId, taskId, artifact: said, append, lastChunk, subjectUserId, requestId: requestId(options) };
+    const answer = await this.call(method.putArtifact, request, options);
+    return { ...artifactOf(answer.artifact!), redactedParts: answer.redactedParts };
+  }
+
+  /**
+   * Return a version of an artifact with its parts.
+   *
+   * @param options `version` is else the newest.
+   * @throws ArtifactNotFound The task has none, or not this version.
+   */
+  async getArtifact(
+    taskId: string,
+    artifactId: string,
+    options: { version?: number } & TaskOptions = {},
+  ): Promise<Artifact> {
+    const { contextId, version, subjectUserId } = options;
+    const request = { contextId, taskId, artifactId, version, subjectUserId };
+    return artifactOf((await this.call(method.getArtifact, request, options)).artifact!);
   }
 }

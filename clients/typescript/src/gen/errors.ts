@@ -94,6 +94,11 @@ export class TaskNotFound extends NotFound {
   static override readonly reason: string = "TASK_NOT_FOUND";
 }
 
+/** The task has no artifact with this id, or not this version of it. */
+export class ArtifactNotFound extends NotFound {
+  static override readonly reason: string = "ARTIFACT_NOT_FOUND";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
@@ -215,6 +220,11 @@ export class ContextClosed extends FailedPrecondition {
 /** The task has ended: `state` in the metadata. What goes on with it is a new task of the same context. */
 export class TaskEnded extends FailedPrecondition {
   static override readonly reason: string = "TASK_ENDED";
+}
+
+/** The last chunk of this version came: what is put without `append` is the next one. */
+export class ArtifactComplete extends FailedPrecondition {
+  static override readonly reason: string = "ARTIFACT_COMPLETE";
 }
 
 /** A position lies past the end. */

@@ -51,6 +51,100 @@ CONTEXT_STATE_UNSPECIFIED: ContextState
 CONTEXT_STATE_OPEN: ContextState
 CONTEXT_STATE_CLOSED: ContextState
 
+class Artifact(_message.Message):
+    __slots__ = ("artifact_id", "task_id", "context_id", "name", "description", "version", "is_complete", "parts", "metadata_json", "part_count", "size_bytes", "tokens", "created_by", "created_at", "updated_at")
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    IS_COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    PART_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
+    artifact_id: str
+    task_id: str
+    context_id: str
+    name: str
+    description: str
+    version: int
+    is_complete: bool
+    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
+    metadata_json: str
+    part_count: int
+    size_bytes: int
+    tokens: int
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    updated_at: _timestamp_pb2.Timestamp
+    def __init__(self, artifact_id: _Optional[str] = ..., task_id: _Optional[str] = ..., context_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., version: _Optional[int] = ..., is_complete: _Optional[bool] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., part_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., tokens: _Optional[int] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ArtifactInput(_message.Message):
+    __slots__ = ("artifact_id", "name", "description", "parts", "metadata_json")
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    artifact_id: str
+    name: str
+    description: str
+    parts: _containers.RepeatedCompositeFieldContainer[_message_pb2.Part]
+    metadata_json: str
+    def __init__(self, artifact_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., parts: _Optional[_Iterable[_Union[_message_pb2.Part, _Mapping]]] = ..., metadata_json: _Optional[str] = ...) -> None: ...
+
+class PutArtifactRequest(_message.Message):
+    __slots__ = ("context_id", "task_id", "artifact", "append", "last_chunk", "subject_user_id", "request_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
+    APPEND_FIELD_NUMBER: _ClassVar[int]
+    LAST_CHUNK_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task_id: str
+    artifact: ArtifactInput
+    append: bool
+    last_chunk: bool
+    subject_user_id: str
+    request_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact: _Optional[_Union[ArtifactInput, _Mapping]] = ..., append: _Optional[bool] = ..., last_chunk: _Optional[bool] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PutArtifactResponse(_message.Message):
+    __slots__ = ("artifact", "redacted_parts")
+    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
+    REDACTED_PARTS_FIELD_NUMBER: _ClassVar[int]
+    artifact: Artifact
+    redacted_parts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, artifact: _Optional[_Union[Artifact, _Mapping]] = ..., redacted_parts: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class GetArtifactRequest(_message.Message):
+    __slots__ = ("context_id", "task_id", "artifact_id", "version", "subject_user_id")
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    context_id: str
+    task_id: str
+    artifact_id: str
+    version: int
+    subject_user_id: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., version: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class GetArtifactResponse(_message.Message):
+    __slots__ = ("artifact",)
+    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
+    artifact: Artifact
+    def __init__(self, artifact: _Optional[_Union[Artifact, _Mapping]] = ...) -> None: ...
+
 class TaskStatus(_message.Message):
     __slots__ = ("state", "message", "time")
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -156,12 +250,14 @@ class GetTaskRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., history_length: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class GetTaskResponse(_message.Message):
-    __slots__ = ("task", "history")
+    __slots__ = ("task", "history", "artifacts")
     TASK_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACTS_FIELD_NUMBER: _ClassVar[int]
     task: Task
     history: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
-    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ...) -> None: ...
+    artifacts: _containers.RepeatedCompositeFieldContainer[Artifact]
+    def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ..., history: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., artifacts: _Optional[_Iterable[_Union[Artifact, _Mapping]]] = ...) -> None: ...
 
 class ListTasksRequest(_message.Message):
     __slots__ = ("context_id", "states", "subject_user_id", "page_size", "page_token")
@@ -204,7 +300,7 @@ class CancelTaskResponse(_message.Message):
     def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
 
 class Erasure(_message.Message):
-    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed")
+    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed", "artifacts_removed")
     ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -219,6 +315,7 @@ class Erasure(_message.Message):
     ANSWERS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     KEYS_ENDED_FIELD_NUMBER: _ClassVar[int]
     TASKS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACTS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     erasure_id: str
     context_id: str
     state: ErasureState
@@ -233,7 +330,8 @@ class Erasure(_message.Message):
     answers_removed: int
     keys_ended: int
     tasks_removed: int
-    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ..., tasks_removed: _Optional[int] = ...) -> None: ...
+    artifacts_removed: int
+    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ..., tasks_removed: _Optional[int] = ..., artifacts_removed: _Optional[int] = ...) -> None: ...
 
 class ExternalId(_message.Message):
     __slots__ = ("system", "id")
@@ -428,7 +526,7 @@ class RecallOptions(_message.Message):
     def __init__(self, off: _Optional[bool] = ..., tokens_max: _Optional[int] = ..., items_max: _Optional[int] = ..., profile: _Optional[str] = ..., not_after_seq: _Optional[int] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ...) -> None: ...
 
 class RecallFilter(_message.Message):
-    __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to")
+    __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to", "task_ids")
     ROLES_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
     AUTHORS_FIELD_NUMBER: _ClassVar[int]
@@ -436,6 +534,7 @@ class RecallFilter(_message.Message):
     SAID_TO_FIELD_NUMBER: _ClassVar[int]
     SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
     SEQ_TO_FIELD_NUMBER: _ClassVar[int]
+    TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     roles: _containers.RepeatedScalarFieldContainer[str]
     kinds: _containers.RepeatedScalarFieldContainer[str]
     authors: _containers.RepeatedScalarFieldContainer[str]
@@ -443,10 +542,11 @@ class RecallFilter(_message.Message):
     said_to: _timestamp_pb2.Timestamp
     seq_from: int
     seq_to: int
-    def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ...) -> None: ...
+    task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecalledItem(_message.Message):
-    __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features")
+    __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features", "task_id", "artifact_id")
     class FeaturesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -465,6 +565,8 @@ class RecalledItem(_message.Message):
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
     ref: str
     kind: str
     seq: int
@@ -476,7 +578,9 @@ class RecalledItem(_message.Message):
     tokens: int
     score: float
     features: _containers.ScalarMap[str, float]
-    def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    task_id: str
+    artifact_id: str
+    def __init__(self, ref: _Optional[str] = ..., kind: _Optional[str] = ..., seq: _Optional[int] = ..., message_id: _Optional[str] = ..., role: _Optional[str] = ..., name: _Optional[str] = ..., said_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., tokens: _Optional[int] = ..., score: _Optional[float] = ..., features: _Optional[_Mapping[str, float]] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class Recalled(_message.Message):
     __slots__ = ("items", "prompt_text", "tokens", "left_out_count", "error", "by_meaning")
@@ -505,16 +609,18 @@ class ByMeaning(_message.Message):
     def __init__(self, is_compared: _Optional[bool] = ..., error: _Optional[str] = ..., pending_count: _Optional[int] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ("context_id", "text", "options", "subject_user_id")
+    __slots__ = ("context_id", "text", "options", "subject_user_id", "reference_task_ids")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TASK_IDS_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     text: str
     options: RecallOptions
     subject_user_id: str
-    def __init__(self, context_id: _Optional[str] = ..., text: _Optional[str] = ..., options: _Optional[_Union[RecallOptions, _Mapping]] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    reference_task_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, context_id: _Optional[str] = ..., text: _Optional[str] = ..., options: _Optional[_Union[RecallOptions, _Mapping]] = ..., subject_user_id: _Optional[str] = ..., reference_task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ("recalled",)

@@ -153,6 +153,16 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
                 _registered_method=True)
+        self.PutArtifact = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/PutArtifact',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.FromString,
+                _registered_method=True)
+        self.GetArtifact = channel.unary_unary(
+                '/contextkeep.context.v1.Contexts/GetArtifact',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
+                _registered_method=True)
 
 
 class ContextsServicer:
@@ -196,7 +206,7 @@ class ContextsServicer:
         Items come the most relevant first; `prompt_text` has the same as one block for a model, oldest first, each marked as a quotation with
         its ref, and never of more than `tokens_max`. Tool results are at most a third of the items, and near-duplicates are left out.
 
-        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT (no text; an unknown `profile`), LIMIT_EXCEEDED.
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND (of `reference_task_ids`), INVALID_ARGUMENT (no text; an unknown `profile`), LIMIT_EXCEEDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -383,6 +393,27 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PutArtifact(self, request, context):
+        """Writes an artifact: what a task makes. The same `artifact_id` again is its next version, or with `append` a chunk of the newest one.
+
+        When this is answered, its texts are found by the next call, as passages of the kind "artifact"; those of the version before are not.
+        An artifact of one task is never listed with another.
+
+        Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, TASK_ENDED, CONTEXT_CLOSED, ARTIFACT_NOT_FOUND (a chunk of none), ARTIFACT_COMPLETE
+        (FAILED_PRECONDITION; a chunk behind the last one), INVALID_ARGUMENT, RECORD_NOT_FOUND (a part names a record that the caller cannot
+        read), REQUEST_ID_REUSED, LIMIT_EXCEEDED. Who repeats an `append` without a `request_id` appends twice.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetArtifact(self, request, context):
+        """Reads a version of an artifact, with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ContextsServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -495,6 +526,16 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.CancelTask,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.SerializeToString,
+            ),
+            'PutArtifact': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutArtifact,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.SerializeToString,
+            ),
+            'GetArtifact': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetArtifact,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1100,6 +1141,60 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/CancelTask',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.CancelTaskResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutArtifact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/PutArtifact',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.PutArtifactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetArtifact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/GetArtifact',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
             options,
             channel_credentials,
             insecure,

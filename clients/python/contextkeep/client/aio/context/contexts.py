@@ -138,6 +138,7 @@ class ContextCalls(AsyncClient):
         not_after_seq: int = 0,
         filter: RecallFilter | None = None,
         with_features: bool = False,
+        reference_task_ids: Iterable[Id] = (),
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> Recalled:
@@ -152,11 +153,13 @@ class ContextCalls(AsyncClient):
             not_after_seq: Only what stands up to this `seq`, for who holds the newest messages. 0: all.
             filter: Which passages are meant.
             with_features: Say of each item what its score is made of.
+            reference_task_ids: Up to 100 tasks of the context, whose artifacts come first.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline; None: the client's.
 
         Raises:
             ContextNotFound: there is none.
+            TaskNotFound: it has not all tasks that are referred to.
             InvalidArgument: the text is empty, or there is no such profile.
             LimitExceeded: more is asked for than there may be.
         """
@@ -173,6 +176,7 @@ class ContextCalls(AsyncClient):
             text=text,
             options=contexts.recall_options(options),
             subject_user_id=subject_user_id,
+            reference_task_ids=messages.ids("reference_task_ids", reference_task_ids),
         )
         response: contexts_pb.RecallResponse = await self.call("Recall", request, timeout_s=timeout_s)
         return Recalled.from_proto(response.recalled)

@@ -1,4 +1,4 @@
-"""Tasks of contexts."""
+"""Tasks of contexts, and what they make."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
-from contextkeep.inputs import MessageInput
-from contextkeep.values import ChatMessage, Task, TaskHistory, TaskState
+from contextkeep.inputs import ArtifactInput, MessageInput, PartInput
+from contextkeep.values import Artifact, ChatMessage, Task, TaskHistory, TaskState
 
 
 class TaskCalls(AsyncClient):
-    """The RPCs of tasks.
+    """The RPCs of tasks and their artifacts.
 
     A task that is of another context, or not there at all, is `TaskNotFound`. Where a `context_id` may be left out, it
     is that of the task.
@@ -122,7 +122,7 @@ class TaskCalls(AsyncClient):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> TaskHistory:
-        """Return a task and its newest messages, oldest of them first.
+        """Return a task with its artifacts and its newest messages, oldest of them first.
 
         Args:
             task_id: Which.
@@ -141,7 +141,11 @@ class TaskCalls(AsyncClient):
             subject_user_id=subject_user_id,
         )
         response: contexts_pb.GetTaskResponse = await self.call("GetTask", request, timeout_s=timeout_s)
-        return TaskHistory(Task.from_proto(response.task), [ChatMessage.from_proto(one) for one in response.history])
+        return TaskHistory(
+            Task.from_proto(response.task),
+            [ChatMessage.from_proto(one) for one in response.history],
+            [Artifact.from_proto(one) for one in response.artifacts],
+        )
 
     async def list_tasks(
         self,
@@ -203,3 +207,75 @@ class TaskCalls(AsyncClient):
         )
         response: contexts_pb.CancelTaskResponse = await self.call("CancelTask", request, timeout_s=timeout_s)
         return Task.from_proto(response.task)
+
+    async def put_artifact(
+        self,
+        task_id: Id,
+        artifact: ArtifactInput | PartInput | str,
+        *,
+        append: bool = False,
+        last_chunk: bool = False,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Artifact:
+        """Write the next version of an artifact, or a chunk of the newest one, and return it without its parts.
+
+        When this returns, its texts are found by the next call, and those of the version before no more.
+
+        Args:
+            task_id: What makes it.
+            artifact: An `ArtifactInput`; or a part, or a text, which is an artifact of its own.
+            append: The parts go behind those of the newest version.
+            last_chunk: Nothing more comes to this version.
+            context_id: None: that of the task.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again writes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            TaskNotFound: the context has none.
+            TaskEnded: it makes nothing any more.
+            ArtifactNotFound: a chunk is of none.
+            ArtifactComplete: a chunk comes behind the last one.
+            RecordNotFound: a part names a record that the caller cannot read.
+            LimitExceeded: it, or what there is of it together, is too large.
+        """
+        request = contexts_pb.PutArtifactRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            artifact=contexts.artifact_input(artifact),
+            append=append,
+            last_chunk=last_chunk,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: contexts_pb.PutArtifactResponse = await self.call("PutArtifact", request, timeout_s=timeout_s)
+        return Artifact.from_proto(response.artifact, response.redacted_parts)
+
+    async def get_artifact(
+        self,
+        task_id: Id,
+        artifact_id: str,
+        *,
+        version: int = 0,
+        context_id: Id | None = None,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> Artifact:
+        """Return a version of an artifact with its parts; 0 is the newest.
+
+        Raises:
+            TaskNotFound: the context has none.
+            ArtifactNotFound: the task has none, or not this version.
+        """
+        request = contexts_pb.GetArtifactRequest(
+            context_id=messages.to_id(context_id),
+            task_id=messages.to_id(task_id),
+            artifact_id=artifact_id,
+            version=version,
+            subject_user_id=subject_user_id,
+        )
+        response: contexts_pb.GetArtifactResponse = await self.call("GetArtifact", request, timeout_s=timeout_s)
+        return Artifact.from_proto(response.artifact)
