@@ -66,6 +66,7 @@ from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
+from context_service.working_memory.file_texts import FileTexts
 from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
@@ -204,6 +205,7 @@ class _Ground:
     assembly: ContextAssembly
     embedder: Embedder | None
     storage: BlobStorage
+    record_texts: RecordTexts
     schema_ready: Check
     entity_ready: Check
 
@@ -236,6 +238,13 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         records=Records(database, search_language=settings.search_language),
         embedder=await _embedder(settings, stack),
         storage=storage,
+        record_texts=RecordTexts(
+            storage,
+            DocumentReader(
+                memory_bytes_max=settings.document_parser_memory_bytes_max,
+                timeout_s=settings.document_parser_timeout_s,
+            ),
+        ),
         mappings=mappings,
         assembly=ContextAssembly(graph, mappings, limits),
         schema_ready=SchemaCheck(database, migrations()).ready,
@@ -244,7 +253,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
 
 
 async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[WorkingMemoryServicer]:
-    """Begin to sweep and to embed."""
+    """Begin to sweep, to embed, and to read files."""
     settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
         making = VectorMaking(
@@ -257,6 +266,8 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         await _keep_making(settings, making, stack)
     sweeper = sweeper_of(settings, database, storage)
     await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
+    file_texts = FileTexts(database, ground.record_texts)
+    await stack.enter_async_context(background.running(file_texts.keep_reading()))
     checks = FieldChecks(
         metadata_bytes_max=settings.metadata_bytes_max,
         content_bytes_max=settings.node_data_bytes_max,
@@ -374,12 +385,7 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         nesting_max=settings.json_nesting_max,
         name_chars_max=settings.name_chars_max,
     )
-    reader = DocumentReader(
-        memory_bytes_max=settings.document_parser_memory_bytes_max, timeout_s=settings.document_parser_timeout_s
-    )
-    pointed = PointedRecords(
-        ground.database, passages, read=RecordTexts(ground.storage, reader).read, count=tokens.count
-    )
+    pointed = PointedRecords(database, passages, read=ground.record_texts.read, count=tokens.count)
     await stack.enter_async_context(background.running(pointed.keep_reading()))
     messaging = Messaging(
         log,

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from context_service.contexts.model import MessageInput
 from context_service.retrieval.cutting import cut
-from context_service.retrieval.documents.kinds import Reason, Unread
+from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import RECORD, is_indexed
@@ -41,7 +41,6 @@ INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
 ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
 
-_BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})
 _NOTHING_TO_READ = frozenset({Reason.UNSUPPORTED})
 
 ReadRecord = Callable[[Tenant, UUID], Awaitable[RecordText | None]]
@@ -212,7 +211,7 @@ class PointedRecords:
             said = await self._read(tenant, one.record_id)
             if said is None:
                 return  # it was purged just now: the row is due for that
-            if said.unread and said.unread.reason in _BY_CHANCE and one.attempts < ATTEMPTS_MAX:
+            if said.unread and said.unread.reason in BY_CHANCE and one.attempts < ATTEMPTS_MAX:
                 await one.postpone(said.unread)
                 return
             passages = await asyncio.to_thread(_cut, said.text, one.context_id, self._count)

@@ -832,9 +832,12 @@ CREATE TABLE context.wm_record (
     content_text text,
     blob_text text,
     search_language text DEFAULT ''::text NOT NULL,
+    text_state text DEFAULT 'NONE'::text NOT NULL,
+    text_error text DEFAULT ''::text NOT NULL,
     CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
     CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
-    CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+    CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text]))),
+    CONSTRAINT wm_record_text_state_check CHECK ((text_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
 );
 
 ALTER TABLE context.wm_record OWNER TO contextkeep_owner;

@@ -44,6 +44,8 @@ def record_message(record: Record) -> pb.WMRecord:
         version=record.version,
         index_state=f"INDEX_STATE_{record.index_state}",
         index_error=record.index_error,
+        text_state=f"INDEX_STATE_{record.text_state}",
+        text_error=record.text_error,
     )
 
 

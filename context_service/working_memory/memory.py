@@ -26,6 +26,7 @@ from context_service.working_memory.fields import (
     content_type_of,
     content_type_of_name,
 )
+from context_service.working_memory.file_texts import owes_text
 from context_service.working_memory.record import Record
 from context_service.working_memory.record_reader import RecordName, record_archived
 from context_service.working_memory.records import (
@@ -316,6 +317,7 @@ class WorkingMemory:
                 blob_text=text,
                 embedding=said.embedding,
                 owes_vector=self._owes_vector(said),
+                owes_text=owes_text(said),
                 request=request,
             )
             raise_if_cancelled()

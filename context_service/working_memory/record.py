@@ -49,6 +49,8 @@ class Record:
     version: int = 1
     index_state: str = "NONE"
     index_error: str = ""
+    text_state: str = "NONE"  # of its file, whose text is read behind the upload
+    text_error: str = ""
     seq: int = 0  # order of writing among equal times
 
 
@@ -125,5 +127,7 @@ def record_of(row: Row, *, with_content: bool = False) -> Record:
         version=row.version,
         index_state=row.index_state,
         index_error=row.index_error,
+        text_state=row.text_state,
+        text_error=row.text_error,
         seq=row.seq,
     )

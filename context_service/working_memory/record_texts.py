@@ -48,6 +48,16 @@ class RecordTexts:
             return RecordText(text=text, unread=unread)
         return None
 
+    async def file(self, tenant: Tenant, record_id: UUID) -> FileText | Unread | None:
+        """Return what the file of a record says; None if there is no record with one.
+
+        Raises:
+            ProviderNotConfigured, Unavailable: what it says is not known.
+        """
+        for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
+            return await self._of_file(row) if row.key else None
+        return None
+
     async def _of_file(self, row: Row) -> FileText | Unread:
         types = [row.content_type, content_type_of_name(row.name), row.memory_type]
         kind = kind_of(types, row.name)

@@ -27,6 +27,7 @@ from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
+TEXT_TOPIC = "text"  # the text of its file is to be read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +51,13 @@ _INSERT_RECORD = f"""
 WITH new_record AS (
     INSERT INTO context.wm_record AS r (
         {", ".join(_SAID)}, tenant_id, id, blob_id, blob_key, created_by, owner_user_id, agent_id, index_state,
-        metadata, content, content_text, blob_text
+        metadata, content, content_text, blob_text, text_state
     )
     VALUES (
         {", ".join(f"%({name})s" for name in _SAID)}, %(tenant_id)s, %(id)s, %(blob_id)s, %(blob_key)s, %(created_by)s,
         %(owner_user_id)s, %(agent_id)s, CASE WHEN %(order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END,
-        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s
+        %(metadata_json)s, %(content_json)s, %(content_text)s, %(blob_text)s,
+        CASE WHEN %(text_order_id)s::uuid IS NULL THEN 'NONE' ELSE 'PENDING' END
     )
     RETURNING {STORED}
 ), new_vector AS (
@@ -70,6 +72,9 @@ WITH new_record AS (
 ), owed AS (
     INSERT INTO context.outbox (tenant_id, id, topic, subject_id)
     SELECT %(tenant_id)s, %(order_id)s, %(topic)s, id FROM new_record WHERE %(order_id)s::uuid IS NOT NULL
+    UNION ALL
+    SELECT %(tenant_id)s, %(text_order_id)s, %(text_topic)s, id FROM new_record
+    WHERE %(text_order_id)s::uuid IS NOT NULL
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, request_id, kind, principal)
     SELECT %(tenant_id)s, id, entity_node_id, %(request_id)s, 'created', %(created_by)s FROM new_record
@@ -310,6 +315,7 @@ class Records:
         blob_text: str | None = None,
         embedding: Embedding | None = None,
         owes_vector: bool = False,
+        owes_text: bool = False,
         request: Request | None = None,
     ) -> Record:
         """Insert a record with its vector, log it, and answer its request; return it as stored, without its content.
@@ -323,6 +329,7 @@ class Records:
             blob_text: What is to be found of its blob.
             embedding: Its vector.
             owes_vector: One is to be made of its text.
+            owes_text: That of its blob is to be read.
             request: Makes it happen once.
 
         Raises:
@@ -337,6 +344,8 @@ class Records:
             "vector": embedding and HalfVector(list(embedding.values)),
             "order_id": new_id() if owes_vector else None,
             "topic": EMBEDDING_TOPIC,
+            "text_order_id": new_id() if owes_text else None,
+            "text_topic": TEXT_TOPIC,
             "request_id": request and request.request_id,
             "request_key": request and request.key(door.bounds),
             "rpc": request and request.rpc,

@@ -62,7 +62,7 @@ WITH purged AS (
     WHERE tenant_id = %(tenant_id)s AND owner_kind = 'record' AND owner_id = ANY (%(ids)s)
 ), owed AS (
     DELETE FROM context.outbox
-    WHERE tenant_id = %(tenant_id)s AND topic = 'embedding' AND subject_id = ANY (%(ids)s)
+    WHERE tenant_id = %(tenant_id)s AND topic IN ('embedding', 'text') AND subject_id = ANY (%(ids)s)
 ), logged AS (
     INSERT INTO context.action (tenant_id, record_id, entity_node_id, created_at, kind, principal, details)
     SELECT %(tenant_id)s, id, entity_node_id, clock_timestamp(), 'purged', %(principal)s,

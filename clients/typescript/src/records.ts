@@ -63,6 +63,10 @@ export interface WMRecord {
   indexState: string;
   /** What went wrong last, of a record that is pending or failed. */
   indexError: string;
+  /** How far the text of its file is, if that is a PDF, an Office file or HTML: a search finds it. */
+  textState: string;
+  /** Why there is none, or none yet. */
+  textError: string;
 }
 
 /** What may be said of a record beside its content. */
@@ -252,7 +256,7 @@ export function blobName(blob: BlobName): { workingMemoryId?: string; blobKey?: 
 }
 
 export function recordOf(message: pb.WMRecord): WMRecord {
-  const { metadataJson, sizeBytes, version, status, indexState, expiresAt, createdAt, updatedAt, ...fields } =
+  const { metadataJson, sizeBytes, version, status, indexState, textState, expiresAt, createdAt, updatedAt, ...fields } =
     fieldsOf(message);
   return {
     ...fields,
@@ -262,6 +266,7 @@ export function recordOf(message: pb.WMRecord): WMRecord {
     version: Number(version),
     status: enumText(pb.RecordStatus, status),
     indexState: enumText(pb.IndexState, indexState),
+    textState: enumText(pb.IndexState, textState),
     expiresAt: timeText(expiresAt),
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),

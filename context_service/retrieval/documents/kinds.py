@@ -39,6 +39,9 @@ class Reason(Enum):
     BROKEN = "broken"  # the parser broke on it
 
 
+BY_CHANCE = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.BROKEN})  # worth another try
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unread:
     """That there is no text of a file, and why."""

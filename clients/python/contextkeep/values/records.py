@@ -51,6 +51,8 @@ class Record(Value):
     version: int = 1
     index_state: IndexState = "none"
     index_error: str = ""  # what went wrong last, of a pending or failed one
+    text_state: IndexState = "none"  # of its file, if that is a PDF, an Office file or HTML: a search finds its text
+    text_error: str = ""  # why there is none, or none yet
     _metadata: Any = kept()
     _content: Any = kept()
 
@@ -103,6 +105,8 @@ class Record(Value):
             version=record.version,
             index_state=_INDEX_STATES.get(record.index_state, "none"),
             index_error=record.index_error,
+            text_state=_INDEX_STATES.get(record.text_state, "none"),
+            text_error=record.text_error,
         )
 
 
