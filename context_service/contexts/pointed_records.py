@@ -45,7 +45,8 @@ _NOTHING_TO_READ = frozenset({Reason.UNSUPPORTED})
 
 ReadRecord = Callable[[Tenant, UUID], Awaitable[RecordText | None]]
 
-# Records that are gone since they were checked are left out: there is nothing to read.
+# Records that are gone since they were checked are left out: there is nothing to read. Others stay until this is
+# written, so that whoever purges one finds what points at it.
 _OWE = """
 INSERT INTO context.message_record (
     tenant_id, context_id, ancestors, seq, part, record_id, owner_user_id, app_id, agent_bundle_id
@@ -54,6 +55,7 @@ SELECT %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[], said.seq, said.part
     %(agent_bundle_id)s
 FROM unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(record_ids)s::uuid[]) said (seq, part, record_id)
     JOIN context.wm_record r ON r.tenant_id = %(tenant_id)s AND r.id = said.record_id
+FOR KEY SHARE OF r
 """
 _CLAIM = Across(
     sql="""

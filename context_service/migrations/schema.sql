@@ -78,6 +78,100 @@ CREATE FUNCTION context.knows_bounds(bounds jsonb) RETURNS boolean
 
 ALTER FUNCTION context.knows_bounds(bounds jsonb) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION context.name_search_of(tenant_id uuid, name text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || to_tsvector('simple'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)));
+
+ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextkeep_owner;
+
+CREATE TABLE context.message_record (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    seq bigint NOT NULL,
+    part integer NOT NULL,
+    record_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    due_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    passages integer DEFAULT 0 NOT NULL,
+    state text DEFAULT 'PENDING'::text NOT NULL,
+    reason text DEFAULT ''::text NOT NULL,
+    detail text DEFAULT ''::text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+);
+
+ALTER TABLE context.message_record OWNER TO contextkeep_owner;
+
+CREATE TABLE context.wm_record (
+    tenant_id uuid NOT NULL,
+    id uuid NOT NULL,
+    entity_node_id uuid,
+    blob_id uuid,
+    context_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    archived_at timestamp with time zone,
+    seq bigint NOT NULL,
+    size_bytes bigint DEFAULT 0 NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    blob_key text,
+    provider text DEFAULT ''::text NOT NULL,
+    sha256 bytea,
+    memory_type text NOT NULL,
+    subtype text DEFAULT ''::text NOT NULL,
+    semantic_purpose text DEFAULT ''::text NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    reasoning text DEFAULT ''::text NOT NULL,
+    content_type text DEFAULT ''::text NOT NULL,
+    graph_name text DEFAULT 'default'::text NOT NULL,
+    agent_bundle_id text DEFAULT ''::text NOT NULL,
+    app_id text DEFAULT ''::text NOT NULL,
+    created_by text NOT NULL,
+    owner_user_id text DEFAULT ''::text NOT NULL,
+    agent_id text DEFAULT ''::text NOT NULL,
+    index_state text DEFAULT 'NONE'::text NOT NULL,
+    index_error text DEFAULT ''::text NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    content json,
+    search tsvector,
+    name_search tsvector GENERATED ALWAYS AS (context.name_search_of(tenant_id, name)) STORED,
+    content_text text,
+    blob_text text,
+    search_language text DEFAULT ''::text NOT NULL,
+    text_state text DEFAULT 'NONE'::text NOT NULL,
+    text_error text DEFAULT ''::text NOT NULL,
+    CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
+    CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
+    CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text]))),
+    CONSTRAINT wm_record_text_state_check CHECK ((text_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+);
+
+ALTER TABLE context.wm_record OWNER TO contextkeep_owner;
+
+CREATE FUNCTION context.let_go_of_records(record_ids uuid[]) RETURNS bigint
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH gone AS (
+          UPDATE context.message_record r SET record_id = NULL::uuid, due_at = now()
+           WHERE ((r.tenant_id = (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid) AND (r.record_id = ANY (let_go_of_records.record_ids)) AND (NOT (EXISTS ( SELECT
+                    FROM context.wm_record w
+                   WHERE ((w.tenant_id = r.tenant_id) AND (w.id = r.record_id))))))
+           RETURNING true AS "?column?"
+         )
+  SELECT count(*) AS count
+    FROM gone;
+END;
+
+ALTER FUNCTION context.let_go_of_records(record_ids uuid[]) OWNER TO contextkeep_owner;
+
 CREATE FUNCTION context.move_embedding() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -92,12 +186,6 @@ END
 $$;
 
 ALTER FUNCTION context.move_embedding() OWNER TO contextkeep_owner;
-
-CREATE FUNCTION context.name_search_of(tenant_id uuid, name text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (array_to_tsvector(ARRAY[('tenant '::text || (tenant_id)::text)]) || to_tsvector('simple'::regconfig, regexp_replace("left"(name, 5000), '[[:punct:]]+'::text, ' '::text, 'g'::text)));
-
-ALTER FUNCTION context.name_search_of(tenant_id uuid, name text) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION context.paired_letters() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -516,28 +604,6 @@ CREATE TABLE context.message (
 
 ALTER TABLE context.message OWNER TO contextkeep_owner;
 
-CREATE TABLE context.message_record (
-    tenant_id uuid NOT NULL,
-    context_id uuid NOT NULL,
-    ancestors uuid[] NOT NULL,
-    seq bigint NOT NULL,
-    part integer NOT NULL,
-    record_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    due_at timestamp with time zone DEFAULT now() NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    passages integer DEFAULT 0 NOT NULL,
-    state text DEFAULT 'PENDING'::text NOT NULL,
-    reason text DEFAULT ''::text NOT NULL,
-    detail text DEFAULT ''::text NOT NULL,
-    owner_user_id text NOT NULL,
-    app_id text NOT NULL,
-    agent_bundle_id text NOT NULL,
-    CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
-);
-
-ALTER TABLE context.message_record OWNER TO contextkeep_owner;
-
 CREATE TABLE context.migration (
     version integer NOT NULL,
     name text NOT NULL,
@@ -792,55 +858,6 @@ CREATE TABLE context.upload_part (
 );
 
 ALTER TABLE context.upload_part OWNER TO contextkeep_owner;
-
-CREATE TABLE context.wm_record (
-    tenant_id uuid NOT NULL,
-    id uuid NOT NULL,
-    entity_node_id uuid,
-    blob_id uuid,
-    context_id uuid,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    expires_at timestamp with time zone,
-    archived_at timestamp with time zone,
-    seq bigint NOT NULL,
-    size_bytes bigint DEFAULT 0 NOT NULL,
-    version integer DEFAULT 1 NOT NULL,
-    blob_key text,
-    provider text DEFAULT ''::text NOT NULL,
-    sha256 bytea,
-    memory_type text NOT NULL,
-    subtype text DEFAULT ''::text NOT NULL,
-    semantic_purpose text DEFAULT ''::text NOT NULL,
-    name text NOT NULL,
-    description text DEFAULT ''::text NOT NULL,
-    reasoning text DEFAULT ''::text NOT NULL,
-    content_type text DEFAULT ''::text NOT NULL,
-    graph_name text DEFAULT 'default'::text NOT NULL,
-    agent_bundle_id text DEFAULT ''::text NOT NULL,
-    app_id text DEFAULT ''::text NOT NULL,
-    created_by text NOT NULL,
-    owner_user_id text DEFAULT ''::text NOT NULL,
-    agent_id text DEFAULT ''::text NOT NULL,
-    index_state text DEFAULT 'NONE'::text NOT NULL,
-    index_error text DEFAULT ''::text NOT NULL,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    content json,
-    search tsvector,
-    name_search tsvector GENERATED ALWAYS AS (context.name_search_of(tenant_id, name)) STORED,
-    content_text text,
-    blob_text text,
-    search_language text DEFAULT ''::text NOT NULL,
-    text_state text DEFAULT 'NONE'::text NOT NULL,
-    text_error text DEFAULT ''::text NOT NULL,
-    CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
-    CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
-    CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text]))),
-    CONSTRAINT wm_record_text_state_check CHECK ((text_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
-);
-
-ALTER TABLE context.wm_record OWNER TO contextkeep_owner;
 
 CREATE VIEW context.wm_record_of_tenant AS
  SELECT tenant_id,
@@ -1098,9 +1115,6 @@ CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH RO
 
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 
-ALTER TABLE ONLY context.message_record
-    ADD CONSTRAINT message_record_tenant_id_record_id_fkey FOREIGN KEY (tenant_id, record_id) REFERENCES context.wm_record(tenant_id, id) ON DELETE SET NULL (record_id);
-
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
 
@@ -1294,6 +1308,13 @@ ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
 GRANT USAGE ON SCHEMA context TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.message_record TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_service;
+
+REVOKE ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkeep_service;
+
 GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.artifact TO contextkeep_service;
@@ -1317,8 +1338,6 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE ON TABLE context.message TO contextkeep_service;
 
 GRANT UPDATE(retracted_at) ON TABLE context.message TO contextkeep_service;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.message_record TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 
@@ -1345,7 +1364,5 @@ GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wm_record TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextkeep_service;

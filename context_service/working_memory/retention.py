@@ -72,6 +72,9 @@ WITH purged AS (
 SELECT id, blob_id FROM purged
 """
 
+# A statement behind that one: it sees who pointed at a record while that one waited for it.
+_LET_GO = "SELECT context.let_go_of_records(%s::uuid[])"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
@@ -106,6 +109,8 @@ class Purges:
             "why": why,
         }
         purged = await transaction.query(_PURGE_RECORDS, parameters)
+        if purged:
+            await transaction.query(_LET_GO, ([row.id for row in purged],))
         blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
         if blob_ids:
             await blob_rows.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
