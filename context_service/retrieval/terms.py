@@ -18,9 +18,12 @@ from uuid import UUID
 import Stemmer
 
 WORD_CHARS_MAX = 64  # of a word that are looked at: a hash is whole, a MiB without a space is one short term
-MASK_BITS = 20
+MASK_BITS = 19
 
-_MASK = (1 << MASK_BITS) - 1
+# CRC is linear: of words that differ in a digit or two, such as numbers, ten times as many share a few of its bits as
+# would by chance. A product by an odd number (2**32 by the golden ratio) spreads them to its upper bits.
+_SPREAD = 0x9E3779B1
+_SHIFT = 32 - MASK_BITS
 
 # A row of marks on one letter takes the square of its length to normalise; Unicode's own limit for streams (UAX 15).
 _MARKS_MAX = 30
@@ -98,16 +101,16 @@ def mask(scope: UUID, term: str) -> int:
 
     Scope and term give one number, so one index serves all scopes without growing with their vocabularies: keys that
     no passage has any longer stay in a GIN index for ever, and a number of few bits comes again. Two terms may share
-    one: whoever reads checks the scope, and takes a term that is not there as noise. Why of 20: docs/benchmarks.md,
-    "The index of words"; with another width all that is indexed would have to be written anew.
+    one: whoever reads checks the scope, and takes a term that is not there as noise. Why of 19: docs/benchmarks.md,
+    "The index of words"; with another width all that is indexed has to be written anew (`retrieval rebuild`).
     """
-    return zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) & _MASK
+    return (zlib.crc32(term.encode(), zlib.crc32(scope.bytes)) * _SPREAD & 0xFFFFFFFF) >> _SHIFT
 
 
 def masks(scope: UUID, terms: Iterable[str]) -> list[int]:
     """Return `mask` of each term, in their order."""
     begun = zlib.crc32(scope.bytes)
-    return [zlib.crc32(term.encode(), begun) & _MASK for term in terms]
+    return [(zlib.crc32(term.encode(), begun) * _SPREAD & 0xFFFFFFFF) >> _SHIFT for term in terms]
 
 
 def _words(text: str, *, letters: bool) -> list[str]:

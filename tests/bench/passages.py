@@ -201,7 +201,7 @@ def main() -> None:
     numbers = [int(one) for one in more]
     count = numbers.pop(0) if job == "search" and numbers else 1_000_000
     bits = numbers.pop(0) if numbers else terms.MASK_BITS
-    terms._MASK = (1 << bits) - 1
+    terms._SHIFT = 32 - bits
     print(f"numbers of {bits} bits", flush=True)
     with (
         tempfile.TemporaryDirectory() as folder,
