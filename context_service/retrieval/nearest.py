@@ -7,6 +7,7 @@ kept, when they were made: that of both with the question follows from those of 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,8 +23,10 @@ NEAREST_MAX = 50  # passages that are candidates by their vectors alone
 Place = tuple[int, int]  # `seq` and `ordinal`
 
 # All that a scope has is compared once; of it, those are told that are asked for, that are the nearest, and that were
-# said right behind these. A vector of another size is none to compare with.
-_COSINES = f"""
+# said right behind these, each with what was said before it. A vector of another size is none to compare with. No join:
+# nobody may have counted the rows yet, and one that goes through them again for each is the only slow one. `coalesce`
+# keeps an IN from being made one.
+_COSINES = """
 WITH scan AS MATERIALIZED (
     SELECT v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine,
         -(v.vector OPERATOR(public.<#>) %(vector)s::public.halfvec) AS cosine
@@ -35,19 +38,23 @@ WITH scan AS MATERIALIZED (
     WHERE seq BETWEEN %(seq_from)s AND %(seq_to)s
     ORDER BY cosine DESC, seq, ordinal
     LIMIT %(count)s
-), wanted AS MATERIALIZED (
-    SELECT s.seq, s.ordinal, s.previous_seq, s.previous_ordinal, s.previous_cosine, s.cosine
-    FROM scan s
-    WHERE %(whole)s OR (s.seq, s.ordinal) IN (SELECT seq, ordinal FROM near)
-        OR (s.previous_seq, s.previous_ordinal) IN (SELECT seq, ordinal FROM near)
-        OR (s.seq, s.ordinal) IN (SELECT a.seq, a.ordinal FROM unnest(
-            %(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal))
+), asked AS MATERIALIZED (
+    SELECT seq, ordinal FROM near
+    UNION ALL
+    SELECT s.seq, s.ordinal FROM scan s
+    WHERE coalesce((s.previous_seq, s.previous_ordinal) IN (SELECT seq, ordinal FROM near), false)
+    UNION ALL
+    SELECT a.seq, a.ordinal FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+), before AS MATERIALIZED (
+    SELECT s.previous_seq, s.previous_ordinal FROM scan s
+    WHERE NOT %(whole)s AND coalesce((s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked), false)
 )
-SELECT w.seq, w.ordinal, w.cosine,
-    coalesce((w.cosine + {BESIDE} * p.cosine) / sqrt(1 + {BESIDE} ^ 2 + 2 * {BESIDE} * w.previous_cosine), w.cosine)
-FROM wanted w
-    LEFT JOIN scan p ON p.seq = w.previous_seq AND p.ordinal = w.previous_ordinal
-"""  # noqa: S608 - a constant
+SELECT s.seq, s.ordinal, s.previous_seq, s.previous_ordinal, s.previous_cosine, s.cosine,
+    %(whole)s OR coalesce((s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked), false) AS is_asked
+FROM scan s
+WHERE %(whole)s OR (s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked)
+    OR (s.seq, s.ordinal) IN (SELECT previous_seq, previous_ordinal FROM before)
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +117,12 @@ class Nearest:
             "count": NEAREST_MAX,
         }
         rows = await tenant.query(_COSINES, parameters, named=False, ad_hoc=True)
-        cosines = {(seq, ordinal): (of_one, of_both) for seq, ordinal, of_one, of_both in rows}
+        alone = {(row[0], row[1]): row[5] for row in rows}
+        cosines = {
+            (seq, ordinal): (cosine, _together(cosine, alone.get((previous_seq, previous_ordinal)), between))
+            for seq, ordinal, previous_seq, previous_ordinal, between, cosine, is_asked in rows
+            if is_asked
+        }
         nearest: set[Place] = set()
         for which in (0, 1):
             meant = [
@@ -120,3 +132,16 @@ class Nearest:
             ]
             nearest.update(place for _, place in heapq.nlargest(NEAREST_MAX // 2, meant))
         return Near(cosines=cosines, nearest=frozenset(nearest))
+
+
+def _together(cosine: float, previous: float | None, between: float | None) -> float:
+    """Return the cosine of a passage together with the one before it, of unit lengths.
+
+    Args:
+        cosine: Of the passage with the question.
+        previous: Of the one before; None: there is none.
+        between: Of the two.
+    """
+    if previous is None or between is None:
+        return cosine
+    return (cosine + BESIDE * previous) / math.sqrt(1 + BESIDE**2 + 2 * BESIDE * between)
