@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -24,6 +25,8 @@ class Contexts:
     def __init__(self, client: ContextClient) -> None:
         self._client = client
         self._written: dict[str, object] = {}
+        self.embedded = 0  # passages, and how long they were waited for
+        self.embedding_s = 0.0
 
     def searcher(self, profile: str) -> Searcher:
         """Return a searcher by a profile."""
@@ -45,6 +48,12 @@ class Contexts:
             messages = map(_message, conversation.turns[start : start + BATCH])
             sent, *_ = self._client.append_messages(messages, context_id)
             context_id = sent.context_id
+        assert context_id is not None
+        began = time.monotonic()
+        while not (index := self._client.wait_for_index(context_id, wait_s=300)).is_complete:
+            print(index, flush=True)
+        self.embedded += index.indexed_count
+        self.embedding_s += time.monotonic() - began
         return context_id
 
 

@@ -10,11 +10,13 @@ from functools import partial
 import pytest
 
 from context_service.retrieval.profiles import profile
+from context_service.retrieval.terms import terms_of
 from tests.bench.quality.agent_log import agent_log
 from tests.bench.quality.conversations import Conversation
 from tests.bench.quality.figures import figures
 from tests.bench.quality.in_memory import by_bm25, searcher
 from tests.bench.quality.locomo import conversations
+from tests.bench.quality.paraphrases import FILLER, pairs, paraphrases
 from tests.bench.quality.talk import talk
 
 
@@ -67,3 +69,15 @@ def test_conversations_of_a_folder_are_read(tmp_path):
         datetime(2024, 3, 2, 0, 5, tzinfo=UTC),
     )
     assert [asked.evidence for asked in read.asked] == [{"D3:1"}]
+
+
+def test_paraphrases_share_no_word_with_what_they_ask_for():
+    assert len(pairs()) == 100
+    for said, asked in pairs():
+        assert set(terms_of(said)) & set(terms_of(asked)) == set()
+    statements = dict(pairs())
+    for conversation in paraphrases():
+        assert len(conversation.turns) == FILLER + len(conversation.asked)
+        said = {turn.id: turn.text for turn in conversation.turns}
+        for question in conversation.asked:
+            assert [statements[said[place]] for place in question.evidence] == [question.text]
