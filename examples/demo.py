@@ -222,6 +222,25 @@ def recall(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
     print(f"    the contexts that there are: {', '.join(contexts)}")
     if elsewhere.items or sorted(contexts) != ["laboratory", "visit"]:
         raise SystemExit("a context has what is not its own")
+    delete(context, visit.context_id)
+
+
+def delete(context: ContextClient, context_id: str) -> None:
+    """Delete a context for good, and print the receipt."""
+    with step("delete the first context for good"):
+        receipt = context.delete_context(context_id, now=True)
+        while receipt.state == "running":
+            time.sleep(0.05)
+            receipt = context.get_erasure(receipt.erasure_id)
+    print(f"    receipt {receipt.erasure_id}, {receipt.state}")
+    print(
+        f"    removed: {receipt.messages_removed} messages, {receipt.passages_removed} passages, "
+        f"{receipt.vectors_removed} vectors, {receipt.tasks_removed} task, {receipt.artifacts_removed} artifact"
+    )
+    if receipt.messages_removed != receipt.message_count or [one.title for one in context.list_contexts()] != [
+        "laboratory"
+    ]:
+        raise SystemExit("something is left of what was deleted")
 
 
 def put_letter(context: ContextClient, context_id: str) -> None:
