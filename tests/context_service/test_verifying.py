@@ -222,6 +222,22 @@ async def test_an_index_that_is_lost_is_made_anew_and_written_on(stack: Stack):
     assert placed(lost) == placed(kept)
 
 
+async def test_what_is_made_anew_has_no_vector_of_the_text_before(stack: Stack):
+    context_id = await begun(stack, messages=6)
+    stack.execute(
+        "INSERT INTO context.passage_vector (tenant_id, scope_id, context_id, seq, ordinal, scope_kind, owner_user_id,"
+        " graph_name, agent_bundle_id, app_id, ancestors, model, vector) SELECT tenant_id, scope_id, context_id, seq,"
+        " ordinal, scope_kind, owner_user_id, graph_name, agent_bundle_id, app_id, ancestors, 'm', '[1]'"
+        " FROM context.passage WHERE scope_id = %s",
+        context_id,
+    )
+    stack.execute("UPDATE context.passage SET text = 'x' WHERE scope_id = %s AND seq = 2", context_id)
+    await stack.verified(context_id, mend=True)
+    left = stack.execute("SELECT DISTINCT seq FROM context.passage_vector WHERE scope_id = %s ORDER BY 1", context_id)
+    rows = stack.execute("SELECT DISTINCT seq FROM context.passage WHERE scope_id = %s ORDER BY 1", context_id)
+    assert left == [row for row in rows if row != (2,)]
+
+
 async def test_passages_of_a_context_that_is_gone_are_found_and_removed(stack: Stack):
     context_id = await begun(stack, messages=4)
     stack.execute("DELETE FROM context.context WHERE context_id = %s", context_id)
