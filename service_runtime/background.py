@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
+from contextkeep.errors import ContextKeepError
+
 _log = logging.getLogger("background")
+
+WORK_SHARE = 0.05  # of the time, of what looks for work and finds none
+PAUSE_S_MAX = 60.0
 
 _CANCEL_AGAIN_S = 0.05
 
@@ -29,6 +36,29 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         while not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
+
+
+async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) -> None:
+    """Do work again and again, until cancelled. What fails is logged: the next time may do better.
+
+    Between two times there are about `interval_s`. Where there was nothing to do, it is as long as leaves the work a
+    twentieth of the time, up to a minute: to look at many tenants takes a while.
+
+    Args:
+        work: Returns how much it did.
+        interval_s: Between two times.
+    """
+    while True:
+        began, did = time.monotonic(), 0
+        try:
+            did = await work()
+        except ContextKeepError as error:
+            _log.warning("background work failed", extra={"work": repr(work), "error": str(error)})
+        except Exception:
+            _log.exception("background work failed", extra={"work": repr(work)})
+        looked_s = 0.0 if did else time.monotonic() - began
+        pause_s = min(max(interval_s, looked_s / WORK_SHARE), max(interval_s, PAUSE_S_MAX))
+        await asyncio.sleep(pause_s * random.uniform(0.75, 1.25))  # noqa: S311 - replicas drift apart
 
 
 def _log_failure(task: asyncio.Task[None]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,7 +25,8 @@ from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import RECORD, is_indexed
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
 from context_service.retrieval.terms import masks, terms_of
-from contextkeep.errors import ContextKeepError, Unavailable
+from contextkeep.errors import Unavailable
+from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
 from service_runtime.tenants import all_tenants
@@ -163,14 +163,7 @@ class PointedRecords:
 
     async def keep_reading(self) -> None:
         """Read what is due, until cancelled."""
-        while True:
-            try:
-                await self.read_due()
-            except ContextKeepError as error:
-                _log.warning("records not read", extra={"error": str(error)})
-            except Exception:
-                _log.exception("records not read")  # the next pass may do better
-            await asyncio.sleep(INTERVAL_S * random.uniform(0.75, 1.25))  # noqa: S311
+        await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
     async def read_due(self) -> int:
         """Read what is due of all tenants, some of each in turn; return how many rows that were.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from uuid import UUID
 
 from context_service.retrieval.documents.kinds import BY_CHANCE, Kind, Reason, Unread, kind_of
@@ -18,7 +17,8 @@ from context_service.working_memory.fields import RecordInput, content_type_of_n
 from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.records import TEXT_TOPIC
 from context_service.working_memory.texts import TEXT_CHARS_MAX
-from contextkeep.errors import ContextKeepError, Unavailable
+from contextkeep.errors import Unavailable
+from service_runtime import background
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import all_tenants
@@ -65,30 +65,26 @@ class FileTexts:
 
     async def keep_reading(self) -> None:
         """Read what is due, until cancelled."""
-        while True:
-            try:
-                await self.read_due()
-            except ContextKeepError as error:
-                _log.warning("files not read", extra={"error": str(error)})
-            except Exception:
-                _log.exception("files not read")  # the next pass may do better
-            await asyncio.sleep(INTERVAL_S * random.uniform(0.75, 1.25))  # noqa: S311
+        await background.repeating(self.read_due, interval_s=INTERVAL_S)
 
-    async def read_due(self) -> None:
-        """Read what is due of all tenants, some of each in turn.
+    async def read_due(self) -> int:
+        """Read what is due of all tenants, some of each in turn; return how many files that were.
 
         Raises:
             Unavailable: Postgres does not answer.
         """
+        total = 0
         busy = await all_tenants(self._database)
         while busy:
             still_busy = []
             for tenant in busy:
                 claimed = await self._outbox.claim(tenant, count_max=CLAIMED, lease_s=LEASE_S)
                 await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
+                total += len(claimed)
                 if len(claimed) == CLAIMED:
                     still_busy.append(tenant)
             busy = still_busy
+        return total
 
     async def _read(self, tenant: Tenant, owed: Owed) -> None:
         """Read one file, and store its text or why there is none."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from itertools import pairwise
 
 import pytest
 
+from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.postgres import Database
 
@@ -46,3 +49,33 @@ async def test_work_that_fails_is_logged(caplog: pytest.LogCaptureFixture):
             await asyncio.sleep(0.01)
 
     assert "background work ended" in caplog.text
+
+
+async def test_what_repeats_goes_on_after_a_failure_and_leaves_the_time_to_others(caplog):
+    """Work that takes long, even if it is only to look, is done the more rarely."""
+    times: list[float] = []
+
+    async def work() -> int:
+        times.append(time.monotonic())
+        await asyncio.sleep(0.02)
+        raise [Unavailable("away"), ValueError("odd")][len(times) % 2]
+
+    async with background.running(background.repeating(work, interval_s=0.001)):
+        while len(times) < 3:
+            await asyncio.sleep(0.01)
+    assert all(after - before > 0.02 / background.WORK_SHARE * 0.7 for before, after in pairwise(times))
+    assert caplog.text.count("background work failed") >= 2
+
+
+async def test_what_repeats_goes_on_at_once_while_there_is_work():
+    times: list[float] = []
+
+    async def work() -> int:
+        times.append(time.monotonic())
+        await asyncio.sleep(0.2)
+        return 1
+
+    async with background.running(background.repeating(work, interval_s=0.001)):
+        while len(times) < 3:
+            await asyncio.sleep(0.01)
+    assert times[2] - times[0] < 0.2 / background.WORK_SHARE
