@@ -19,6 +19,7 @@ from context_service.retrieval import vectors as vectors_module
 from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
 from context_service.retrieval.passages import CONTEXT
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
@@ -251,6 +252,21 @@ async def test_a_context_that_is_deleted_leaves_no_vector_and_nothing_owed(world
     assert (await world.waited(other)).is_complete
     assert await world.vectors(context_id) == []
     assert await world.owed() == []
+
+
+async def test_a_secret_is_never_sent_to_the_embedder(world: World):
+    secret = f"secret{an_id()[:8]}"
+    parts = [
+        message.Part(data_json=f'{{"type": "token", "value": "{secret}"}}'),
+        message.Part(text=f"It is {secret}.", metadata_json='{"secret": true}'),
+        message.Part(text="Here is the key."),
+    ]
+    context_id = (await world.caller.call("SendMessage", message=pb.MessageInput(parts=parts))).context_id
+    sent = await world.caller.call("SendMessage", context_id=context_id, message=pb.MessageInput(parts=parts))
+    assert sent.recall.by_meaning.is_compared or sent.recall.by_meaning.pending_count
+    assert (await world.waited(context_id)).is_complete
+    assert any("Here is the key." in text for text in world.server.texts)
+    assert secret not in str(world.server.texts)
 
 
 async def test_nobody_waits_for_what_he_cannot_see(world: World):
