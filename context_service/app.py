@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -35,6 +35,7 @@ from context_service.contexts.references import References
 from context_service.contexts.standing import Standing
 from context_service.contexts.task_rows import TaskRows
 from context_service.contexts.tasks import Tasks
+from context_service.contexts.watching import Watching
 from context_service.entity_history.graph_events import GraphEvents
 from context_service.entity_history.merged import EntityHistory
 from context_service.graph import EntityGraph
@@ -95,6 +96,7 @@ from service_runtime.extras import install
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
+from service_runtime.places import Places
 from service_runtime.postgres import Database
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
@@ -162,11 +164,11 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         ground = await _ground(settings, metrics, stack)
         memory = await _working_memory(ground, stack)
         history = _chat_history(ground)
-        contexts = await _contexts(ground, stack)
+        callers = callers or access.authenticator(settings, ground.database, metrics)
+        contexts = await _contexts(ground, stack, callers)
         tools = _tools(ground, memory, history, contexts)
         services = [room.service for room in (memory, history, contexts, tools)]
         ground.database.show(metrics)
-        callers = callers or access.authenticator(settings, ground.database, metrics)
         border = Border(
             callers,
             limits=settings.call_limits,
@@ -351,7 +353,7 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
     return _Room(servicer, service)
 
 
-async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsServicer]:
+async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticator) -> _Room[ContextsServicer]:
     """Begin to erase what is due, to embed, and to read the records that messages point at."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
 
@@ -418,6 +420,15 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
     )
     vectors = VectorsOwed(database, model=embedder.model if embedder else "")
     index_states = IndexStates(database, log, [RecordsOwed(database), vectors])
+    watches = replace(settings.call_limits, calls_max=settings.watches_max)
+    watching = Watching(
+        database,
+        log=log,
+        tasks=task_rows,
+        artifacts=artifact_rows,
+        places=Places(watches, what="watches", limit="watches"),
+    )
+    await stack.enter_async_context(background.running(watching.keep_looking()))
     servicer = ContextsServicer(
         messaging,
         Recalling(
@@ -433,6 +444,8 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         index_states,
         tasks,
         artifacts,
+        watching,
+        callers,
         Syncing(ground.assembly, messaging),
         ground.names,
     )
@@ -440,6 +453,7 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack) -> _Room[ContextsSer
         full_name="contextkeep.context.v1.Contexts",
         add=partial(add_ContextsServicer_to_server, servicer),
         checks=[ground.schema_ready],
+        ending=watching.end,
     )
     return _Room(servicer, service)
 

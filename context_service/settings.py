@@ -174,6 +174,9 @@ class Settings(ServiceSettings):
         2 * MIB, ge=1, le=3 * MIB, description="one message of a context, with all its parts"
     )
     context_message_parts_max: int = Field(100, ge=1, le=1000, description="parts of a message of a context")
+    watches_max: int = Field(
+        1000, ge=1, description="watches of contexts at once; the shares of a tenant and a key are those of CALLS_MAX"
+    )
     mappings_path: Path | None = Field(
         None, description="folder of YAML files with mappings for all tenants, read at the start; unset: none"
     )

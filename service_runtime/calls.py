@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
+from service_runtime.places import Place
 from service_runtime.turns import Turn, is_expensive
 
 
@@ -31,6 +32,7 @@ class Call:
     credential: str = ""  # forwarded as it came, to a service that checks it itself
     request: object = None  # the first message, of a stream
     response: object = None  # the last one; None: there was none, or it is one of a stream
+    place: Place | None = None  # among the calls under way
     turn: Turn | None = None  # of expensive work; None: the call is not let in yet
 
 
@@ -46,6 +48,21 @@ def principal() -> Principal:
     call = current_call.get()
     assert call is not None and call.principal is not None, "no authenticated call is under way"
     return call.principal
+
+
+def credential() -> str:
+    """Return what the caller of the call under way showed; empty: nothing."""
+    call = current_call.get()
+    assert call is not None, "no call is under way"
+    return call.credential
+
+
+def leave_place() -> None:
+    """Let the call under way take no place among calls: who serves it counts it elsewhere."""
+    call = current_call.get()
+    assert call is not None, "no call is under way"
+    if call.place is not None:
+        call.place.give_back()
 
 
 def require(scope: str) -> None:

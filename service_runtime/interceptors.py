@@ -212,7 +212,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         started = time.monotonic()
         call.deadline = math.inf if remaining_s is None else started + remaining_s
         current_call.set(call)  # a call has a task, and so a context, of its own: nothing to put back
-        place = Place(self.places)
+        call.place = place = Place(self.places)
         self._metrics.calls_under_way.inc()
         metadata = context.invocation_metadata() or ()
         span = tracing.begin_call(method, metadata)

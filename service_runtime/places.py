@@ -54,9 +54,11 @@ class Places:
     Args:
         limits: How many there are, and whose.
         what: What takes one, as the error names it.
+        limit: Which limit it is, in the metadata of the error.
     """
 
-    def __init__(self, limits: CallLimits, *, what: str = "calls") -> None:
+    def __init__(self, limits: CallLimits, *, what: str = "calls", limit: str = "calls") -> None:
+        self.limit = limit
         self.calls_max = limits.calls_max
         self.what = what
         self.tenant_max = limits.shares.tenant_max(limits.calls_max)
@@ -84,7 +86,7 @@ class Place:
         """
         places = self._places
         if places.taken >= places.calls_max:
-            raise _refusal(f"too many {places.what} are under way", "calls", places.calls_max, places.taken + 1)
+            raise _refusal(f"too many {places.what} are under way", places.limit, places.calls_max, places.taken + 1)
         places.taken += 1
         self._taken = True
 
@@ -97,8 +99,8 @@ class Place:
         places = self._places
         key, tenant_id = key_of(principal), principal.tenant_id
         for whose, limit, limit_max, under_way in (
-            ("key", "calls_of_key", places.key_max, places.of_key[key]),
-            ("tenant", "calls_of_tenant", places.tenant_max, places.of_tenant[tenant_id]),
+            ("key", f"{places.limit}_of_key", places.key_max, places.of_key[key]),
+            ("tenant", f"{places.limit}_of_tenant", places.tenant_max, places.of_tenant[tenant_id]),
         ):
             if under_way >= limit_max:
                 self.give_back()  # at once: a flood of refusals takes nobody's place while they are told

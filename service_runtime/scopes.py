@@ -24,7 +24,16 @@ OF_CONTEXTS = frozenset(
     for name in (
         *("SendMessage", "AppendMessages", "GetContext", "GetContextsByExternalId", "ListContexts", "UpdateContext"),
         *("CloseContext", "ListMessages", "GetMessage", "RetractMessages", "Recall", "SearchContext"),
-        *("CreateTask", "UpdateTask", "GetTask", "ListTasks", "CancelTask", "PutArtifact", "GetArtifact"),
+        *(
+            "CreateTask",
+            "UpdateTask",
+            "GetTask",
+            "ListTasks",
+            "CancelTask",
+            "PutArtifact",
+            "GetArtifact",
+            "WatchContext",
+        ),
         "WaitForIndex",
     )
 ) | {"/contextkeep.context.v1.Tools/ListTools", "/contextkeep.context.v1.Tools/ExecuteTool"}

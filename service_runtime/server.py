@@ -52,6 +52,7 @@ class Service:
     full_name: str  # "contextkeep.entity.v1.EntityGraph"
     add: Callable[[grpc.aio.Server], None]
     checks: Sequence[Check]
+    ending: Callable[[], None] = lambda: None  # called when no call is let in any more: what never ends shall end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +145,8 @@ async def running(
             yield port
     finally:
         await health_servicer.enter_graceful_shutdown()  # NOT_SERVING: balancers look elsewhere
+        for service in services:
+            service.ending()
         await server.stop(options.drain_s)
 
 

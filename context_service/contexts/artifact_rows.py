@@ -95,7 +95,14 @@ LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task
     AND CASE WHEN %(version)s = 0 THEN a.is_newest ELSE a.version = %(version)s END
 WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_id = %(task_id)s
 """  # noqa: S608
+_CHANGED = f"""
+SELECT {_COLUMNS}, a.change FROM context.artifact a
+WHERE a.tenant_id = %s AND a.context_id = %s AND a.change > %s AND a.change <= %s AND a.is_newest
+ORDER BY a.change
+LIMIT %s
+"""  # noqa: S608
 _WHY_ANYBODYS = "an administrator reads all of the tenant"
+_CHANGED_ANYBODYS = Across(sql=_CHANGED, subjects=True, why=_WHY_ANYBODYS)
 _LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why=_WHY_ANYBODYS)
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why=_WHY_ANYBODYS)
 
@@ -223,6 +230,15 @@ class ArtifactRows:
         }
         rows = await door.query(_READ_ANYBODYS if principal.sees_all_users else _READ, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
+
+    async def changed(
+        self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
+    ) -> list[tuple[int, Artifact]]:
+        """Return newest versions that changed between two numbers, by these, without their parts."""
+        door = self._log.of(principal, context_id)
+        statement = _CHANGED_ANYBODYS if principal.sees_all_users else _CHANGED
+        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        return [(row.change, _artifact(row)) for row in rows]
 
     async def at(self, context_id: UUID, places: Sequence[int], *, principal: Principal) -> dict[int, Artifact]:
         """Return the artifacts whose passages stand at some places, without those that were replaced."""

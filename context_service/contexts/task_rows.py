@@ -102,8 +102,16 @@ LEFT JOIN LATERAL (
 ORDER BY t.task_id DESC
 """  # noqa: S608
 
+_CHANGED = f"""
+SELECT {_TASK}, t.change FROM context.task t
+WHERE t.tenant_id = %s AND t.context_id = %s AND t.change > %s AND t.change <= %s
+ORDER BY t.change
+LIMIT %s
+"""  # noqa: S608
+
 _WHY_ANYBODYS = "an administrator reads all of the tenant"
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why=_WHY_ANYBODYS)
+_CHANGED_ANYBODYS = Across(sql=_CHANGED, subjects=True, why=_WHY_ANYBODYS)
 _LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why=_WHY_ANYBODYS)
 
 _CONTEXT_OF = """
@@ -210,6 +218,15 @@ class TaskRows:
             },
         )
         return [_task(row) for row in rows if row.task_id] if rows else None
+
+    async def changed(
+        self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
+    ) -> list[tuple[int, Task]]:
+        """Return tasks that changed between two numbers, by that of the newest change."""
+        door = self._log.of(principal, context_id)
+        statement = _CHANGED_ANYBODYS if principal.sees_all_users else _CHANGED
+        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        return [(row.change, _task(row)) for row in rows]
 
     async def context_of(self, task_id: UUID, *, principal: Principal, reads: bool) -> UUID | None:
         """Return the context of a task that the principal may write to, or only read; None: there is none."""

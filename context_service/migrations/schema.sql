@@ -1023,6 +1023,8 @@ ALTER TABLE ONLY context.wm_record
 
 CREATE INDEX action_entity ON context.action USING btree (tenant_id, entity_node_id, created_at, seq) WHERE (entity_node_id IS NOT NULL);
 
+CREATE INDEX artifact_change ON context.artifact USING btree (tenant_id, context_id, change);
+
 CREATE UNIQUE INDEX artifact_newest ON context.artifact USING btree (tenant_id, task_id, artifact_id) WHERE is_newest;
 
 CREATE UNIQUE INDEX artifact_place ON context.artifact USING btree (tenant_id, context_id, place);
@@ -1082,6 +1084,8 @@ CREATE INDEX passage_vector_failed ON context.passage_vector USING btree (tenant
 CREATE INDEX request_about ON context.request USING btree (tenant_id, about_id) WHERE (about_id IS NOT NULL);
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
+
+CREATE INDEX task_change ON context.task USING btree (tenant_id, context_id, change);
 
 CREATE INDEX task_newest ON context.task USING btree (tenant_id, context_id, task_id);
 

@@ -24,6 +24,7 @@ from context_service.contexts.recall import (
     Recalling,
 )
 from context_service.contexts.tasks import Tasks
+from context_service.contexts.watching import Watching
 from context_service.history.messages import ROLE_NAMES
 from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
@@ -36,7 +37,7 @@ from context_service.syncing import Syncing, SyncQuestion
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import ContextKeepError, InvalidArgument
 from service_runtime import calls
-from service_runtime.auth import Principal
+from service_runtime.auth import Authenticator, Principal
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -55,10 +56,12 @@ class ContextsServicer(TasksServicer):
         index_states: IndexStates,
         tasks: Tasks,
         artifacts: Artifacts,
+        watching: Watching,
+        callers: Authenticator,
         syncing: Syncing,
         names: NodeNames,
     ) -> None:
-        super().__init__(tasks, artifacts)
+        super().__init__(tasks, artifacts, watching, callers)
         self._messaging = messaging
         self._recalling = recalling
         self._erasing = erasing

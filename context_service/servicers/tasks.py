@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import cast
 
 from context_service.contexts.artifacts import Artifacts, named
-from context_service.contexts.model import Artifact, ArtifactInput, MessageInput, Task, TaskInput, TaskState
+from context_service.contexts.model import Artifact, ArtifactInput, Message, MessageInput, Task, TaskInput, TaskState
 from context_service.contexts.tasks import Tasks
+from context_service.contexts.watching import Happened, Watching
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.said import ids_of, messages_of, parts_of, principal_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import InvalidArgument
+from service_runtime import calls
+from service_runtime.auth import Authenticator, refusal
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -21,9 +26,11 @@ from service_runtime.requests import request_of
 class TasksServicer(contexts_pb2_grpc.ContextsServicer):
     """The part of the servicer that is about tasks and their artifacts."""
 
-    def __init__(self, tasks: Tasks, artifacts: Artifacts) -> None:
+    def __init__(self, tasks: Tasks, artifacts: Artifacts, watching: Watching, callers: Authenticator) -> None:
         self._tasks = tasks
         self._artifacts = artifacts
+        self._watching = watching
+        self._callers = callers
 
     async def CreateTask(self, request: pb.CreateTaskRequest, context: object) -> pb.CreateTaskResponse:
         """Begin a task."""
@@ -125,6 +132,30 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
             message_wire.fill_part(response.artifact.parts.add(), part)
         return response
 
+    async def WatchContext(
+        self, request: pb.WatchContextRequest, context: object
+    ) -> AsyncIterator[pb.WatchContextResponse]:
+        """Tell what happens in a context."""
+        calls.leave_place()  # watches have places of their own
+        happened = self._watching.watch(
+            parse_id("context_id", request.context_id),
+            seq_from=request.seq_from,
+            change_after=request.change_after,
+            until_now=request.until_now,
+            principal=principal_of(request.subject_user_id),
+            check=self._same_caller,
+        )
+        async with aclosing(happened):
+            async for one in happened:
+                yield _happened(one)
+
+    async def _same_caller(self) -> None:
+        """Refuse to go on for who may not call any more."""
+        was, credential = calls.principal(), calls.credential()
+        now = await self._callers.authenticate([("authorization", f"Bearer {credential}")] if credential else [])
+        if (now.tenant_id, now.subject, now.key_id) != (was.tenant_id, was.subject, was.key_id):
+            raise refusal()
+
 
 _NAME = "TASK_STATE_{}".format
 
@@ -167,6 +198,17 @@ def _task(task: Task) -> pb.Task:
         created_at=wire.timestamp(task.created_at),
         updated_at=wire.timestamp(task.updated_at),
     )
+
+
+def _happened(one: Happened) -> pb.WatchContextResponse:
+    response = pb.WatchContextResponse(seq_from=one.seq_from, change_after=one.change_after)
+    if isinstance(one.what, Message):
+        message_wire.fill_of_context(response.message, one.what)
+    elif isinstance(one.what, Task):
+        response.task.CopyFrom(_task(one.what))
+    elif isinstance(one.what, Artifact):
+        response.artifact.CopyFrom(_artifact(one.what))
+    return response
 
 
 def _artifact(artifact: Artifact) -> pb.Artifact:

@@ -372,6 +372,25 @@ async def test_what_a_task_makes_is_put_in_chunks_found_and_read(world, context)
         await world.run(context.put_artifact, task.task_id, [PartInput(text="x")])
 
 
+async def test_what_happens_in_a_context_is_watched(world, context):
+    context_id = (await world.run(context.send_message, "one")).context_id
+    task = await world.run(context.create_task, context_id)
+    await world.run(context.put_artifact, task.task_id, ArtifactInput([PartInput(text="x")], artifact_id="plan"))
+    await world.run(context.close_context, context_id)
+    told = await world.run(context.watch_context, context_id)
+    assert [one.message.content if one.message else one.task or one.artifact.artifact_id for one in told] == [
+        "one",
+        task,
+        "plan",
+    ]
+    last = told[-1]
+    assert (last.seq_from, last.change_after) == (2, 2)
+    places = {"seq_from": last.seq_from, "change_after": last.change_after}
+    assert await world.run(context.watch_context, context_id, until_now=True, **places) == []
+    with pytest.raises(ContextNotFound):
+        await world.run(context.watch_context, new_id())
+
+
 async def test_of_tasks_what_cannot_be_is_refused(world, context):
     context_id = (await world.run(context.send_message, "Hello")).context_id
     task = await world.run(context.create_task, context_id)

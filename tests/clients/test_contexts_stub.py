@@ -221,3 +221,10 @@ def test_GetArtifact_answers_a_version_with_its_parts(grpc_stub, task):
     assert grpc_stub.GetArtifact(request, metadata=METADATA).artifact.parts[0].text == "second"
     request.version = 1
     assert grpc_stub.GetArtifact(request, metadata=METADATA).artifact.parts[0].text == "first"
+
+
+def test_WatchContext_tells_what_is_there(grpc_stub, task):
+    request = pb.WatchContextRequest(context_id=task.context_id, until_now=True)
+    told = list(grpc_stub.WatchContext(request, metadata=METADATA))
+    assert [one.WhichOneof("event") for one in told] == ["message", "task"]
+    assert (told[-1].seq_from, told[-1].change_after) == (2, 1)

@@ -58,6 +58,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "GetTask": {"task_id": an_id()},
     "CancelTask": {"task_id": an_id()},
     "PutArtifact": {"task_id": an_id(), "artifact": {"parts": [{"text": "x"}]}},
+    "WatchContext": {"until_now": True},
     "GetArtifact": {"task_id": an_id(), "artifact_id": "a"},
 }
 EMPTIED = {

@@ -110,6 +110,8 @@ def _messages(descriptor: Descriptor, pool: Pool, base: Message | None, depth: i
             value = draw(_field_values(one, pool, old, depth))
             message.ClearField(name)
             _set(message, one, value)
+        if "until_now" in by_name:
+            message.until_now = True  # a watch ends only so
         return message
 
     return made()

@@ -38,7 +38,7 @@ PROMISED = {
         SendMessage AppendMessages GetContext GetContextsByExternalId ListContexts UpdateContext CloseContext
         ListMessages GetMessage RetractMessages IssueContextKey Recall SearchContext
         DeleteContext GetErasure WaitForIndex
-        CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact
+        CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
         SyncHistory
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",

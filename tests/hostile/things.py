@@ -524,6 +524,12 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.CancelTaskRequest(context_id=t.context_id, task_id=t.task_id, request_id=t.request_id),
         contexts.CancelTaskRequest(task_id=t.task_id, subject_user_id=t.user_id),
     ],
+    "WatchContext": lambda t: [
+        contexts.WatchContextRequest(until_now=True, context_id=t.context_id),
+        contexts.WatchContextRequest(
+            until_now=True, context_id=t.context_id, seq_from=2, change_after=1, subject_user_id=t.user_id
+        ),
+    ],
     "CloseContext": lambda t: [
         contexts.CloseContextRequest(context_id=t.context_id),
         contexts.CloseContextRequest(context_id=t.context_id, subject_user_id=t.user_id, request_id=t.request_id),

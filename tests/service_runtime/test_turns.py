@@ -21,7 +21,7 @@ from tests.rpcs import all_rpcs
 CHEAP = """
 SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext CloseContext ListMessages GetMessage
 RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
-CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact
+CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges

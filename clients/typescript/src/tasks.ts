@@ -140,6 +140,32 @@ export function artifactOf(message: pb.Artifact): Artifact {
   };
 }
 
+/** Something that happened in a context: one of the first three. */
+export interface ContextEvent {
+  message?: ChatMessage;
+  task?: Task;
+  /** Without its parts. */
+  artifact?: Artifact;
+  /** From where on there is more, as the next one. */
+  seqFrom: number;
+  changeAfter: number;
+}
+
+/** Return an event of an answer. */
+export function contextEventOf({ event, ...places }: pb.WatchContextResponse): ContextEvent {
+  const from = { seqFrom: Number(places.seqFrom), changeAfter: Number(places.changeAfter) };
+  switch (event.case) {
+    case "message":
+      return { message: chatMessageOf(event.value), ...from };
+    case "task":
+      return { task: taskOf(event.value), ...from };
+    case "artifact":
+      return { artifact: artifactOf(event.value), ...from };
+    default:
+      return from;
+  }
+}
+
 /** Return a task of an answer. */
 export function taskOf(message: pb.Task): Task {
   const { taskId, contextId, referenceTaskIds, createdBy, status } = message;

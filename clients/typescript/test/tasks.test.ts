@@ -59,6 +59,23 @@ test("what a task makes is put in chunks, found, and read", async () => {
   await assert.rejects(context.getArtifact(taskId, "none"), ArtifactNotFound);
 });
 
+test("what happens in a context is watched", async () => {
+  const { contextId } = await context.sendMessage("one");
+  const { taskId } = await context.createTask(contextId);
+
+  const told: string[] = [];
+  for await (const event of context.watchContext(contextId)) {
+    told.push(event.message?.content ?? event.task?.state ?? event.artifact!.artifactId);
+    if (event.task) await context.putArtifact(taskId, { artifactId: "plan", parts: [{ text: "x" }] });
+    if (event.artifact) await context.closeContext(contextId);
+  }
+  const later = [];
+  for await (const event of context.watchContext(contextId, { seqFrom: 2, changeAfter: 1, untilNow: true })) later.push(event);
+
+  assert.deepEqual(told, ["one", "submitted", "plan"]);
+  assert.deepEqual(later.map(({ seqFrom, changeAfter }) => [seqFrom, changeAfter]), [[2, 2]]);
+});
+
 test("what cannot be is refused", async () => {
   const { contextId } = await context.sendMessage("Hello");
   const task = await context.createTask(contextId);

@@ -53,6 +53,12 @@ class Output:
             table.add_row(Text(name, "bold"), Text(_cell(plain.get(name))))
         _print(table)
 
+    def line(self, value: Any, *columns: str) -> None:
+        """Print one value of many that come now and then, at once: its `columns`; as JSON all of it, on a line."""
+        plain = to_plain(value)
+        is_json = self.format is Format.JSON
+        click.echo(_json(plain, indent=None) if is_json else "\t".join(_bare(plain.get(name)) for name in columns))
+
     def many(self, values: Iterable[Any], *columns: str, limit: int = 0) -> None:
         """Print a list: a row of `columns` each; JSON has all fields.
 

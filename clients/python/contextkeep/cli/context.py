@@ -214,6 +214,29 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
 
 @command(
     _CONTEXT,
+    click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
+    click.option("--after", "change_after", type=click.IntRange(0), default=0, help="Behind this change of tasks."),
+    click.option("--until-now", is_flag=True, help="End with what is there."),
+    _SUBJECT,
+    name="watch",
+    group=context,
+    example="contextkeep context watch 0197f1f2-0000-7000-8000-000000000001 --until-now",
+)
+def watch(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
+    """Print what happens in it, line by line."""
+    for event in session.context.watch_context(context_id, **given):
+        if output.format is Format.JSON:
+            output.line(event)
+        elif event.message:
+            output.line({"what": f"message {event.message.seq}", "is": _text(event.message)}, "what", "is")
+        elif event.task:
+            output.line({"what": f"task {event.task.task_id}", "is": event.task.state}, "what", "is")
+        elif event.artifact:
+            output.line({"what": f"artifact {event.artifact.artifact_id}", "is": str(event.artifact)}, "what", "is")
+
+
+@command(
+    _CONTEXT,
     click.argument("message_id"),
     _SUBJECT,
     name="message",

@@ -56,7 +56,7 @@ from contextkeep.values.records import (
     RecordStatus,
     SearchHit,
 )
-from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
+from contextkeep.values.tasks import Artifact, ContextEvent, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 
@@ -71,6 +71,7 @@ __all__ = [
     "ChatMapping",
     "ChatMessage",
     "Context",
+    "ContextEvent",
     "ContextHistory",
     "ContextIndex",
     "ContextKey",

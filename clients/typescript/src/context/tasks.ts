@@ -1,11 +1,12 @@
 /** Tasks of contexts. */
 
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
+import { Unavailable } from "../gen/errors.js";
 import { chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
 import { whole } from "../messages.js";
 import { Rows, pages } from "../rows.js";
-import { type Artifact, type ArtifactInput, artifactInput, artifactOf } from "../tasks.js";
+import { type Artifact, type ContextEvent, type ArtifactInput, artifactInput, artifactOf, contextEventOf } from "../tasks.js";
 import { type StatusInput, type Task, type TaskHistory, type TaskState, taskOf, taskState, taskStatus } from "../tasks.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import { ContextCalls, type ContextOptions } from "./contexts.js";
@@ -133,5 +134,36 @@ export abstract class TaskCalls extends ContextCalls {
     const { contextId, version, subjectUserId } = options;
     const request = { contextId, taskId, artifactId, version, subjectUserId };
     return artifactOf((await this.call(method.getArtifact, request, options)).artifact!);
+  }
+
+  /**
+   * Yield what happens in a context: messages, and tasks and artifacts as they are when they changed. It goes on from where it was
+   * when a replica stops, and ends when the context is closed.
+   *
+   * @param options `seqFrom` is the first message, `changeAfter` behind which change of tasks and artifacts; an event says from where on
+   *   there is more. `untilNow` ends when all is told that is there.
+   * @throws Unauthenticated The key is revoked, or over.
+   */
+  async *watchContext(
+    contextId: string,
+    options: { seqFrom?: number; changeAfter?: number; untilNow?: boolean } & ContextOptions = {},
+  ): AsyncGenerator<ContextEvent> {
+    const { untilNow, subjectUserId } = options;
+    let seqFrom = whole("seq_from", options.seqFrom);
+    let changeAfter = whole("change_after", options.changeAfter);
+    for (;;) {
+      let begun = false;
+      try {
+        const request = { contextId, seqFrom, changeAfter, untilNow, subjectUserId };
+        for await (const answer of this.stream(method.watchContext, request, options)) {
+          begun = true;
+          ({ seqFrom, changeAfter } = answer);
+          if (answer.event.case) yield contextEventOf(answer);
+        }
+        return;
+      } catch (error) {
+        if (!begun || !(error instanceof Unavailable)) throw error;
+      }
+    }
   }
 }

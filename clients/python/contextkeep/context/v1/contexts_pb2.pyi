@@ -51,6 +51,34 @@ CONTEXT_STATE_UNSPECIFIED: ContextState
 CONTEXT_STATE_OPEN: ContextState
 CONTEXT_STATE_CLOSED: ContextState
 
+class WatchContextRequest(_message.Message):
+    __slots__ = ("until_now", "context_id", "seq_from", "change_after", "subject_user_id")
+    UNTIL_NOW_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_AFTER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    until_now: bool
+    context_id: str
+    seq_from: int
+    change_after: int
+    subject_user_id: str
+    def __init__(self, until_now: _Optional[bool] = ..., context_id: _Optional[str] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class WatchContextResponse(_message.Message):
+    __slots__ = ("message", "task", "artifact", "seq_from", "change_after")
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_FIELD_NUMBER: _ClassVar[int]
+    SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_AFTER_FIELD_NUMBER: _ClassVar[int]
+    message: _message_pb2.ChatMessage
+    task: Task
+    artifact: Artifact
+    seq_from: int
+    change_after: int
+    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., task: _Optional[_Union[Task, _Mapping]] = ..., artifact: _Optional[_Union[Artifact, _Mapping]] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ...) -> None: ...
+
 class Artifact(_message.Message):
     __slots__ = ("artifact_id", "task_id", "context_id", "name", "description", "version", "is_complete", "parts", "metadata_json", "part_count", "size_bytes", "tokens", "created_by", "created_at", "updated_at")
     ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]

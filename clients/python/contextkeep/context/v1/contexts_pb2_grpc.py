@@ -163,6 +163,11 @@ class ContextsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
                 _registered_method=True)
+        self.WatchContext = channel.unary_stream(
+                '/contextkeep.context.v1.Contexts/WatchContext',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextResponse.FromString,
+                _registered_method=True)
 
 
 class ContextsServicer:
@@ -414,6 +419,24 @@ class ContextsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchContext(self, request, context):
+        """Streams what happens in a context, from the places on that the request names: first what is there, then what comes.
+
+        Told are messages, each once by its `seq`; tasks and artifacts that are new or changed, by the number of their newest change, each as it
+        is then: of several changes between two looks the last. Not told are retractions, and changes of the header. Each answer has the places
+        from which on there is more: who names them in the next call, of whatever replica, misses nothing. An answer without an event says,
+        about every 15 seconds, that nothing happens.
+
+        It ends well when the context is closed and all is told; with CONTEXT_NOT_FOUND when it is deleted or past its time, with
+        UNAUTHENTICATED within seconds after its key is revoked or over, and with UNAVAILABLE when the service stops: watch again from where it
+        was. A watch takes none of the places of calls, and has a limit of its own.
+
+        Reasons: CONTEXT_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ContextsServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -536,6 +559,11 @@ def add_ContextsServicer_to_server(servicer, server):
                     servicer.GetArtifact,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.SerializeToString,
+            ),
+            'WatchContext': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchContext,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1195,6 +1223,33 @@ class Contexts:
             '/contextkeep.context.v1.Contexts/GetArtifact',
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_contexts__pb2.GetArtifactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchContext(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.Contexts/WatchContext',
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_contexts__pb2.WatchContextResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
 from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -13,8 +14,9 @@ from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
+from contextkeep.errors import Unavailable
 from contextkeep.inputs import ArtifactInput, MessageInput, PartInput
-from contextkeep.values import Artifact, ChatMessage, Task, TaskHistory, TaskState
+from contextkeep.values import Artifact, ChatMessage, ContextEvent, Task, TaskHistory, TaskState
 
 
 class TaskCalls(Client):
@@ -280,3 +282,51 @@ class TaskCalls(Client):
         )
         response: contexts_pb.GetArtifactResponse = self.call("GetArtifact", request, timeout_s=timeout_s)
         return Artifact.from_proto(response.artifact)
+
+    def watch_context(
+        self,
+        context_id: Id,
+        *,
+        seq_from: int = 0,
+        change_after: int = 0,
+        until_now: bool = False,
+        subject_user_id: str = "",
+    ) -> Generator[ContextEvent, None, None]:
+        """Yield what happens in a context: messages, and tasks and artifacts as they are when they changed.
+
+        It goes on from where it was when a replica stops, and ends when the context is closed.
+
+        Args:
+            context_id: Which.
+            seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
+            change_after: Tasks and artifacts that changed behind this number. 0: all.
+            until_now: End when all is told that is there.
+            subject_user_id: For which user a key without one calls.
+
+        Raises:
+            ContextNotFound: there is none, or none any more.
+            Unauthenticated: the key is revoked, or over.
+            TooManyCalls: there are as many watches as there may be.
+            Unavailable: no replica answers.
+        """
+        request = contexts_pb.WatchContextRequest(
+            until_now=until_now,
+            context_id=messages.to_id(context_id),
+            seq_from=seq_from,
+            change_after=change_after,
+            subject_user_id=subject_user_id,
+        )
+        while True:
+            begun = False
+            try:
+                answers = self.stream("WatchContext", request)
+                with closing(answers):
+                    for answer in answers:
+                        begun = True
+                        request.seq_from, request.change_after = answer.seq_from, answer.change_after
+                        if answer.WhichOneof("event"):
+                            yield ContextEvent.from_proto(answer)
+                return
+            except Unavailable:
+                if not begun:
+                    raise
