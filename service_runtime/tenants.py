@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from service_runtime.keys import NoSuchTenant
 from service_runtime.postgres import Database, Tenant
 
@@ -12,6 +14,29 @@ _NAMED = "SELECT id FROM access.tenant WHERE name = %s"
 async def all_tenants(database: Database) -> list[Tenant]:
     """Return what works on each tenant, in the order of their ids."""
     return [database.tenant(row.id) for row in await database.untenanted(_TENANTS)]
+
+
+async def in_turns(database: Database, work: Callable[[Tenant], Awaitable[tuple[int, bool]]]) -> int:
+    """Do what is due of all tenants, some of each in turn: none waits for all of another. Return how much it was.
+
+    Args:
+        database: Of the tenants.
+        work: Does some of one's, and returns how much, and whether there is more.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+    """
+    done = 0
+    busy = await all_tenants(database)
+    while busy:
+        still_busy = []
+        for tenant in busy:
+            count, more = await work(tenant)
+            done += count
+            if more:
+                still_busy.append(tenant)
+        busy = still_busy
+    return done
 
 
 async def tenant_named(database: Database, name: str) -> Tenant:

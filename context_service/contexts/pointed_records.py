@@ -29,7 +29,7 @@ from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Tenant, Transaction
-from service_runtime.tenants import all_tenants
+from service_runtime.tenants import in_turns
 
 _log = logging.getLogger("pointed_records")
 
@@ -171,19 +171,14 @@ class PointedRecords:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        total = 0
-        busy = await all_tenants(self._database)
+        return await in_turns(self._database, self._read_some)
+
+    async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Read some of what is due of a tenant; return how many rows that were, and whether there are more."""
         lease = timedelta(seconds=LEASE_S)
-        while busy:
-            still_busy = []
-            for tenant in busy:
-                claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "count": CLAIMED, "lease": lease})
-                await asyncio.gather(*(self._claimed(tenant, row) for row in claimed))
-                total += len(claimed)
-                if len(claimed) == CLAIMED:
-                    still_busy.append(tenant)
-            busy = still_busy
-        return total
+        claimed = await tenant.query(_CLAIM, {"tenant_id": tenant.tenant_id, "count": CLAIMED, "lease": lease})
+        await asyncio.gather(*(self._claimed(tenant, row) for row in claimed))
+        return len(claimed), len(claimed) == CLAIMED
 
     async def _claimed(self, tenant: Tenant, row: Row) -> None:
         """Do what one row owes, or say why it is not done."""

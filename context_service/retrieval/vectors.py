@@ -25,7 +25,7 @@ from context_service.llm.embeddings import Embedder, EmbedderFailed, EmbedderMis
 from contextkeep.errors import ContextKeepError
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import all_tenants
+from service_runtime.tenants import in_turns
 
 _log = logging.getLogger("embedding")
 
@@ -106,17 +106,7 @@ class Worker(ABC):
             EmbedderFailed: the embedder does not answer as it should. What was claimed is tried again later.
             Unavailable: Postgres does not answer.
         """
-        stored = 0
-        busy = await all_tenants(self._database)
-        while busy:
-            still_busy = []
-            for tenant in busy:
-                count, more = await self.make_some(tenant)
-                stored += count
-                if more:
-                    still_busy.append(tenant)
-            busy = still_busy
-        return stored
+        return await in_turns(self._database, self.make_some)
 
 
 class VectorMaking(Worker):

@@ -21,7 +21,7 @@ from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
-from service_runtime.tenants import all_tenants
+from service_runtime.tenants import in_turns
 
 _log = logging.getLogger("file_texts")
 
@@ -73,18 +73,13 @@ class FileTexts:
         Raises:
             Unavailable: Postgres does not answer.
         """
-        total = 0
-        busy = await all_tenants(self._database)
-        while busy:
-            still_busy = []
-            for tenant in busy:
-                claimed = await self._outbox.claim(tenant, count_max=CLAIMED, lease_s=LEASE_S)
-                await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
-                total += len(claimed)
-                if len(claimed) == CLAIMED:
-                    still_busy.append(tenant)
-            busy = still_busy
-        return total
+        return await in_turns(self._database, self._read_some)
+
+    async def _read_some(self, tenant: Tenant) -> tuple[int, bool]:
+        """Read some of what is due of a tenant; return how many files that were, and whether there are more."""
+        claimed = await self._outbox.claim(tenant, count_max=CLAIMED, lease_s=LEASE_S)
+        await asyncio.gather(*(self._read(tenant, owed) for owed in claimed))
+        return len(claimed), len(claimed) == CLAIMED
 
     async def _read(self, tenant: Tenant, owed: Owed) -> None:
         """Read one file, and store its text or why there is none."""

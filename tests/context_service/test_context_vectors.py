@@ -262,8 +262,9 @@ async def test_a_secret_is_never_sent_to_the_embedder(world: World):
         message.Part(text="Here is the key."),
     ]
     context_id = (await world.caller.call("SendMessage", message=pb.MessageInput(parts=parts))).context_id
+    assert (await world.waited(context_id)).is_complete
     sent = await world.caller.call("SendMessage", context_id=context_id, message=pb.MessageInput(parts=parts))
-    assert sent.recall.by_meaning.is_compared or sent.recall.by_meaning.pending_count
+    assert sent.recall.by_meaning.is_compared  # the message was a question, too
     assert (await world.waited(context_id)).is_complete
     assert any("Here is the key." in text for text in world.server.texts)
     assert secret not in str(world.server.texts)
