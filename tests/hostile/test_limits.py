@@ -426,6 +426,8 @@ TESTED_BELOW = {
     "calls_max": (1000, 6),
     "expensive_calls_max": (8, 2),  # it refuses nothing: calls wait; test_shares.py tries it
     "database_pool_max": (10, 3),
+    "document_parser_memory_bytes_max": (512 * MIB, 256 * MIB),  # of the process that reads a file: test_documents.py
+    "watches_max": (1000, 4),  # test_watching.py tries it
     "evaluation_steps_max": (10_000, 100),
     "evaluation_bytes_max": (MIB, 500),
     "call_steps_max": (50_000_000, 120),
