@@ -48,8 +48,8 @@ WRITES: dict[str, dict[str, Any]] = {
     "delete_node": {},
 }
 # Both ends of an edge have their own, and the external id of a context is no node's; the rest write what need not be a
-# node, or take a list.
-ELSEWHERE = {"create_edge", "delete_edge", "list_contexts"}
+# node, or take a list. Synced twice, a history answers otherwise: test_syncing.py names it so.
+ELSEWHERE = {"create_edge", "delete_edge", "list_contexts", "sync_history"}
 NODE_PARAMETERS = {"node_id", "entity_node_id", "root_node_id", "start", "session", "from_node_id"}
 
 

@@ -433,9 +433,9 @@ def erasure(session: Session, output: Output, *, erasure_id: str, **given: Any) 
     example="contextkeep context sync thread-42 --external-id --get-or-create graph thread-42",
 )
 def sync(session: Session, output: Output, *, node: dict[str, Any], **given: Any) -> None:
-    """Fill a context from the chat history of a node; again, with what is new or has changed.
+    """Fill a context from a node's chat history, as it is now.
 
-    The options from --title on are of a new context.
+    Again, it takes what is new or has changed. The options from --title on are of a new context.
     """
     if bool(given["context_id"]) == bool(given["get_or_create"]):
         raise click.UsageError("name the context: --context, or --get-or-create")
