@@ -45,6 +45,15 @@ class Caller:
         except grpc.aio.AioRpcError as error:
             raise raised(error) from None
 
+    async def first(self, name: str, **fields: Any) -> Any:
+        """Return the first answer of an RPC that streams."""
+        request = getattr(pb, f"{name}Request")(**fields)
+        try:
+            async for answer in getattr(self.stub, name)(request, metadata=self.metadata, timeout=30):
+                return answer
+        except grpc.aio.AioRpcError as error:
+            raise raised(error) from None
+
     async def send(self, content: str = "hello", context_id: str = "", **fields: Any) -> pb.SendMessageResponse:
         said = {name: fields.pop(name) for name in list(fields) if name in pb.MessageInput.DESCRIPTOR.fields_by_name}
         return await self.call(

@@ -263,8 +263,13 @@ async def test_a_secret_is_never_sent_to_the_embedder(world: World):
     ]
     context_id = (await world.caller.call("SendMessage", message=pb.MessageInput(parts=parts))).context_id
     assert (await world.waited(context_id)).is_complete
-    sent = await world.caller.call("SendMessage", context_id=context_id, message=pb.MessageInput(parts=parts))
-    assert sent.recall.by_meaning.is_compared  # the message was a question, too
+    for _ in range(100):  # an embedder that failed just now is left alone for a while
+        sent = await world.caller.call("SendMessage", context_id=context_id, message=pb.MessageInput(parts=parts))
+        if sent.recall.by_meaning.is_compared:  # the message was a question, too
+            break
+        await asyncio.sleep(0.3)
+    else:
+        pytest.fail("no message was compared by meaning")
     assert (await world.waited(context_id)).is_complete
     assert any("Here is the key." in text for text in world.server.texts)
     assert secret not in str(world.server.texts)
