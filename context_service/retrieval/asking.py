@@ -31,8 +31,10 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     """
     question = Question.of(text)
     matching = await passages.matching(principal, scope, question.terms)
-    missing = question.missing(matching)[:WORDS_MAX] if matching.totals.passages else []
-    if not missing:
+    # Names of those who speak are of the scope, whether anybody says them or not.
+    names = {word for author in matching.totals.authors for word in words_of(author)}
+    missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
+    if not missing or not matching.totals.passages:
         return question, matching
     texts = await passages.texts_like(principal, scope, missing)
     meant = await beside_the_loop(_COMPARING * sum(map(len, texts)), _meant, missing, texts)

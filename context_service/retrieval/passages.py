@@ -363,11 +363,17 @@ FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
 _NEWEST_TEXTS = f"""
 SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
 """  # noqa: S608
+# Of so many terms the planner would think that every row has one, and read them all: it is not told them.
 _TEXTS_WITH = f"""
+WITH f AS MATERIALIZED (SELECT %(finding)s::integer[] AS terms)
 SELECT p.text
-FROM context.passage_of_tenant p
-WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
-LIMIT %(rows_max)s
+FROM f
+    CROSS JOIN LATERAL (
+        SELECT p.text
+        FROM context.passage_of_tenant p
+        WHERE p.terms && f.terms AND nullif({_IN_SCOPE}, false) IS NOT NULL
+        LIMIT %(rows_max)s
+    ) p
 """  # noqa: S608
 
 # Of sources that are named, whatever their terms: as rows in which nothing was asked for.

@@ -45,7 +45,7 @@ class Contexts:
     def _write(self, conversation: Conversation) -> object:
         context_id = None
         for start in range(0, len(conversation.turns), BATCH):
-            messages = map(_message, conversation.turns[start : start + BATCH])
+            messages = map(message_of, conversation.turns[start : start + BATCH])
             sent, *_ = self._client.append_messages(messages, context_id)
             context_id = sent.context_id
         assert context_id is not None
@@ -57,7 +57,7 @@ class Contexts:
         return context_id
 
 
-def _message(turn: Turn) -> MessageInput:
+def message_of(turn: Turn) -> MessageInput:
     """Return a turn as its author would send it."""
     return MessageInput(
         "" if turn.part else turn.text,

@@ -95,10 +95,19 @@ async def passages(urls: Urls) -> AsyncIterator[Passages]:
         yield Passages(database)
 
 
-async def written(passages: Passages, *texts: str) -> Scope:
+async def written(passages: Passages, *texts: str, author: str = "") -> Scope:
     scope = Scope.of_context(uuid.uuid4())
     given = [
-        Passage(seq=seq, ordinal=0, session=1, text=text, terms=terms_of(text), kind="text", said_at=datetime.now(UTC))
+        Passage(
+            seq=seq,
+            ordinal=0,
+            session=1,
+            text=text,
+            terms=terms_of(text),
+            kind="text",
+            said_at=datetime.now(UTC),
+            author=author,
+        )
         for seq, text in enumerate(texts, start=1)
     ]
 
@@ -131,6 +140,14 @@ async def test_a_word_that_is_there_is_what_it_is(passages: Passages):
 
     assert question.terms == ["stone"]
     assert [row.seq for row in matching.rows if row.found] == [1]
+
+
+async def test_the_name_of_who_speaks_stands_for_itself(passages: Passages):
+    scope = await written(passages, "The anika shop is closed.", author="Annika")
+
+    question, _ = await asking.asked(passages, PRINCIPAL, scope, "What did Annika say?")
+
+    assert question.terms[0] == "annika"
 
 
 async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passages):

@@ -1,0 +1,112 @@
+"""What a recall takes, over gRPC, in contexts of 600, 10,000 and 50,000 passages.
+
+`python -m tests.bench.recalls [QUESTIONS]`. Each context is a generated talk; questions are its own, one after the
+other, and some of its commonest words. Times are beside those of a bare echo, in turns: a machine whose echo takes .33
+ms at the median is what targets are for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from itertools import cycle, islice
+
+import grpc
+import psutil
+
+from context_service import dev
+from contextkeep import AsyncContextClient
+from tests.bench.echo import METHOD
+from tests.bench.quality.over_services import message_of
+from tests.bench.quality.talk import talk
+from tests.bench.stack import echoes, running
+from tests.bench.turns import at
+
+SIZES = {600: 12.0, 10_000: 12.0, 50_000: 30.0}  # passages, and the median in ms that is the target
+ECHO_MS = 0.33  # of the machine that the targets are for
+BATCH = 500
+COMMON = ("How was the day, and how was work again?", "Did you see the market at the weekend?")
+
+
+async def filled(context: AsyncContextClient, passages: int) -> tuple[str, Sequence[str]]:
+    """Return a context of so many passages, and questions about it."""
+    conversation = talk(turns=passages)
+    context_id = ""
+    for start in range(0, passages, BATCH):
+        said = list(map(message_of, conversation.turns[start : start + BATCH]))
+        context_id = (await context.append_messages(said, context_id or None))[0].context_id
+    return context_id, [asked.text for asked in conversation.asked]
+
+
+async def timed(
+    calls: Sequence[Callable[[], Awaitable[object]]], beside: Callable[[], Awaitable[object]]
+) -> list[list[float]]:
+    """Return the times of calls, and of as many of another beside them, in seconds."""
+    taken: list[list[float]] = [[], []]
+    for call in calls:
+        for times, one in zip(taken, (call, beside), strict=True):
+            began = time.perf_counter()
+            await one()
+            times.append(time.perf_counter() - began)
+    return taken
+
+
+async def run(stack: dev.Stack, echo_port: int, questions: int) -> bool:
+    """Measure and print; say whether all targets are met."""
+    services = {"context": stack.processes[1].pid, "postgres": stack.postgres.pid}
+    met = True
+    async with (
+        AsyncContextClient(stack.context_address) as context,
+        grpc.aio.insecure_channel(f"127.0.0.1:{echo_port}") as channel,
+    ):
+
+        async def echo() -> None:
+            await channel.unary_unary(METHOD)(b"x" * 400)
+
+        print(
+            f"{'passages':>9} {'profile':14}{'asked':12}{'p50':>7}{'p95':>7} ms"
+            f"{'scaled p50':>12}{'target':>8}{'CPU, Postgres':>15}"
+        )
+        for passages, target in SIZES.items():
+            context_id, asked = await filled(context, passages)
+            for profile in ("default", "conversation"):
+                for name, texts in (("its facts", asked), ("common words", COMMON)):
+                    calls = [
+                        partial(context.recall, context_id, text, profile=profile)
+                        for text in islice(cycle(texts), questions)
+                    ]
+                    await timed(calls[:10], echo)
+                    before = cpu_s(services)
+                    taken, echoed = await timed(calls, echo)
+                    cpu_ms = {one: (s - before[one]) / questions * 1000 for one, s in cpu_s(services).items()}
+                    median, last = (at(taken, part) * 1000 for part in (0.5, 0.95))
+                    scaled = median * ECHO_MS / (at(echoed, 0.5) * 1000)
+                    met = met and scaled <= target
+                    print(
+                        f"{passages:9,} {profile:14}{name:12}{median:7.1f}{last:7.1f}   {scaled:12.1f}{target:8g}"
+                        f"{cpu_ms['context']:8.1f} +{cpu_ms['postgres']:5.1f}",
+                        flush=True,
+                    )
+    return met
+
+
+def cpu_s(services: dict[str, int]) -> dict[str, float]:
+    """Return the CPU time of processes with all below them."""
+    return {
+        name: sum(sum(one.cpu_times()[:2]) for one in (process, *process.children(recursive=True)))
+        for name, process in ((name, psutil.Process(pid)) for name, pid in services.items())
+    }
+
+
+def main() -> int:
+    """Start everything, measure; 1 if a target is missed."""
+    questions = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    with running() as (stack, _), echoes() as echo_ports:
+        return int(not asyncio.run(run(stack, echo_ports[1], questions)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
