@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from context_service.retrieval.matching import Matching
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.questions import Question
-from context_service.retrieval.slips import relatives
+from context_service.retrieval.slips import Vocabulary, relatives
 from context_service.retrieval.terms import words_of
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop
 
 WORDS_MAX = 4  # of a question for which others are tried
-VOCABULARY_MAX = 20_000  # words of a scope that are looked at
-_COMPARING = 8  # times as long as parsing: words are found, and compared with each that is missing
+# Of large scopes only the newest words are known; for as many others the index is asked, 10 ms each. Of a short word
+# nearly each slip is another word.
+INDEX_CHARS_MIN, INDEX_WORDS_MAX = 6, 2
 
 
 async def asked(passages: Passages, principal: Principal, scope: Scope, text: str) -> tuple[Question, Matching]:
@@ -36,19 +36,16 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
     if not missing or not matching.totals.passages:
         return question, matching
-    texts = await passages.texts_like(principal, scope, missing)
-    meant = await beside_the_loop(_COMPARING * sum(map(len, texts)), _meant, missing, texts)
+    meant = _meant(missing, await passages.vocabulary(principal, scope, matching.totals))
+    others = [word for word in missing if word not in meant and len(word) >= INDEX_CHARS_MIN][:INDEX_WORDS_MAX]
+    if others and not matching.is_whole:
+        meant |= _meant(others, await passages.vocabulary_like(principal, scope, others))
     if not meant:
         return question, matching
     question = question.meaning(meant)
     return question, await passages.matching(principal, scope, question.terms)
 
 
-def _meant(missing: Sequence[str], texts: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    vocabulary: dict[str, None] = {}  # of the newest texts first
-    for text in texts:
-        vocabulary.update(dict.fromkeys(sorted(words_of(text))))
-        if len(vocabulary) >= VOCABULARY_MAX:
-            break
-    meant = {word: relatives(word, vocabulary) for word in missing}
-    return {word: others for word, others in meant.items() if others}
+def _meant(missing: Sequence[str], vocabulary: Vocabulary) -> dict[str, Sequence[str]]:
+    """Return the words that may be meant, of each for which there are any."""
+    return {word: others for word in missing if (others := relatives(word, vocabulary))}

@@ -40,9 +40,10 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.slips import one_slip_away
-from context_service.retrieval.terms import masks, stems
+from context_service.retrieval.slips import Vocabulary, one_slip_away
+from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Across, Database, Tenant, Transaction
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
@@ -60,6 +61,8 @@ SAMPLED_MIN = 3  # passages of the sample: what fewer have is rare
 RARE_SHARE = 1 / SAMPLE  # as a term counts that is rare
 SAMPLES_MAX = 256  # that are kept, of as many scopes
 SAMPLE_GROWTH = 1.25  # of a scope, until it is sampled again
+VOCABULARIES_MAX = 32  # that are kept, of as many scopes; 300 kB is much for one, and 2 MB the most
+_COLLECTING = 8  # times as long as parsing: words are found in texts
 
 DROP_STEP = 2_000  # passages of a transaction
 
@@ -361,7 +364,9 @@ FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
 """
 
 _NEWEST_TEXTS = f"""
-SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
+SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} AND p.seq > %(behind)s
+ORDER BY p.seq DESC, p.ordinal DESC
+LIMIT %(rows_max)s
 """  # noqa: S608
 # Of so many terms the planner would think that every row has one, and read them all: it is not told them.
 _TEXTS_WITH = f"""
@@ -464,6 +469,7 @@ class Passages:
         self._database = database
         self._embedded_kinds = frozenset(embedded_kinds)
         self._samples: OrderedDict[tuple[UUID, str, str, Scope], _Sample] = OrderedDict()
+        self._vocabularies: OrderedDict[tuple[UUID, str, str, Scope], _Words] = OrderedDict()
 
     async def put(
         self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
@@ -589,26 +595,49 @@ class Passages:
         }
         return {(row.seq, row.ordinal): row.text for row in await tenant.query(_TEXTS, parameters)}
 
-    async def texts_like(self, principal: Principal, scope: Scope, words: Sequence[str]) -> list[str]:
-        """Return texts of a scope that may have words like some which it does not have.
+    async def vocabulary(self, principal: Principal, scope: Scope, totals: Totals) -> Vocabulary:
+        """Return the words of a scope's newest `READ_WHOLE` passages.
 
-        They are those of its newest `READ_WHOLE` passages, and of others that have what one slip, or an ending, may
-        have made such a word of.
+        They are kept, and what was said since is read beside them; of a scope that lost passages they are read anew.
 
         Args:
             principal: Who asks.
             scope: Where.
-            words: A few.
+            totals: Of the scope, as they are.
+        """
+        key = (principal.tenant_id, principal.bounds, principal.user_id, scope)
+        known = self._vocabularies.get(key)
+        if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
+            texts = await self._newest_texts(principal, scope, behind=known.last_seq) if known else []
+            # Whatever else happened to the scope: its passages would be others than those and these.
+            if known is None or known.passages + len(texts) != totals.passages:
+                known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, behind=_FIRST)
+            known.vocabulary.add(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
+            known.passages, known.last_seq = totals.passages, totals.last_seq
+            self._vocabularies[key] = known
+        self._vocabularies.move_to_end(key)
+        while len(self._vocabularies) > VOCABULARIES_MAX:
+            self._vocabularies.popitem(last=False)
+        return known.vocabulary
+
+    async def _newest_texts(self, principal: Principal, scope: Scope, *, behind: int) -> list[str]:
+        tenant = self._database.of(principal, context_id=scope.context_id)
+        newest = {**_named(principal.tenant_id, scope), "behind": behind, "rows_max": READ_WHOLE}
+        return [row.text for row in await tenant.query(_NEWEST_TEXTS, newest)]
+
+    async def vocabulary_like(self, principal: Principal, scope: Scope, words: Sequence[str]) -> Vocabulary:
+        """Return words of those passages of a scope that have what one slip, or an ending, may have made some words of.
+
+        Args:
+            principal: Who asks.
+            scope: Where.
+            words: A few, that the scope does not have.
         """
         tenant = self._database.of(principal, context_id=scope.context_id)
-        named = _named(principal.tenant_id, scope)
-        texts = [row.text for row in await tenant.query(_NEWEST_TEXTS, {**named, "rows_max": READ_WHOLE})]
-        if len(texts) < READ_WHOLE:
-            return texts
         finding = masks(scope.id, set(stems(other for word in words for other in one_slip_away(word))))
-        with_them = {**named, "finding": finding, "rows_max": WORDS_FOUND_MAX}
-        rows = await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)
-        return texts + [text for (text,) in rows]
+        with_them = {**_named(principal.tenant_id, scope), "finding": finding, "rows_max": WORDS_FOUND_MAX}
+        texts = [text for (text,) in await tenant.query(_TEXTS_WITH, with_them, named=False, ad_hoc=True)]
+        return Vocabulary(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
 
     async def of_sources(self, principal: Principal, scope: Scope, seqs: Sequence[int], *, count: int) -> list[Row]:
         """Return passages of sources by their `seq`, whatever was asked: the highest first, each in its order."""
@@ -662,10 +691,22 @@ class Passages:
         return sample.shares
 
 
+@dataclass(slots=True)
+class _Words:
+    passages: int  # of the scope, when they were read
+    last_seq: int
+    vocabulary: Vocabulary
+
+
 @dataclass(frozen=True, slots=True)
 class _Sample:
     passages: int  # of the scope, when it was taken
     shares: Mapping[int, float]
+
+
+def _words_of_all(texts: Sequence[str]) -> list[str]:
+    """Return the words of texts; those of each sorted, so that the same texts give the same."""
+    return list(dict.fromkeys(word for text in texts for word in sorted(words_of(text))))
 
 
 async def _dropped(tenant: Tenant, statement: Across, named: Mapping[str, object]) -> int:

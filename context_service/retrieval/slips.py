@@ -8,7 +8,7 @@ beginning of a long row of letters and digits is one of it, as of a commit.
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 CHARS_MIN = 4  # of a word that is looked for by others
 _ROW_CHARS_MIN = 6  # of one with digits
@@ -16,6 +16,7 @@ _FIRST_TOO_CHARS_MIN = 6
 _TWO_SLIPS_CHARS_MIN = 8
 _PREFIX_SHARE = 0.6  # of a longer word, that a word which is its beginning has at least
 RELATIVES_MAX = 3
+WORDS_MAX = 20_000  # of a vocabulary
 COMPARED_MAX = 500  # words, letter by letter: 40 us each
 
 
@@ -26,20 +27,46 @@ def is_tried(word: str) -> bool:
     return len(word) >= CHARS_MIN
 
 
-def relatives(word: str, vocabulary: Collection[str]) -> list[str]:
+class Vocabulary:
+    """Different words, by their first letter; `WORDS_MAX` at most."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._by_letter: dict[str, dict[str, None]] = {}
+        self._room = WORDS_MAX
+        self.add(words)
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words, as long as there is room."""
+        for word in words:
+            beside = self._by_letter.setdefault(word[0], {})
+            if self._room and word not in beside:
+                beside[word] = None
+                self._room -= 1
+
+    def beside(self, word: str) -> Collection[str]:
+        """Return its words that begin with the same letter, in the order in which they came."""
+        return self._by_letter.get(word[:1], {})
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.beside(word)
+
+
+def relatives(word: str, vocabulary: Vocabulary) -> list[str]:
     """Return those words that may be meant by one that is not among them, the likeliest first, `RELATIVES_MAX` at most.
 
-    Of slips only those of the smallest number count, and before prefixes.
+    Of slips only those of the smallest number count, and before prefixes. The first letter is seldom wrong: what begins
+    otherwise is another word, but of long words with one slip.
 
     Args:
         word: In small letters; one that `is_tried`.
-        vocabulary: Different words. Of very many that are alike, the first `COMPARED_MAX` are compared.
+        vocabulary: Of very many words that are alike, the first `COMPARED_MAX` are compared.
     """
-    slips_max = 0 if any(letter.isdigit() for letter in word) else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
+    is_row = any(letter.isdigit() for letter in word)
+    slips_max = 0 if is_row else 2 if len(word) >= _TWO_SLIPS_CHARS_MIN else 1
     letters = set(word)
     found: list[tuple[int, int, str]] = []
     compared = []
-    for other in vocabulary:
+    for other in vocabulary.beside(word):
         longer = abs(len(other) - len(word))
         if _is_beginning(word, other) or _is_beginning(other, word):
             found.append((slips_max + 1, longer, other))
@@ -47,10 +74,11 @@ def relatives(word: str, vocabulary: Collection[str]) -> list[str]:
             compared.append(other)
     for other in compared[:COMPARED_MAX]:
         slips = _slips(word, other, slips_max)
-        # The first letter is seldom wrong: what begins otherwise is mostly another word.
-        is_likely = other[0] == word[0] or (slips == 1 and len(word) >= _FIRST_TOO_CHARS_MIN)
-        if slips <= slips_max and is_likely:
+        if slips <= slips_max:
             found.append((slips, abs(len(other) - len(word)), other))
+    if not is_row and len(word) >= _FIRST_TOO_CHARS_MIN:
+        for other in {one for one in one_slip_away(word) if one[0] != word[0] and one in vocabulary}:
+            found.append((1, abs(len(other) - len(word)), other))
     least = min((one[0] for one in found), default=0)
     return [other for slips, _, other in sorted(found) if slips in (least, slips_max + 1)][:RELATIVES_MAX]
 

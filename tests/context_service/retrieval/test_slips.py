@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from context_service.retrieval import asking
 from context_service.retrieval import passages as passages_module
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.slips import RELATIVES_MAX, is_tried, one_slip_away, relatives
+from context_service.retrieval.slips import RELATIVES_MAX, Vocabulary, is_tried, one_slip_away, relatives
 from context_service.retrieval.terms import terms_of
 from service_runtime.postgres import Database, Transaction
 from tests.conftest import PRINCIPAL, Urls
@@ -41,7 +41,7 @@ WORDS = st.text(string.ascii_lowercase, min_size=4, max_size=12)
     ],
 )
 def test_a_slip_or_an_ending_is_forgiven(word: str, other: str):
-    assert relatives(word, ["unlike", other, "another"]) == [other]
+    assert relatives(word, Vocabulary(["unlike", other, "another"])) == [other]
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_slip_or_an_ending_is_forgiven(word: str, other: str):
     ],
 )
 def test_another_word_is_another_word(word: str, other: str):
-    assert not is_tried(word) or relatives(word, [other]) == []
+    assert not is_tried(word) or relatives(word, Vocabulary([other])) == []
 
 
 def test_the_fewest_slips_count_and_then_prefixes():
-    assert relatives("mentoring", ["menturing", "menturong", "mentor"]) == ["menturing", "mentor"]
+    assert relatives("mentoring", Vocabulary(["menturing", "menturong", "mentor"])) == ["menturing", "mentor"]
 
 
 @given(word=WORDS, place=st.integers(0, 11), letter=st.sampled_from(string.ascii_lowercase))
@@ -77,14 +77,14 @@ def test_whatever_one_slip_made_of_a_word_leads_back_to_it(word: str, place: int
 
 @given(word=WORDS.filter(is_tried), vocabulary=st.sets(WORDS))
 def test_there_are_a_few_and_all_are_of_the_vocabulary(word: str, vocabulary: set[str]):
-    found = relatives(word, sorted(vocabulary))
+    found = relatives(word, Vocabulary(sorted(vocabulary)))
 
     assert len(found) <= RELATIVES_MAX
     assert vocabulary.issuperset(found)
 
 
 def test_many_words_that_are_nearly_alike_are_not_all_compared():
-    alike = ["".join(letters) for letters in islice(permutations("abcdefgh"), 20_000)]
+    alike = Vocabulary("h" + "".join(letters) for letters in islice(permutations("abcdefg"), 5_000))
 
     assert units(lambda: relatives("hgfedcbz", alike)) < 200  # all: 430
 
@@ -158,3 +158,27 @@ async def test_words_of_another_scope_stand_for_none_of_this_one(passages: Passa
 
     assert question.terms == ["swordfih"]
     assert not any(row.found for row in matching.rows)
+
+
+async def test_words_are_those_of_the_scope_as_it_is_now(passages: Passages):
+    """They are kept between questions: what was said since is among them, what was removed is not."""
+    scope = await written(passages, "Nothing yet.")
+
+    async def terms(text: str) -> list[str]:
+        return list((await asking.asked(passages, PRINCIPAL, scope, text))[0].terms)
+
+    assert await terms("complant") == ["complant"]
+    said = Passage(
+        seq=2,
+        ordinal=0,
+        session=1,
+        text="A complaint.",
+        terms=terms_of("A complaint."),
+        kind="text",
+        said_at=datetime.now(UTC),
+    )
+    at = passages._database.of(PRINCIPAL, context_id=scope.context_id)
+    await at.transaction(lambda one: passages.put(one, scope, Audience(ancestors=(scope.id,)), [said]))
+    assert await terms("complant") == ["complaint"]
+    await at.transaction(lambda one: passages.remove(one, scope, [2]))
+    assert await terms("complant") == ["complant"]
