@@ -18,6 +18,7 @@ from context_service.rendering.turns import (
     Turn,
     arguments,
     inline_file,
+    media_type_of,
     merged,
     part_text,
     plain_name,
@@ -56,7 +57,7 @@ def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:
         return orjson.Fragment(block.data_json) if block and block.data_json else None
     if role == "user" and part.url is not None:
         inline = inline_file(part.url)
-        if kind := _kind(inline.media_type if inline else part.media_type, is_inline=inline is not None):
+        if kind := _kind(media_type_of(part), is_inline=inline is not None):
             if inline:
                 source = {"type": "base64", "media_type": inline.media_type, "data": inline.base64}
             else:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from context_service.parts import Part
-from context_service.rendering.turns import Piece, Turn, arguments, inline_file, part_text, plain_name, text_of
+from context_service.rendering.turns import Piece, Turn, arguments, media_type_of, part_text, plain_name, text_of
 
 _NOT_OF_NAMES = r"[\s<|\\/>]"
 
@@ -52,7 +52,6 @@ def body(pieces: Sequence[Piece]) -> bytes:
 
 
 def _block(part: Part) -> dict[str, Any]:
-    inline = inline_file(part.url) if part.url is not None else None
-    if part.url is not None and (inline.media_type if inline else part.media_type).startswith("image/"):
+    if part.url is not None and media_type_of(part).startswith("image/"):
         return {"type": "image_url", "image_url": {"url": part.url}}
     return {"type": "text", "text": part_text(part)}

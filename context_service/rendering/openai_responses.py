@@ -13,6 +13,7 @@ from context_service.rendering.turns import (
     Turn,
     arguments,
     inline_file,
+    media_type_of,
     part_text,
     plain_name,
     reasoning_of,
@@ -53,12 +54,11 @@ def body(pieces: Sequence[Piece]) -> bytes:
 
 def _block(part: Part) -> dict[str, Any]:
     if part.url is not None:
-        inline = inline_file(part.url)
-        media_type = inline.media_type if inline else part.media_type
+        media_type = media_type_of(part)
         if media_type.startswith("image/"):
             return {"type": "input_image", "image_url": part.url, "detail": "auto"}
         if media_type == "application/pdf":
-            if inline:
+            if inline_file(part.url):
                 return {"type": "input_file", "file_data": part.url, "filename": part.file_name or "document.pdf"}
             return {"type": "input_file", "file_url": part.url}
     return {"type": "input_text", "text": part_text(part)}

@@ -70,6 +70,12 @@ def inline_file(url: str) -> InlineFile | None:
     return InlineFile(found["type"], found["data"]) if found else None
 
 
+def media_type_of(part: Part) -> str:
+    """Return what a part that has a URL points at: what a `data:` URL says itself, else what the part says."""
+    inline = inline_file(part.url or "")
+    return inline.media_type if inline else part.media_type
+
+
 def reasoning_of(part: Part, *providers: str) -> Reasoning | None:
     """Return the block of reasoning that a part is, if it is one of these providers."""
     return part.reasoning if part.reasoning and part.reasoning.provider in providers else None
