@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from context_service.contexts.log import Log
+from context_service.contexts.log import SEQ_MAX, Log
 from context_service.contexts.messaging import not_found
 from context_service.retrieval.passages import CONTEXT, owing_topic
 from contextkeep.errors import InvalidArgument, LimitExceeded
@@ -123,7 +123,6 @@ LEFT JOIN context.message m
     ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = l.seq
 """
 _STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
-SEQ_MAX = 2**63 - 1
 
 
 class VectorsOwed:

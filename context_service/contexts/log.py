@@ -34,12 +34,13 @@ from context_service.parts import of_json, to_json
 from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, putting
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
-from service_runtime.pages import PAGE_BYTES_MAX
+from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
 from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction
 from service_runtime.requests import Request
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
 _TERM_BYTES = 64  # as many as are parsed in the time that a term's number takes
+SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # that a header names
 
 ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
@@ -626,6 +627,28 @@ class Log:
             },
         )
         return [_message(row) for row in rows if row.seq is not None] if rows else None
+
+    async def newest(
+        self, context_id: UUID, *, principal: Principal, count: int | None, task_id: UUID | None = None
+    ) -> list[Message] | None:
+        """Return the newest messages, the oldest of them first; None: there is no such context.
+
+        Args:
+            context_id: Which context.
+            principal: Who reads.
+            count: So many at most; None: as many as fit.
+            task_id: Only those of a task.
+        """
+        messages = await self.page(
+            context_id,
+            principal=principal,
+            seq_from=1,
+            seq_to=SEQ_MAX,
+            count=min(count or PAGE_SIZE_MAX, PAGE_SIZE_MAX),
+            newest_first=True,
+            task_id=task_id,
+        )
+        return messages and messages[::-1]
 
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
         """Return the ids of messages by their places, without those that are retracted."""

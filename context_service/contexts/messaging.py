@@ -14,7 +14,7 @@ import orjson
 
 from context_service.contexts.checks import MessageChecks, check_external_id, check_message_ids, size_of
 from context_service.contexts.indexing import passages_of
-from context_service.contexts.log import AlreadyThere, Known, Log, Taken
+from context_service.contexts.log import SEQ_MAX, AlreadyThere, Known, Log, Taken
 from context_service.contexts.model import (
     Context,
     ContextFilter,
@@ -51,7 +51,6 @@ from service_runtime.requests import Request, Requests
 
 CHANGEABLE = frozenset({"title", "external_ids", "metadata_json", "entity_node_id", "expires_at", "recall_profile"})
 _TRIES = 5  # of a write that others get in the way of: each time, somebody's was written
-_SEQ_MAX = 2**63 - 1
 _CUTTING = 16  # times as long as parsing takes: what is done at once has a sixteenth of the bytes
 
 # Whether the caller may read a record; raises RecordNotFound if not.
@@ -348,17 +347,10 @@ class Messaging:
             raise not_found(context_id)
         if history_length == 0:
             return context, []
-        messages = await self._log.page(
-            context_id,
-            principal=principal,
-            seq_from=1,
-            seq_to=_SEQ_MAX,
-            count=min(history_length or pages.PAGE_SIZE_MAX, pages.PAGE_SIZE_MAX),
-            newest_first=True,
-        )
+        messages = await self._log.newest(context_id, principal=principal, count=history_length)
         if messages is None:
             raise not_found(context_id)
-        return context, messages[::-1]
+        return context, messages
 
     async def messages(
         self,
@@ -380,9 +372,9 @@ class Messaging:
             if value < 0:
                 raise InvalidArgument(f"{name} is negative", field=name)
         query = ("ListMessages", principal.tenant_id, context_id, seq_from, seq_to, newest_first)
-        low, high = max(seq_from, 1), seq_to or _SEQ_MAX
+        low, high = max(seq_from, 1), seq_to or SEQ_MAX
         if key := pages.decode_token(query, page.token, parts=1):
-            if type(key[0]) is not int or not 0 < key[0] <= _SEQ_MAX:
+            if type(key[0]) is not int or not 0 < key[0] <= SEQ_MAX:
                 raise InvalidPageToken("page_token is malformed", field="page_token")
             low, high = (low, key[0] - 1) if newest_first else (key[0] + 1, high)
         count = pages.page_size(page.size)

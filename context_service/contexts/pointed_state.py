@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from context_service.contexts.index_state import SEQ_MAX, IndexState, UnreadRecord
+from context_service.contexts.index_state import IndexState, UnreadRecord
+from context_service.contexts.log import SEQ_MAX
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Tenant
 

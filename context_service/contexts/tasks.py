@@ -32,7 +32,6 @@ from service_runtime.requests import Request, Requests
 
 CHANGEABLE = frozenset({"status", "metadata_json"})
 _STATUS_PATH = "task.status.message"
-_SEQ_MAX = 2**63 - 1
 _T = TypeVar("_T")
 
 
@@ -189,16 +188,8 @@ class Tasks:
         task = await self._read(context_id, task_id, principal)
         if history_length == 0:
             return task, []
-        messages = await self._log.page(
-            context_id,
-            principal=principal,
-            seq_from=1,
-            seq_to=_SEQ_MAX,
-            count=min(history_length or pages.PAGE_SIZE_MAX, pages.PAGE_SIZE_MAX),
-            newest_first=True,
-            task_id=task_id,
-        )
-        return task, (messages or [])[::-1]
+        messages = await self._log.newest(context_id, principal=principal, count=history_length, task_id=task_id)
+        return task, messages or []
 
     async def tasks(
         self, context_id: UUID, page: pages.PageRequest, *, principal: Principal, states: Collection[TaskState]

@@ -31,10 +31,12 @@ async def asked(passages: Passages, principal: Principal, scope: Scope, text: st
     """
     question = Question.of(text)
     matching = await passages.matching(principal, scope, question.terms)
+    if not matching.totals.passages:
+        return question, matching
     # Names of those who speak are of the scope, whether anybody says them or not.
     names = {word for author in matching.totals.authors for word in words_of(author)}
     missing = [word for word in question.missing(matching) if word not in names][:WORDS_MAX]
-    if not missing or not matching.totals.passages:
+    if not missing:
         return question, matching
     meant = _meant(missing, await passages.vocabulary(principal, scope, matching.totals))
     others = [word for word in missing if word not in meant and len(word) >= INDEX_CHARS_MIN][:INDEX_WORDS_MAX]

@@ -34,7 +34,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import orjson
@@ -79,6 +79,10 @@ class Scope:
     def of_context(cls, context_id: UUID) -> Scope:
         """Return the scope of what was said in a context."""
         return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+
+_Seen = tuple[UUID, str, str, Scope]  # by whom, and what
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -468,8 +472,8 @@ class Passages:
     def __init__(self, database: Database, *, embedded_kinds: Collection[str] = ()) -> None:
         self._database = database
         self._embedded_kinds = frozenset(embedded_kinds)
-        self._samples: OrderedDict[tuple[UUID, str, str, Scope], _Sample] = OrderedDict()
-        self._vocabularies: OrderedDict[tuple[UUID, str, str, Scope], _Words] = OrderedDict()
+        self._samples: OrderedDict[_Seen, _Sample] = OrderedDict()
+        self._vocabularies: OrderedDict[_Seen, _Words] = OrderedDict()
 
     async def put(
         self, transaction: Transaction, scope: Scope, audience: Audience, passages: Sequence[Passage]
@@ -605,7 +609,7 @@ class Passages:
             scope: Where.
             totals: Of the scope, as they are.
         """
-        key = (principal.tenant_id, principal.bounds, principal.user_id, scope)
+        key = _seen(principal, scope)
         known = self._vocabularies.get(key)
         if known is None or (known.passages, known.last_seq) != (totals.passages, totals.last_seq):
             texts = await self._newest_texts(principal, scope, behind=known.last_seq) if known else []
@@ -614,10 +618,7 @@ class Passages:
                 known, texts = _Words(0, 0, Vocabulary()), await self._newest_texts(principal, scope, behind=_FIRST)
             known.vocabulary.add(await beside_the_loop(_COLLECTING * sum(map(len, texts)), _words_of_all, texts))
             known.passages, known.last_seq = totals.passages, totals.last_seq
-            self._vocabularies[key] = known
-        self._vocabularies.move_to_end(key)
-        while len(self._vocabularies) > VOCABULARIES_MAX:
-            self._vocabularies.popitem(last=False)
+        _keep(self._vocabularies, key, known, count_max=VOCABULARIES_MAX)
         return known.vocabulary
 
     async def _newest_texts(self, principal: Principal, scope: Scope, *, behind: int) -> list[str]:
@@ -671,7 +672,7 @@ class Passages:
 
     async def _shares(self, principal: Principal, scope: Scope, totals: Totals) -> Mapping[int, float]:
         """Return the share of a scope's passages that the commoner terms have."""
-        key = (principal.tenant_id, principal.bounds, principal.user_id, scope)
+        key = _seen(principal, scope)
         sample = self._samples.get(key)
         if sample is None or not sample.passages / SAMPLE_GROWTH <= totals.passages <= sample.passages * SAMPLE_GROWTH:
             tenant = self._database.of(principal, context_id=scope.context_id)
@@ -684,10 +685,7 @@ class Passages:
             }
             rows = await tenant.query(_SAMPLE, parameters, ad_hoc=True)
             sample = _Sample(totals.passages, {row.term: row.passages / SAMPLE for row in rows})
-            self._samples[key] = sample
-        self._samples.move_to_end(key)
-        while len(self._samples) > SAMPLES_MAX:
-            self._samples.popitem(last=False)
+        _keep(self._samples, key, sample, count_max=SAMPLES_MAX)
         return sample.shares
 
 
@@ -702,6 +700,19 @@ class _Words:
 class _Sample:
     passages: int  # of the scope, when it was taken
     shares: Mapping[int, float]
+
+
+def _seen(principal: Principal, scope: Scope) -> _Seen:
+    """Return the key of what is kept of a scope: who sees otherwise has his own."""
+    return principal.tenant_id, principal.bounds, principal.user_id, scope
+
+
+def _keep(kept: OrderedDict[_Seen, _T], key: _Seen, value: _T, *, count_max: int) -> None:
+    """Keep what was used last."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > count_max:
+        kept.popitem(last=False)
 
 
 def _words_of_all(texts: Sequence[str]) -> list[str]:

@@ -77,7 +77,7 @@ class Question:
         """
         there = {number for row in matching.rows for _, number in row.found} | matching.estimated.keys()
         gone = {term for number, term in enumerate(self.terms[:ASKED_TERMS_MAX]) if number not in there}
-        words = dict.fromkeys(word for word, term in asked_words(self.text) if term in gone and is_tried(word))
+        words = dict.fromkeys(word for word, term in self._spelled if term in gone and is_tried(word))
         return [word for word in words if not _MONTH.fullmatch(word)]
 
     def meaning(self, meant: Mapping[str, Sequence[str]]) -> Question:
@@ -86,8 +86,13 @@ class Question:
         Args:
             meant: The words that may be meant, by the word that is there.
         """
-        words = [one for word, term in asked_words(self.text) for one in (stems(meant.get(word, ())) or [term])]
+        words = [one for word, term in self._spelled for one in (stems(meant.get(word, ())) or [term])]
         return Question(text=self.text, words=tuple(words))
+
+    @cached_property
+    def _spelled(self) -> Sequence[tuple[str, str]]:
+        """Its words as they are written, each with its term."""
+        return asked_words(self.text)
 
     @cached_property
     def terms(self) -> Sequence[str]:

@@ -77,7 +77,7 @@ def asked_terms(text: str) -> list[str]:
     They are those of a text but for Chinese and Korean letters: a text is also found by each alone, since one may be
     a word, but a question of several asks for them as they follow each other.
     """
-    return _stemmed(_words(text, letters=False))
+    return [term for _, term in asked_words(text)]
 
 
 def asked_words(text: str) -> list[tuple[str, str]]:
