@@ -35,6 +35,7 @@ class Key:
 
     tenant_id: uuid.UUID
     scopes: tuple[str, ...] = SCOPES
+    user_id: str = ""
     app_ids: tuple[str, ...] = ()
     agent_bundle_id: str = ""
     graph_names: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Key:
             tenant_id=self.tenant_id,
             subject="somebody",
             scopes=frozenset(self.scopes),
+            user_id=self.user_id,
             app_ids=frozenset(self.app_ids),
             agent_bundle_id=self.agent_bundle_id,
             graph_names=frozenset(self.graph_names),

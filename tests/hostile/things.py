@@ -92,9 +92,15 @@ def invented() -> Things:
     )
 
 
-def seeded(client: Client, key: object) -> Things:
-    """Write everything that `CASES` names, with `SECRET` in all that can hold a text, and return the names."""
-    t = invented()
+def seeded(client: Client, key: object, named: Things | None = None) -> Things:
+    """Write everything that `CASES` names, with `SECRET` in all that can hold a text, and return the names.
+
+    Args:
+        client: Calls the services.
+        key: Whose it is to be.
+        named: What the caller can choose has these names.
+    """
+    t = named or invented()
     data_json = f'{{"role": "user", "content": "{SECRET}", "turn": {{"index": 1}}}}'
     node = {"general_type_name": "Session", "data_json": data_json, "agent_bundle_id": SECRET}
 
