@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
+from context_service.contexts import pointed_records
 from context_service.contexts.log import ALIVE, Log
 from context_service.contexts.log_source import audience_of
-from context_service.contexts.model import Artifact, NewArtifact, PassageText
+from context_service.contexts.model import ARTIFACT_ROLE, Artifact, NewArtifact, PassageText
 from context_service.parts import of_json, to_json
 from context_service.retrieval.passages import Passage, Passages, Scope
 from service_runtime.auth import Principal
@@ -22,7 +23,6 @@ from service_runtime.requests import Request
 ARTIFACTS_MAX = 10_000  # of a context, with their versions
 ARTIFACTS_OF_TASK_MAX = 500
 KIND = "artifact"  # of their passages
-ROLE = "assistant"  # who made them
 
 _COLUMNS = """
     a.context_id, a.task_id, a.artifact_id, a.version, a.name, a.description, a.is_complete, a.is_newest, a.part_count,
@@ -198,14 +198,18 @@ class ArtifactRows:
         if not rows:
             return None
         written, scope = _artifact(rows[0]), Scope.of_context(context_id)
-        if before and before.passage_count and not said.append:
-            await self._passages.remove(transaction, scope, [before.place])
+        if before and not said.append:
+            pointed = await pointed_records.forget(transaction, context_id, before.place)
+            if pointed or before.passage_count:
+                await self._passages.remove(transaction, scope, [before.place])
         first = written.passage_count - len(new.passages)
         passages = [
             placed(one, written, ordinal=first + number, numbers=numbers[number])
             for number, one in enumerate(new.passages)
         ]
         await self._passages.put(transaction, scope, audience_of(rows[0]), passages)
+        records = pointed_records.pointed_in(said.parts, parts_before=written.part_count - len(said.parts))
+        await pointed_records.owe(transaction, context_id, rows[0], {written.place: records})
         return written
 
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> list[Artifact]:
@@ -277,7 +281,7 @@ def placed(one: PassageText, of: Artifact, *, ordinal: int, numbers: Sequence[in
         said_at=of.created_at,
         is_said=False,
         marks=one.marks,
-        role=ROLE,
+        role=ARTIFACT_ROLE,
         part=one.part,
         task_id=of.task_id,
         source_id=uuid5(of.task_id, of.artifact_id),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from context_service.contexts.artifact_rows import ARTIFACTS_MAX, ARTIFACTS_OF_TASK_MAX, ROLE, ArtifactRows
+from context_service.contexts.artifact_rows import ARTIFACTS_MAX, ARTIFACTS_OF_TASK_MAX, ArtifactRows
 from context_service.contexts.checks import MessageChecks, size_of
 from context_service.contexts.indexing import passages_of_artifact
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import CheckRecord, records_of
-from context_service.contexts.model import Artifact, ArtifactInput, MessageInput, NewArtifact
+from context_service.contexts.model import ARTIFACT_ROLE, Artifact, ArtifactInput, MessageInput, NewArtifact
 from context_service.contexts.references import References
 from context_service.contexts.tasks import Tasks
 from context_service.parts import texts_of
@@ -194,7 +194,7 @@ class Artifacts:
 
 
 def _as_message(said: ArtifactInput) -> MessageInput:
-    return MessageInput(message_id="", role=ROLE, parts=said.parts, metadata_json=said.metadata_json)
+    return MessageInput(message_id="", role=ARTIFACT_ROLE, parts=said.parts, metadata_json=said.metadata_json)
 
 
 def named(said_id: str) -> str:

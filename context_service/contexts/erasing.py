@@ -164,7 +164,9 @@ _REMOVE_MESSAGES = _of_all(f"""
 """)  # noqa: S608
 
 
-def _removing(table: str, whose: str, counter: str, *, size_bytes: str = "0") -> Across:
+def _removing(
+    table: str, whose: str, counter: str, *, size_bytes: str = "0", returning: str = "true", beside: str = ""
+) -> Across:
     """Return the step that removes what another table has of a context.
 
     Args:
@@ -172,6 +174,8 @@ def _removing(table: str, whose: str, counter: str, *, size_bytes: str = "0") ->
         whose: Its column that names the context.
         counter: Of the receipt.
         size_bytes: Of a row, where rows may be large.
+        returning: What `beside` needs of the rows.
+        beside: What is done with those, which are `gone`, besides.
     """
     return _of_all(f"""
         WITH mine AS ({_MINE}), gone AS (
@@ -189,8 +193,8 @@ def _removing(table: str, whose: str, counter: str, *, size_bytes: str = "0") ->
                 ) counted
                 WHERE bytes_upto <= %(bytes)s OR place = 1
             ))
-            RETURNING true
-        )
+            RETURNING {returning}
+        ){beside}
         UPDATE context.erasure e SET {counter} = e.{counter} + (SELECT count(*) FROM gone)
         FROM mine
         WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
@@ -198,7 +202,17 @@ def _removing(table: str, whose: str, counter: str, *, size_bytes: str = "0") ->
     """)  # noqa: S608
 
 
-_REMOVE_ARTIFACTS = _removing("context.artifact", "context_id", "artifacts_removed", size_bytes="t.size_bytes")
+_REMOVE_ARTIFACTS = _removing(
+    "context.artifact",
+    "context_id",
+    "artifacts_removed",
+    size_bytes="t.size_bytes",
+    returning="tenant_id, context_id, place",
+    beside=""", pointed AS (
+            DELETE FROM context.message_record r USING gone
+            WHERE r.tenant_id = gone.tenant_id AND r.context_id = gone.context_id AND r.seq = gone.place
+        )""",
+)
 _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _COUNT_PASSAGES = _of_all("""

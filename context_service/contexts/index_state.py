@@ -35,10 +35,12 @@ POLL_S = 0.25  # between two looks; all who wait for contexts of a tenant are on
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadRecord:
-    """A record that a message points at, and of which there is no text, or none of its file."""
+    """A record that a message or an artifact points at, and of which there is no text, or none of its file."""
 
-    seq: int
-    part: int  # of the message, from 1
+    seq: int  # 0 of an artifact
+    task_id: UUID | None  # of an artifact: with its id it says which
+    artifact_id: str
+    part: int  # from 1
     record_id: UUID
     reason: str
     detail: str

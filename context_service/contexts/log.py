@@ -485,13 +485,15 @@ class Log:
             "fingerprint": request and request.fingerprint,
         }
 
-        pointed = {message.said.message_id: pointed_records.pointed_in(message.said) for message in messages}
+        pointed = {message.said.message_id: pointed_records.pointed_in(message.said.parts) for message in messages}
 
         async def work(transaction: Transaction) -> list[Row]:
             if hold:
                 await hold(transaction)
             rows = await transaction.query(statement, parameters)
-            await pointed_records.owe(transaction, context_id, rows, pointed)
+            if rows:
+                by_seq = {row.seq: pointed.get(row.message_id, {}) for row in rows}
+                await pointed_records.owe(transaction, context_id, rows[0], by_seq)
             return rows
 
         try:

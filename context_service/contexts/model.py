@@ -11,6 +11,7 @@ from uuid import UUID
 from context_service.parts import Part
 
 MESSAGES_MAX = 500  # that one call writes or retracts
+ARTIFACT_ROLE = "assistant"  # who makes artifacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
-"""Records that messages point at: what they say is found in the context, behind the message.
+"""Records that messages and artifacts point at: what they say is found in the context, behind what points at them.
 
-A message owes it with a row for each such part, written in its transaction. The worker claims rows, has the record read
-(its file, in a process of its own), and writes its passages where the message stands. What cannot be read stays with
-its reason, and the message stays as it is. A record that is purged takes its passages with it.
+Who writes a message, or a version of an artifact, owes it with a row for each such part, in the same transaction. The
+worker claims rows, has the record read (its file, in a process of its own), and writes its passages where the message
+or the artifact stands. What cannot be read stays with its reason, and what points at it stays as it is. A record that
+is purged takes its passages with it; so does a message that is retracted, and a version that is replaced.
 
 The order of locks is that of all who write to a context: its header, then the row, then passages.
 """
@@ -17,7 +18,8 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from context_service.contexts.model import MessageInput
+from context_service.contexts.model import ARTIFACT_ROLE
+from context_service.parts import Part
 from context_service.retrieval.cutting import cut
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
@@ -33,7 +35,7 @@ from service_runtime.tenants import in_turns
 
 _log = logging.getLogger("pointed_records")
 
-ORDINALS_OF_PART = 100_000  # they follow those of the message itself, and of the parts before
+ORDINALS_OF_PART = 100_000  # they follow those of the message or artifact itself, and of the parts before
 PASSAGES_OF_STEP = 200  # that are written at once: whoever appends meanwhile waits for so many
 CLAIMED = 4
 LEASE_S = 300.0
@@ -73,7 +75,7 @@ _CLAIM = Across(
     """,
     contexts=True,
     subjects=True,
-    why="nobody called for it: what messages point at is read, whoever wrote them, and every row keeps its walls",
+    why="nobody called for it: what is pointed at is read, whoever points at it, and every row keeps its walls",
 )
 _HOLD = """
 SELECT ancestors, owner_user_id, app_id, agent_bundle_id FROM context.context
@@ -86,10 +88,14 @@ SELECT passages FROM context.message_record
 WHERE {_OURS} AND record_id IS NOT NULL AND state = 'PENDING'
 FOR UPDATE
 """  # noqa: S608
-_MESSAGE = """
-SELECT role, name, session, said_at FROM context.message
+# A message, or below zero an artifact, which is a session of its own.
+_POINTING = f"""
+SELECT role, name, session, said_at, task_id FROM context.message
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s AND retracted_at IS NULL
-"""
+UNION ALL
+SELECT '{ARTIFACT_ROLE}', '', place, created_at, task_id FROM context.artifact
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND place = %(seq)s AND is_newest
+"""  # noqa: S608
 _GO_ON = f"""
 UPDATE context.message_record SET passages = %(passages)s, due_at = now() + %(lease)s WHERE {_OURS}
 """  # noqa: S608
@@ -102,45 +108,57 @@ UPDATE context.message_record SET due_at = now() + %(delay)s, reason = %(reason)
 WHERE {_OURS} AND state = 'PENDING'
 """  # noqa: S608
 _FORGET = f"DELETE FROM context.message_record WHERE {_OURS}"  # noqa: S608
+_FORGET_ALL = """
+DELETE FROM context.message_record
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq = %(seq)s
+RETURNING part
+"""
 
 
-def pointed_in(said: MessageInput) -> dict[int, UUID]:
-    """Return the records that parts of a message name, by the number of the part, from 1."""
+def pointed_in(parts: Sequence[Part], *, parts_before: int = 0) -> dict[int, UUID]:
+    """Return the records that parts name, by the number of the part: from 1, behind those that came before."""
     return {
         number: UUID(part.working_memory_id)
-        for number, part in enumerate(said.parts, start=1)
+        for number, part in enumerate(parts, parts_before + 1)
         if part.working_memory_id and is_indexed(part.metadata_json)
     }
 
 
 async def owe(
-    transaction: Transaction, context_id: UUID, written: Sequence[Row], pointed: Mapping[str, Mapping[int, UUID]]
+    transaction: Transaction, context_id: UUID, walls: Row, pointed: Mapping[int, Mapping[int, UUID]]
 ) -> None:
-    """Owe what messages point at, in the transaction that writes them.
+    """Owe what messages or an artifact point at, in the transaction that writes them.
 
     Args:
         transaction: It.
         context_id: Where.
-        written: The messages: each with its `message_id` and `seq`, and what the header has for walls.
-        pointed: Their records, by message and part.
+        walls: What the header says of who may see it, such as a row that was written.
+        pointed: Records, by the `seq` of what points at them, and by its part.
     """
-    rows = [
-        (row.seq, part, record_id) for row in written for part, record_id in pointed.get(row.message_id, {}).items()
-    ]
+    rows = [(seq, part, record_id) for seq, of_one in pointed.items() for part, record_id in of_one.items()]
     if not rows:
         return
     parameters = {
         "tenant_id": transaction.tenant_id,
         "context_id": context_id,
-        "ancestors": written[0].ancestors,
-        "owner_user_id": written[0].owner_user_id,
-        "app_id": written[0].app_id,
-        "agent_bundle_id": written[0].agent_bundle_id,
+        "ancestors": walls.ancestors,
+        "owner_user_id": walls.owner_user_id,
+        "app_id": walls.app_id,
+        "agent_bundle_id": walls.agent_bundle_id,
         "seqs": [seq for seq, _, _ in rows],
         "parts": [part for _, part, _ in rows],
         "record_ids": [record_id for _, _, record_id in rows],
     }
     await transaction.query(_OWE, parameters)
+
+
+async def forget(transaction: Transaction, context_id: UUID, seq: int) -> bool:
+    """Forget all that one message or artifact points at, before its passages are removed; say whether it was anything.
+
+    Whoever is writing such passages is waited for, and nobody begins to.
+    """
+    named = {"tenant_id": transaction.tenant_id, "context_id": context_id, "seq": seq}
+    return bool(await transaction.query(_FORGET_ALL, named))
 
 
 class PointedRecords:
@@ -182,7 +200,7 @@ class PointedRecords:
 
     async def _claimed(self, tenant: Tenant, row: Row) -> None:
         """Do what one row owes, or say why it is not done."""
-        # Within the walls that its messages have.
+        # Within the walls of what points at it.
         writer = Principal(
             tenant_id=tenant.tenant_id, subject="indexing", scopes=frozenset(), user_id=row.owner_user_id
         )
@@ -223,7 +241,7 @@ class PointedRecords:
                 held = await one.hold(transaction, done=step.start)
                 if held is None:
                     return False
-                placed = [one.placed(place, passages[place], held.message) for place in step]
+                placed = [one.placed(place, passages[place], held.pointing) for place in step]
                 await self._passages.put(transaction, Scope.of_context(one.context_id), held.audience, placed)
                 await one.go_on(transaction, step.stop)
                 return True
@@ -255,9 +273,9 @@ class _Cut(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A message that stays while a step is written, and who may see what is found of it."""
+    """What stays while a step is written, and who may see what is found of it."""
 
-    message: Row
+    pointing: Row  # the message or artifact
     audience: Audience
 
 
@@ -274,42 +292,43 @@ class _Owed:
 
     @property
     def ordinals(self) -> range:
-        """The places of its passages among those of the message."""
+        """The places of its passages among those of what points at it."""
         return range(ORDINALS_OF_PART * self.part, ORDINALS_OF_PART * (self.part + 1))
 
-    def placed(self, place: int, one: _Cut, message: Row) -> Passage:
+    def placed(self, place: int, one: _Cut, pointing: Row) -> Passage:
         """Return a passage where it stands."""
         return Passage(
             seq=self.seq,
             ordinal=self.ordinals[place],
-            session=message.session,
+            session=pointing.session,
             text=one.text,
             terms=one.terms,
             numbers=one.numbers,
             kind=RECORD,
-            said_at=message.said_at,
+            said_at=pointing.said_at,
             is_said=False,
             marks=one.marks,
-            role=message.role,
-            author=message.name,
+            role=pointing.role,
+            author=pointing.name,
             part=self.part,
+            task_id=pointing.task_id,
             source_id=self.record_id,
         )
 
     async def hold(self, transaction: Transaction, *, done: int) -> _Held | None:
-        """Keep context, row and message until the transaction ends; None if one is gone, or somebody is further."""
+        """Keep what is written to until the transaction ends; None if it is gone, or somebody is further."""
         for header in await transaction.query(_HOLD, self._named()):
             for row in await transaction.query(_LOCK, self._named()):
                 if row.passages != done:
                     return None
-                for message in await transaction.query(_MESSAGE, self._named()):
+                for pointing in await transaction.query(_POINTING, self._named()):
                     audience = Audience(
                         owner_user_id=header.owner_user_id,
                         ancestors=tuple(header.ancestors),
                         agent_bundle_id=header.agent_bundle_id,
                         app_id=header.app_id,
                     )
-                    return _Held(message, audience)
+                    return _Held(pointing, audience)
         return None
 
     async def go_on(self, transaction: Transaction, passages: int) -> None:

@@ -1,7 +1,7 @@
-"""The records that messages point at, as a source of the index beside the log.
+"""The records that messages and artifacts point at, as a source of the index beside the log.
 
 What they say is read but once: a file is not asked for again to compare. So the texts in the index are what is compared
-with, each as it would be written again where its message stands now; what of them no message points at is too much.
+with, each as it would be written again where what points at it stands now; what nothing points at is too much.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from context_service.contexts.log_source import LogSource, audience_of
+from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.contexts.pointed_records import ORDINALS_OF_PART
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import RECORD
@@ -17,11 +18,13 @@ from context_service.retrieval.sources import Origin
 from context_service.retrieval.terms import terms_of
 from service_runtime.postgres import Row, Transaction
 
-_MESSAGES = 20  # of a page; each may point at records of thousands of passages
+_POINTING = 20  # messages and artifacts of a page; each may point at records of thousands of passages
 
 _PAGE = f"""
-SELECT r.seq, r.part, r.record_id, m.session, m.said_at, m.role, m.name, p.ordinal, p.text, c.ancestors,
-    c.owner_user_id, c.agent_bundle_id, c.app_id
+SELECT r.seq, r.part, r.record_id, coalesce(m.session, a.place) AS session,
+    coalesce(m.said_at, a.created_at) AS said_at, coalesce(m.role, '{ARTIFACT_ROLE}') AS role,
+    coalesce(m.name, '') AS name, coalesce(m.task_id, a.task_id) AS task_id, p.ordinal, p.text,
+    c.ancestors, c.owner_user_id, c.agent_bundle_id, c.app_id
 FROM (
     SELECT tenant_id, context_id, ancestors, owner_user_id, agent_bundle_id, app_id FROM context.context
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND deleted_at IS NULL
@@ -38,15 +41,18 @@ LEFT JOIN (
 ) r ON true
 LEFT JOIN context.message m
     ON m.tenant_id = c.tenant_id AND m.context_id = c.context_id AND m.seq = r.seq AND m.retracted_at IS NULL
+LEFT JOIN context.artifact a
+    ON a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place = r.seq AND a.is_newest
 LEFT JOIN context.passage p
-    ON p.tenant_id = c.tenant_id AND p.scope_id = c.context_id AND p.scope_kind = %(scope_kind)s AND p.seq = m.seq
+    ON p.tenant_id = c.tenant_id AND p.scope_id = c.context_id AND p.scope_kind = %(scope_kind)s
+        AND p.seq = coalesce(m.seq, a.place)
         AND p.kind = %(kind)s AND p.ordinal / {ORDINALS_OF_PART} = r.part AND p.source_id = r.record_id
 ORDER BY r.seq, p.ordinal
 """  # noqa: S608
 
 
 class PointedSource(LogSource):
-    """What messages of contexts point at."""
+    """What messages and artifacts of contexts point at."""
 
     kinds = frozenset({RECORD})
     says = False
@@ -54,16 +60,16 @@ class PointedSource(LogSource):
     async def origins(self, transaction: Transaction, scope: Scope, *, behind: int) -> list[Origin] | None:
         """See `Source`."""
         named = {"tenant_id": transaction.tenant_id, "context_id": scope.id, "scope_kind": scope.kind}
-        rows = await transaction.query(_PAGE, {**named, "kind": RECORD, "behind": behind, "count": _MESSAGES})
+        rows = await transaction.query(_PAGE, {**named, "kind": RECORD, "behind": behind, "count": _POINTING})
         if not rows:
             return None
         return [
             Origin(
                 seq=seq,
                 audience=audience_of(rows[0]),
-                passages=[_passage(row) for row in of_message if row.ordinal is not None],
+                passages=[_passage(row) for row in of_one if row.ordinal is not None],
             )
-            for seq, of_message in groupby(rows, key=lambda row: row.seq)
+            for seq, of_one in groupby(rows, key=lambda row: row.seq)
             if seq is not None
         ]
 
@@ -82,5 +88,6 @@ def _passage(row: Row) -> Passage:
         role=row.role,
         author=row.name,
         part=row.part,
+        task_id=row.task_id,
         source_id=row.record_id,
     )

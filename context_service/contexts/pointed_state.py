@@ -1,4 +1,4 @@
-"""How far the records are that messages point at, as one kind of what is owed of a context."""
+"""How far the records are that messages and artifacts point at, as one kind of what is owed of a context."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _OWED_FROM = Across(
     why="whoever waits was let into the context before; what comes back is a place in its log",
 )
 _STATE = """
-SELECT r.seq, r.part, r.record_id, r.state, r.reason, r.detail, r.created_at
+SELECT greatest(r.seq, 0) AS seq, a.task_id, coalesce(a.artifact_id, '') AS artifact_id, r.part, r.record_id, r.state,
+    r.reason, r.detail, r.created_at
 FROM context.message_record r
+    LEFT JOIN context.artifact a ON a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND a.place = r.seq
 WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq <= %(seq_to)s AND r.state <> 'INDEXED'
     AND r.record_id IS NOT NULL
-ORDER BY r.seq DESC, r.part DESC
+ORDER BY r.created_at DESC, r.seq DESC, r.part DESC
 """
 _STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
 
@@ -64,7 +66,7 @@ class RecordsOwed:
             oldest_pending_at=min((row.created_at for row in pending), default=None),
             error=next((row.detail for row in reversed(pending) if row.detail), ""),
             unread=tuple(
-                UnreadRecord(seq=row.seq, part=row.part, record_id=row.record_id, reason=row.reason, detail=row.detail)
+                UnreadRecord(**{name: getattr(row, name) for name in UnreadRecord.__slots__})
                 for row in failed[:UNREAD_MAX]
             ),
         )

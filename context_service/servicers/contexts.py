@@ -481,6 +481,8 @@ def _index(state: IndexState) -> pb.ContextIndex:
                 working_memory_id=str(one.record_id),
                 reason=one.reason,
                 detail=one.detail,
+                task_id=str(one.task_id or ""),
+                artifact_id=one.artifact_id,
             )
             for one in state.unread
         ],

@@ -1,4 +1,4 @@
-"""Records that messages point at: what they and their files say is recalled, and what cannot be read says why."""
+"""Records that messages and artifacts point at: what they say is recalled; what cannot be read says why."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from context_service.contexts import pointed_records
+from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_records import PointedRecords
 from context_service.contexts.pointed_source import PointedSource
@@ -32,8 +33,10 @@ from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service import working_memory
 from tests.context_service.retrieval import files
+from tests.context_service.test_artifacts import found, put
 from tests.context_service.test_contexts import KEYS, Caller, an_id
 from tests.context_service.test_recall import recall, talk
+from tests.context_service.test_tasks import begun, created
 from tests.context_service.working_memory import until
 
 PDF = "application/pdf"
@@ -53,6 +56,13 @@ class Stack:
         """Send a message that points at records, and return its context."""
         parts = [message.Part(working_memory_id=one, **fields) for one in record_ids]
         return str((await self.caller.append(context_id, pb.MessageInput(parts=parts))).context_id)
+
+    async def make(self, *record_ids: str, task_id: str = "", **fields: Any) -> tuple[str, str]:
+        """Put an artifact whose parts point at records, of a new task if none is named; return context and task."""
+        if not task_id:
+            task_id = (await begun(self.caller))[1].task_id
+        parts = [message.Part(working_memory_id=one) for one in record_ids]
+        return str((await put(self.caller, task_id, parts=parts, **fields)).artifact.context_id), task_id
 
     def rows(self, context_id: str) -> list[tuple[str, str, str]]:
         """Return state, reason and detail of what a context points at, as a superuser reads them."""
@@ -213,14 +223,72 @@ async def test_a_purged_record_takes_along_what_it_said(stack: Stack):
 async def test_a_deleted_context_leaves_nothing_of_what_it_points_at(stack: Stack):
     word = f"word{an_id()[:8]}"
     record = await stack.memory.insert(name="note", content_text=f"It is {word}.")
-    context_id = await stack.point(record.working_memory_id)
-    await stack.read(context_id)
+    context_id, _ = await stack.make(record.working_memory_id)
+    await stack.point(record.working_memory_id, context_id=context_id)
+    assert len(await stack.read(context_id)) == 2
     await stack.caller.call("DeleteContext", context_id=context_id, now=True)
 
     async def is_gone() -> bool:
         return stack.rows(context_id) == []
 
     await until(is_gone)
+
+
+async def test_what_a_record_says_is_recalled_where_an_artifact_points_at_it(stack: Stack):
+    """As the other passages of the artifact: by its task, and first where the task is referred to."""
+    report = await stack.upload(files.pdf(["The audiogram shows a notch."]), name="audiogram.pdf", content_type=PDF)
+    context_id, task_id = await stack.make(report, name="Findings")
+    await stack.caller.append(context_id, *talk(20))
+    assert await stack.read(context_id) == [("INDEXED", "", "")]
+
+    (hit,) = await found(stack.caller, context_id, "audiogram notch")
+    assert (hit.kind, hit.seq, hit.role, hit.task_id, hit.artifact_id) == ("record", 0, "assistant", task_id, "plan")
+    assert "shows a notch" in hit.text and hit.ref.startswith("a")
+    for fields in ({"reference_task_ids": [task_id]}, {"options": {"filter": {"task_ids": [task_id]}}}):
+        asked = {"context_id": context_id, "text": "What of number 7, and the notch?", **fields}
+        recalled = (await stack.caller.call("Recall", **asked)).recalled
+        assert recalled.items[0].artifact_id == "plan", fields
+
+
+async def test_a_chunk_and_a_new_version_say_what_their_own_records_say(stack: Stack):
+    one, two, three = [
+        (await stack.memory.insert(name=name, content_text=f"The {name} flies.")).working_memory_id
+        for name in ("stork", "crane", "egret")
+    ]
+    context_id, task_id = await stack.make(one)
+    await stack.make(two, task_id=task_id, append=True)
+    assert len(await stack.read(context_id)) == 2
+    texts = [hit.text for hit in await found(stack.caller, context_id, "flies")]
+    assert sorted(text.split()[0] for text in texts) == ["crane", "stork"]
+
+    await stack.make(three, task_id=task_id)
+    assert await stack.read(context_id) == [("INDEXED", "", "")]
+    assert [hit.text for hit in await found(stack.caller, context_id, "flies")] == ["egret\nThe egret flies."]
+
+
+async def test_a_file_that_an_artifact_points_at_and_that_cannot_be_read_says_so(stack: Stack):
+    locked = await stack.upload(files.pdf_with_password(), name="locked.pdf", content_type=PDF)
+    context_id, task_id = await stack.make(locked)
+    await stack.read(context_id)
+    (unread,) = (await stack.caller.call("GetContext", context_id=context_id)).context.index.unread
+    assert (unread.seq, unread.part, unread.task_id, unread.artifact_id) == (0, 1, task_id, "plan")
+    assert unread.reason == "password"
+
+
+async def test_a_record_that_an_artifact_points_at_takes_what_it_said_along(stack: Stack):
+    record = await stack.memory.insert(name="memo", content_text="The quokka grins.")
+    context_id, _ = await stack.make(record.working_memory_id)
+    await stack.read(context_id)
+    assert await found(stack.caller, context_id, "quokka")
+    await stack.memory.call(
+        "DeleteWMRecord", memory_pb.DeleteWMRecordRequest(working_memory_id=record.working_memory_id, purge=True)
+    )
+
+    async def is_gone() -> bool:
+        return stack.rows(context_id) == []
+
+    await until(is_gone)
+    assert await found(stack.caller, context_id, "quokka") == []
 
 
 # The worker, step by step.
@@ -366,16 +434,36 @@ async def test_a_message_that_is_retracted_while_its_record_is_read_gets_no_pass
     assert "zebra" not in await quiet.texts(context_id, "zebra")
 
 
+async def test_a_version_that_is_replaced_while_its_record_is_read_gets_no_passages(quiet: Stack):
+    """Whichever comes first: the version, or a step of what is written."""
+    record = (await quiet.memory.insert(name="gone")).working_memory_id
+    context_id, task_id = await quiet.make(record)
+
+    async def read(tenant: Tenant, record_id: uuid.UUID) -> RecordText:
+        await put(quiet.caller, task_id, "All anew.")
+        return RecordText(text="a secret zebra", unread=None)
+
+    reading = PointedRecords(quiet.database, Passages(quiet.database), read=read, count=len)
+    assert await reading.read_due() == 1
+    assert quiet.rows(context_id) == []
+    assert await found(quiet.caller, context_id, "zebra") == []
+
+
 async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack):
     """`retrieval verify` knows them, and `rebuild` leaves them; what no message points at any more goes."""
     record = await stack.memory.insert(name="atlas", content_text="The lake is called Ohrid.")
     context_id = await stack.point(record.working_memory_id)
-    await stack.caller.append(context_id, *talk(5))
-    await stack.read(context_id)
+    task = await created(stack.caller, context_id)
+    made = await stack.memory.insert(name="map", content_text="The river is called Drin.")
+    await stack.make(made.working_memory_id, task_id=task.task_id)
+    pointing = pb.MessageInput(parts=[message.Part(working_memory_id=made.working_memory_id)], task_id=task.task_id)
+    await stack.caller.append(context_id, pointing, *talk(5))
+    assert len(await stack.read(context_id)) == 3
 
     async def verified(*, mend: bool = False) -> Verified:
         count = TokenCounter().count
-        return await Verifying(stack.database, Passages(stack.database), [LogSource(count), PointedSource(count)]).run(
+        sources = [LogSource(count), PointedSource(count), ArtifactSource(count)]
+        return await Verifying(stack.database, Passages(stack.database), sources).run(
             [stack.database.tenant(PRINCIPAL.tenant_id)],
             scope_id=uuid.UUID(context_id),
             mend=mend,
@@ -390,7 +478,9 @@ async def test_an_operator_finds_what_records_say_where_it_belongs(stack: Stack)
     await verified(mend=True)
     assert (await verified()).is_equal
     assert "Ohrid" in await stack.texts(context_id, "the lake")
+    assert "Drin" in await stack.texts(context_id, "the river")
     with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
         connection.execute("DELETE FROM context.message_record WHERE context_id = %s", (context_id,))
     await verified(mend=True)
     assert "Ohrid" not in await stack.texts(context_id, "the lake")
+    assert "Drin" not in await stack.texts(context_id, "the river")

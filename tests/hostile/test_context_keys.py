@@ -12,6 +12,7 @@ import pytest
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.servicer import TOOLS
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import tools_pb2 as tools
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
@@ -100,6 +101,31 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
     for tool in TOOLS.values():
         if tool not in CONTEXT_TOOLS:
             assert execute(tool.name, entity_node_id=issued.things.node_id).reason == "PERMISSION_DENIED"
+
+
+def test_it_points_at_no_record(issued: Issued):
+    """Its own tenant's neither: what a part names is read as the caller, and it sees none."""
+    part = message.Part(working_memory_id=issued.things.record_id)
+    created = pb.CreateTaskRequest(context_id=issued.context_id)
+    (answer,) = issued.client.call(RPCS["CreateTask"], created, key=issued.key).answers
+    task_id = answer.task.task_id
+    status = pb.TaskInput(status=pb.TaskStatusInput(state=pb.TASK_STATE_WORKING, message=pb.MessageInput(parts=[part])))
+    sayings = {
+        "SendMessage": pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(parts=[part])),
+        "AppendMessages": pb.AppendMessagesRequest(
+            context_id=issued.context_id, messages=[pb.MessageInput(parts=[part])]
+        ),
+        "CreateTask": pb.CreateTaskRequest(context_id=issued.context_id, task=status),
+        "UpdateTask": pb.UpdateTaskRequest(
+            context_id=issued.context_id, task_id=task_id, task=status, update_mask={"paths": ["status"]}
+        ),
+        "PutArtifact": pb.PutArtifactRequest(
+            context_id=issued.context_id, task_id=task_id, artifact=pb.ArtifactInput(artifact_id="a", parts=[part])
+        ),
+    }
+    for name, said in sayings.items():
+        assert issued.client.call(RPCS[name], said, key=issued.key).reason == "RECORD_NOT_FOUND", name
+        assert issued.client.call(RPCS[name], said, key=issued.parent).ok, name
 
 
 def test_it_begins_no_context_and_makes_no_key(issued: Issued):

@@ -67,16 +67,19 @@ export interface ContextIndex {
   unread: UnreadRecord[];
 }
 
-/** A record that a message points at, and whose file has no text that could be read; the message stays as it is. */
+/** A record that a message or an artifact points at, and whose file has no text that could be read. */
 export interface UnreadRecord {
-  /** Of the message. */
+  /** Of the message; 0 of an artifact. */
   seq: number;
-  /** Its number in the message, from 1. */
+  /** Its number in the message or artifact, from 1. */
   part: number;
   workingMemoryId: string;
   /** "password", "too_large", ...: docs/documents.md has them all. */
   reason: string;
   detail: string;
+  /** Which artifact points at it; empty of a message. */
+  taskId: string;
+  artifactId: string;
 }
 
 /** A context, and its newest messages, oldest of them first. */
@@ -441,12 +444,14 @@ export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
     failedCount: Number(message.failedCount),
     oldestPendingAt: timeText(message.oldestPendingAt),
     error: message.error,
-    unread: message.unread.map(({ seq, part, workingMemoryId, reason, detail }) => ({
+    unread: message.unread.map(({ seq, part, workingMemoryId, reason, detail, taskId, artifactId }) => ({
       seq: Number(seq),
       part,
       workingMemoryId,
       reason,
       detail,
+      taskId,
+      artifactId,
     })),
   };
 }

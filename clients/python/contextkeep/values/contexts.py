@@ -18,16 +18,19 @@ ErasureState = Literal["running", "finished"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UnreadRecord(Value):
-    """A record that a message points at, and whose file has no text that could be read; the message stays as it is."""
+    """A record that a message or an artifact points at, and whose file has no text that could be read."""
 
-    seq: int  # of the message
-    part: int  # its number in the message, from 1
+    seq: int  # of the message; 0 of an artifact
+    part: int  # its number in the message or artifact, from 1
     working_memory_id: str
     reason: str  # "password", "too_large", …: docs/documents.md has them all
     detail: str = ""
+    task_id: str = ""  # of the artifact
+    artifact_id: str = ""
 
     def __str__(self) -> str:
-        return f"part {self.part} of message {self.seq}: {self.reason} ({self.detail})"
+        where = f"artifact {self.artifact_id}" if self.artifact_id else f"message {self.seq}"
+        return f"part {self.part} of {where}: {self.reason} ({self.detail})"
 
     @classmethod
     def from_proto(cls, record: contexts_pb.UnreadRecord) -> UnreadRecord:
@@ -38,6 +41,8 @@ class UnreadRecord(Value):
             working_memory_id=record.working_memory_id,
             reason=record.reason,
             detail=record.detail,
+            task_id=record.task_id,
+            artifact_id=record.artifact_id,
         )
 
 

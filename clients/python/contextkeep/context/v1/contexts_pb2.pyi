@@ -430,18 +430,22 @@ class ContextIndex(_message.Message):
     def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ..., unread: _Optional[_Iterable[_Union[UnreadRecord, _Mapping]]] = ...) -> None: ...
 
 class UnreadRecord(_message.Message):
-    __slots__ = ("seq", "part", "working_memory_id", "reason", "detail")
+    __slots__ = ("seq", "part", "working_memory_id", "reason", "detail", "task_id", "artifact_id")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     PART_FIELD_NUMBER: _ClassVar[int]
     WORKING_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
     seq: int
     part: int
     working_memory_id: str
     reason: str
     detail: str
-    def __init__(self, seq: _Optional[int] = ..., part: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
+    task_id: str
+    artifact_id: str
+    def __init__(self, seq: _Optional[int] = ..., part: _Optional[int] = ..., working_memory_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class ContextInput(_message.Message):
     __slots__ = ("title", "external_ids", "metadata_json", "entity_node_id", "app_id", "agent_bundle_id", "expires_at", "recall_profile")
