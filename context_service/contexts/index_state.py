@@ -21,7 +21,8 @@ from uuid import UUID
 
 from context_service.contexts.log import SEQ_MAX, Log
 from context_service.contexts.messaging import not_found
-from context_service.retrieval.passages import CONTEXT, owing_topic
+from context_service.retrieval.owed_vectors import FIRST, PLACES, owing_topic
+from context_service.retrieval.passages import CONTEXT
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.auth import Principal
 from service_runtime.calls import answer_s, remaining_s
@@ -84,16 +85,16 @@ class Owing(Protocol):
         """Return how far one context is that the principal sees, up to a `seq`; None: to the last."""
 
 
-_OWED_FROM = """
-SELECT subject_id AS context_id, (payload ->> 'seq_from')::bigint AS seq
-FROM context.outbox
+_OWED_FROM = f"""
+SELECT subject_id AS context_id, {FIRST} AS seq
+FROM context.outbox o
 WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND subject_id = ANY (%(context_ids)s)
-"""
+"""  # noqa: S608 - a constant
 
-# What lacks a vector is looked for from where on it may: elsewhere there is none that is owed.
-_STATE = """
-SELECT c.passages, v.made - v.failed AS indexed, v.failed, coalesce(l.pending, 0) AS pending, m.created_at AS oldest,
-    coalesce(o.last_error, '') AS error
+# What lacks a vector is looked for where it may: elsewhere there is none that is owed.
+_STATE = f"""
+SELECT c.passages, v.made - v.failed AS indexed, v.failed, coalesce(l.pending, 0) AS pending,
+    least(m.created_at, a.created_at) AS oldest, coalesce(o.last_error, '') AS error
 FROM (
     SELECT coalesce(sum(passages), 0)::bigint AS passages
     FROM context.passage_scope
@@ -111,11 +112,12 @@ CROSS JOIN (
 ) v
 LEFT JOIN context.outbox o ON o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = %(context_id)s
 LEFT JOIN LATERAL (
-    SELECT count(*) AS pending, min(p.seq) AS seq
-    FROM context.passage p
-    WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = %(context_id)s AND p.scope_kind = %(scope_kind)s
-        AND p.seq >= (o.payload ->> 'seq_from')::bigint AND p.seq <= %(seq_to)s
-        AND NOT EXISTS (
+    SELECT count(*) AS pending, min(p.seq) FILTER (WHERE p.seq > 0) AS seq,
+        max(p.seq) FILTER (WHERE p.seq < 0) AS place
+    FROM {PLACES}
+        JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = %(context_id)s
+            AND p.scope_kind = %(scope_kind)s AND p.seq BETWEEN owed.low AND least(owed.high, %(seq_to)s)
+    WHERE NOT EXISTS (
             SELECT FROM context.passage_vector v
             WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = %(context_id)s AND v.scope_kind = %(scope_kind)s
                 AND v.seq = p.seq AND v.ordinal = p.ordinal AND v.model = %(model)s
@@ -123,7 +125,9 @@ LEFT JOIN LATERAL (
 ) l ON o.id IS NOT NULL
 LEFT JOIN context.message m
     ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = l.seq
-"""
+LEFT JOIN context.artifact a
+    ON a.tenant_id = %(tenant_id)s AND a.context_id = %(context_id)s AND a.place = l.place
+"""  # noqa: S608
 _STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
 
 

@@ -7,7 +7,8 @@ import logging
 import random
 from functools import partial
 
-from context_service.retrieval.passages import CONTEXT, owing_topic
+from context_service.retrieval.owed_vectors import owing_topic
+from context_service.retrieval.passages import CONTEXT
 from contextkeep.errors import ContextKeepError
 from service_runtime.metrics import Metrics
 from service_runtime.postgres import Across, Database

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from context_service.retrieval.passages import owing_topic
+from context_service.retrieval.owed_vectors import IS_OWED, OF_PASSAGES, TOGETHER, owing_topic
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.tenants import all_tenants
 
@@ -24,8 +24,8 @@ _WHY = "an operator has vectors made anew, whoever wrote what they are of"
 
 # What is owed already is left out.
 _LACKING = Across(
-    sql="""
-        SELECT s.scope_id, l.passages, l.seq
+    sql=f"""
+        SELECT s.scope_id, l.passages, l.owed
         FROM (
             SELECT DISTINCT scope_id FROM context.passage_scope
             WHERE tenant_id = %(tenant_id)s AND scope_kind = %(scope_kind)s AND scope_id > %(behind)s
@@ -35,10 +35,10 @@ _LACKING = Across(
         LEFT JOIN context.outbox o
             ON o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = s.scope_id
         CROSS JOIN LATERAL (
-            SELECT count(*) AS passages, min(p.seq) AS seq
+            SELECT count(*) AS passages, ({OF_PASSAGES})::text AS owed
             FROM context.passage p
             WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = s.scope_id AND p.scope_kind = %(scope_kind)s
-                AND coalesce(p.seq < (o.payload ->> 'seq_from')::bigint, true)
+                AND NOT ({IS_OWED})
                 AND NOT EXISTS (
                     SELECT FROM context.passage_vector v
                     WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = s.scope_id AND v.scope_kind = %(scope_kind)s
@@ -46,25 +46,22 @@ _LACKING = Across(
                 )
         ) l
         ORDER BY s.scope_id
-    """,
+    """,  # noqa: S608 - constants
     contexts=True,
     subjects=True,
     why=_WHY,
 )
 # Unless it was deleted since.
 _OWE = Across(
-    sql="""
+    sql=f"""
         INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
-        SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s,
-            jsonb_build_object('seq_from', %(seq)s::bigint)
+        SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, %(owed)s::jsonb
         WHERE EXISTS (
             SELECT FROM context.passage_scope
             WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
         )
-        ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
-            SET id = excluded.id,
-                payload = jsonb_build_object('seq_from', least((o.payload ->> 'seq_from')::bigint, %(seq)s::bigint))
-    """,
+        ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET id = excluded.id, payload = {TOGETHER}
+    """,  # noqa: S608
     contexts=True,
     subjects=True,
     why=_WHY,
@@ -111,9 +108,9 @@ class PassageBackfill:
         done = BackfilledPassages(to_do=sum(passages for _, _, passages, _ in lacking))
         if dry_run:
             return done
-        for tenant, scope_id, passages, seq in lacking:
+        for tenant, scope_id, passages, owed in lacking:
             on_progress(done)
-            named = {**self._parameters, "tenant_id": tenant.tenant_id, "scope_id": scope_id, "seq": seq}
+            named = {**self._parameters, "tenant_id": tenant.tenant_id, "scope_id": scope_id, "owed": owed}
             while True:
                 (waiting,) = await tenant.query(_WAITING, named)
                 if waiting.scopes < WAITING_MAX:
@@ -124,13 +121,13 @@ class PassageBackfill:
         on_progress(done)
         return done
 
-    async def _lacking(self, tenant: Tenant) -> list[tuple[UUID, int, int]]:
-        """Return the scopes of a tenant that lack vectors: how many, and from which `seq` on."""
-        found: list[tuple[UUID, int, int]] = []
+    async def _lacking(self, tenant: Tenant) -> list[tuple[UUID, int, str]]:
+        """Return the scopes of a tenant that lack vectors: how many, and where (`owed_vectors`)."""
+        found: list[tuple[UUID, int, str]] = []
         behind = _FIRST_ID
         while rows := await tenant.query(
             _LACKING, {**self._parameters, "tenant_id": tenant.tenant_id, "behind": behind, "count_max": BATCH}
         ):
-            found += [(row.scope_id, row.passages, row.seq) for row in rows if row.passages]
+            found += [(row.scope_id, row.passages, row.owed) for row in rows if row.passages]
             behind = rows[-1].scope_id
         return found

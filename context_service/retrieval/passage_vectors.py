@@ -1,10 +1,10 @@
 """Vectors of passages: what is owed, made, and compared with a question.
 
-A write owes by scope (`Passages.put`): one row of the outbox, however much is written, whose payload says from which
-`seq` on vectors may be lacking. The worker claims scopes, reads what lacks a vector of its model from there on, asks
-for many short texts at once, and stores what it gets. A passage never changes, so whatever is written meanwhile, what
-was made of it is right; and one that is removed meanwhile is locked for as long as its vector is stored, so that
-whoever removes it finds the vector behind it: passages go first, then their vectors.
+A write owes by scope (`Passages.put`): one row of the outbox, however much is written, whose payload says where vectors
+may be lacking (`owed_vectors`). The worker claims scopes, reads what lacks a vector of its model there, asks for many
+short texts at once, and stores what it gets. A passage never changes, so whatever is written meanwhile, what was made
+of it is right; and one that is removed meanwhile is locked for as long as its vector is stored, so that whoever removes
+it finds the vector behind it: passages go first, then their vectors.
 
 A text that the model does not take has a row without a vector, and is not asked for again; what fails for another
 reason stays owed, and the row of the outbox says why. Vectors of another model stay until they are made anew, and are
@@ -21,7 +21,7 @@ from uuid import UUID
 from pgvector import HalfVector
 
 from context_service.llm.embeddings import Embedder, EmbedderFailed, Embedding, TextRefused
-from context_service.retrieval.passages import owing_topic
+from context_service.retrieval.owed_vectors import BEHIND, FIRST, PLACES, owing_topic
 from context_service.retrieval.vectors import DELAY_S, LEASE_S, PAUSE_S_MAX, Worker
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Across, Database, Tenant
@@ -34,27 +34,34 @@ _WHY = "nobody called for it: what was written is embedded, whoever wrote it, an
 
 # The author's name is embedded as it is found: who said something is asked for as often as what was said.
 _LACKING = Across(
-    sql="""
+    sql=f"""
         SELECT o.subject_id AS scope_id, p.seq, p.ordinal, p.text
         FROM context.outbox o
             CROSS JOIN LATERAL (
-                SELECT p.seq, p.ordinal,
-                    left(CASE WHEN p.author = '' THEN p.text ELSE p.author || ': ' || p.text END, %(chars)s) AS text
-                FROM context.passage p
-                WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = o.subject_id AND p.scope_kind = %(scope_kind)s
-                    AND p.seq >= (o.payload ->> 'seq_from')::bigint
-                    AND NOT EXISTS (
-                        SELECT FROM context.passage_vector v
-                        WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = o.subject_id
-                            AND v.scope_kind = %(scope_kind)s AND v.seq = p.seq AND v.ordinal = p.ordinal
-                            AND v.model = %(model)s
-                    )
+                SELECT p.*
+                FROM {PLACES}
+                    CROSS JOIN LATERAL (
+                        SELECT p.seq, p.ordinal, left(
+                            CASE WHEN p.author = '' THEN p.text ELSE p.author || ': ' || p.text END, %(chars)s
+                        ) AS text
+                        FROM context.passage p
+                        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = o.subject_id
+                            AND p.scope_kind = %(scope_kind)s AND p.seq BETWEEN owed.low AND owed.high
+                            AND NOT EXISTS (
+                                SELECT FROM context.passage_vector v
+                                WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = o.subject_id
+                                    AND v.scope_kind = %(scope_kind)s AND v.seq = p.seq AND v.ordinal = p.ordinal
+                                    AND v.model = %(model)s
+                            )
+                        ORDER BY p.seq, p.ordinal
+                        LIMIT %(count_max)s
+                    ) p
                 ORDER BY p.seq, p.ordinal
                 LIMIT %(count_max)s
             ) p
         WHERE o.tenant_id = %(tenant_id)s AND o.topic = %(topic)s AND o.subject_id = ANY (%(scope_ids)s)
         ORDER BY o.subject_id, p.seq, p.ordinal
-    """,
+    """,  # noqa: S608 - a constant
     why=_WHY,
     contexts=True,
     subjects=True,
@@ -107,10 +114,10 @@ _STORE = Across(
 )
 
 # What is before the first that lacks a vector need not be looked at again; unless something was written meanwhile.
-_ADVANCE = """
-UPDATE context.outbox SET payload = jsonb_build_object('seq_from', %(seq)s::bigint)
-WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND (payload ->> 'seq_from')::bigint < %(seq)s
-"""
+_ADVANCE = f"""
+UPDATE context.outbox o SET payload = {BEHIND}
+WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND {FIRST} < %(seq)s
+"""  # noqa: S608
 _DONE = "DELETE FROM context.outbox WHERE tenant_id = %(tenant_id)s AND id = %(id)s RETURNING id"
 _RELEASE = """
 UPDATE context.outbox SET due_at = now(), attempts = 0, last_error = ''

@@ -40,6 +40,7 @@ from uuid import UUID
 import orjson
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
+from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_topic
 from context_service.retrieval.slips import Vocabulary, one_slip_away
 from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
@@ -205,19 +206,16 @@ numbered AS MATERIALIZED (
 )
 """
 
-# Owed once for a scope, from the first on that may lack one. Whoever is at it keeps it, and goes on.
-_OWED = """
+# Owed once for a scope. Whoever is at it keeps it, and goes on.
+_OWED = f"""
 , owed AS (
     INSERT INTO context.outbox AS o (tenant_id, id, topic, subject_id, payload)
-    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, jsonb_build_object('seq_from', min(p.seq))
+    SELECT %(tenant_id)s, gen_random_uuid(), %(topic)s, %(scope_id)s, {OF_PASSAGES}
     FROM put p
     HAVING count(*) > 0
-    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE
-        SET id = excluded.id,
-            payload = jsonb_build_object('seq_from', least(
-                (o.payload ->> 'seq_from')::bigint, (excluded.payload ->> 'seq_from')::bigint))
+    ON CONFLICT (tenant_id, topic, subject_id) DO UPDATE SET id = excluded.id, payload = {TOGETHER}
 )
-"""
+"""  # noqa: S608
 
 _AUDIENCE = """
 WITH audience AS (
@@ -447,11 +445,6 @@ _DROP_SESSIONS = Across(
 )
 _DROP_OWED = "DELETE FROM context.outbox WHERE tenant_id = %s AND topic = %s AND subject_id = %s"
 _FIRST = -(2**63)  # before all of them
-
-
-def owing_topic(kind: str) -> str:
-    """Return the topic of the outbox under which vectors of scopes of a kind are owed."""
-    return f"vectors of {kind}"
 
 
 class Dropped(NamedTuple):

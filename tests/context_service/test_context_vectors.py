@@ -27,6 +27,7 @@ from service_runtime.postgres import Across, Database
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, cloned
 from tests.context_service.contexts import KEYS, Caller, an_id
+from tests.context_service.test_artifacts import put
 from tests.context_service.working_memory import until
 from tests.fakes.embedding_server import EmbeddingServer, embedded, embedding_server, vector_of
 
@@ -177,6 +178,49 @@ async def test_what_is_written_while_vectors_are_made_gets_its_own(world: World)
         await world.caller.send(f"more {n}", context_id, recall={"off": True})
     assert (await world.waited(context_id)).index == pb.ContextIndex(passage_count=21, indexed_count=21)
     assert len(world.server.texts) == 21, "and no other is made twice"
+
+
+async def test_what_a_task_makes_lets_nobody_look_at_the_conversation_again(world: World):
+    """A vector that is lacking there, for whatever reason, is left to the backfill."""
+    context_id = await world.begun(*(f"Thing number {n}." for n in range(5)))
+    task_id = (await world.caller.call("CreateTask", context_id=context_id)).task.task_id
+    await put(world.caller, task_id, "The first plan.", artifact_id="first")
+    assert (await world.waited(context_id)).is_complete
+    door = world.database.of(KEYS["plain"], context_id=uuid.UUID(context_id))
+    await door.query("DELETE FROM context.passage_vector WHERE seq BETWEEN 2 AND 3")
+    world.server.requests.clear()
+
+    await put(world.caller, task_id, "The plan.", artifact_id="second")
+    await put(world.caller, task_id, "It grows.", artifact_id="first", append=True)
+    assert (await world.waited(context_id)).is_complete
+    assert sorted(world.server.texts) == ["It grows.", "The plan."]
+    await world.caller.append(context_id, pb.MessageInput(content="Thing number 5."))
+    assert (await world.waited(context_id)).is_complete
+    assert "Thing number 1." not in world.server.texts
+
+    backfill = PassageBackfill(world.database, CONTEXT, model="m1")
+    assert await backfill.run(dry_run=False, on_progress=lambda _: None) == BackfilledPassages(to_do=2, owed=2)
+    assert (await world.waited(context_id)).is_complete
+    assert len(await world.vectors(context_id)) == 9
+    assert await world.owed() == []
+
+
+async def test_messages_and_what_tasks_make_are_owed_at_once(world: World):
+    """Some of each wait; more than a request takes, so that the work goes on where it was."""
+    context_id = await world.begun("hello")
+    task_id = (await world.caller.call("CreateTask", context_id=context_id)).task.task_id
+    assert (await world.waited(context_id)).is_complete
+    world.server.gate.clear()
+    for n in range(3):
+        await put(world.caller, task_id, *(f"Part {n} {m}." for m in range(40)), artifact_id=str(n))
+        await world.caller.append(context_id, *(pb.MessageInput(content=f"Talk {n} {m}.") for m in range(40)))
+    index = await world.index(context_id)
+    assert index.pending_count == 240
+    assert index.oldest_pending_at.seconds
+    world.server.gate.set()
+    assert (await world.waited(context_id)).is_complete
+    assert len(await world.vectors(context_id)) == 241
+    assert await world.owed() == []
 
 
 async def test_a_text_that_the_model_refuses_fails_alone_and_words_find_it(world: World):
