@@ -16,6 +16,7 @@ from uuid import UUID
 
 import orjson
 
+from context_service.contexts.entities import id_prefix
 from context_service.contexts.messaging import Messaging, Target
 from context_service.contexts.model import MESSAGES_MAX, MessageInput
 from context_service.contexts.secrets import without_secret
@@ -112,7 +113,7 @@ class Syncing:
         said = [message for one in read for message in await _messages(one, mapping)]
         there: dict[str, bool] = {}  # what the context has of these nodes, and whether it is retracted
         if synced.context_id:
-            prefixes = [_prefix(one.node.node_id) for one in read]
+            prefixes = [id_prefix(one.node.node_id) for one in read]
             there = await self._messaging.ids_beginning(synced.context_id, prefixes, principal=writer)
         new = [one for one in said if one.message_id not in there]
         for start in range(0, len(new), MESSAGES_MAX):
@@ -155,7 +156,7 @@ def _said(one: AssembledNode, mapping: str) -> list[MessageInput]:
     said, places = [], dict[str, int]()
     for given in one.outcome.given:
         place = places[given.rule] = places.get(given.rule, -1) + 1
-        message_id = f"{_prefix(one.node.node_id)}{version}:{mapping}:{_source(given)}.{place}"
+        message_id = f"{id_prefix(one.node.node_id)}{version}:{mapping}:{_source(given)}.{place}"
         said.append(_input(given.message, message_id))
     return said
 
@@ -172,10 +173,6 @@ def _input(message: ChatMessage, message_id: str) -> MessageInput:
         said_at=_EPOCH + timedelta(microseconds=message.created_at_us),
         redacted=tuple(place for place, (_, without) in enumerate(kept) if without),
     )
-
-
-def _prefix(node_id: str) -> str:
-    return f"history:{node_id}:"
 
 
 def _mapping(message_id: str) -> str:

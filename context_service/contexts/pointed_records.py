@@ -51,10 +51,10 @@ ReadRecord = Callable[[Tenant, UUID], Awaitable[RecordText | None]]
 # written, so that whoever purges one finds what points at it.
 _OWE = """
 INSERT INTO context.message_record (
-    tenant_id, context_id, ancestors, seq, part, record_id, owner_user_id, app_id, agent_bundle_id
+    tenant_id, context_id, ancestors, seq, part, record_id, entity_node_id, owner_user_id, app_id, agent_bundle_id
 )
-SELECT %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[], said.seq, said.part, r.id, %(owner_user_id)s, %(app_id)s,
-    %(agent_bundle_id)s
+SELECT %(tenant_id)s, %(context_id)s, %(ancestors)s::uuid[], said.seq, said.part, r.id, r.entity_node_id,
+    %(owner_user_id)s, %(app_id)s, %(agent_bundle_id)s
 FROM unnest(%(seqs)s::bigint[], %(parts)s::integer[], %(record_ids)s::uuid[]) said (seq, part, record_id)
     JOIN context.wm_record r ON r.tenant_id = %(tenant_id)s AND r.id = said.record_id
 FOR KEY SHARE OF r

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from context_service.contexts.artifact_rows import ArtifactRows
 from context_service.contexts.checks import check_references
+from context_service.contexts.entities import NODES_MAX, seqs_about
 from context_service.contexts.index_state import IndexStates
 from context_service.contexts.log import SEQ_MAX, Log
 from context_service.contexts.messaging import not_found
-from context_service.contexts.model import Artifact
+from context_service.contexts.model import Artifact, Context
 from context_service.contexts.references import task_not_found
 from context_service.llm.questions import NoVector, QuestionVectors
 from context_service.retrieval import asking
@@ -51,6 +52,8 @@ class Filter:
     seq_from: int = 0
     seq_to: int | None = None  # None: to the last
     task_ids: frozenset[UUID] = frozenset()
+    entity_node_ids: frozenset[UUID] = frozenset()
+    seqs: frozenset[int] | None = None  # of what is about those nodes, once it is looked up; None: of anything
 
     def admits(self, row: Row) -> bool:
         """Say whether a passage is meant."""
@@ -63,6 +66,7 @@ class Filter:
             and (not self.task_ids or row.task_id in self.task_ids)
             and (not self.seq_from or row.seq >= self.seq_from)
             and (self.seq_to is None or row.seq <= self.seq_to)
+            and (self.seqs is None or row.seq in self.seqs)
         )
 
 
@@ -220,6 +224,7 @@ class Recalling:
         name = asked.profile or context.recall_profile or DEFAULT
         if name not in profile_names():
             raise InvalidArgument(f"profile is none of {', '.join(profile_names())}", field="profile")
+        asked = replace(asked, which=await self._about(context, asked.which, principal))
         scope = Scope.of_context(context_id)
         vector, error = await self._vector(asked.text)
         question, matching = await asking.asked(self._passages, principal, scope, asked.text)
@@ -261,6 +266,13 @@ class Recalling:
         ]
         pending = await self._index.pending(principal, context_id)
         return Found(items=items, meaning=ByMeaning(is_compared=near is not None, error=error, pending=pending))
+
+    async def _about(self, context: Context, which: Filter, principal: Principal) -> Filter:
+        """Return a filter that knows what is about its nodes: all of a context that hangs at one of them."""
+        if not which.entity_node_ids or context.entity_node_id in which.entity_node_ids:
+            return which
+        door = self._log.of(principal, context.context_id)
+        return replace(which, seqs=await seqs_about(door, context.context_id, which.entity_node_ids))
 
     async def _vector(self, text: str) -> tuple[Sequence[float] | None, str]:
         """Return the vector of a text, or why there is none."""
@@ -384,12 +396,14 @@ def _place(one: tuple[RecalledItem, str]) -> tuple[int, int]:
 def _check(asked: Asked, *, field: str) -> None:
     if not asked.text.strip():
         raise InvalidArgument(f"{field} is empty", field=field)
+    for name, value in (("tokens_max", asked.tokens_max), ("items_max", asked.items_max)):
+        if value <= 0:
+            raise InvalidArgument(f"{name} is negative", field=name)
     for name, value, value_max in (
         ("tokens_max", asked.tokens_max, TOKENS_MAX),
         ("items_max", asked.items_max, ITEMS_MAX),
+        ("entity_node_ids", len(asked.which.entity_node_ids), NODES_MAX),
     ):
-        if value <= 0:
-            raise InvalidArgument(f"{name} is negative", field=name)
         if value > value_max:
             raise LimitExceeded(
                 f"{name} is {value}; the limit is {value_max}", field=name, limit=name, limit_max=value_max, value=value

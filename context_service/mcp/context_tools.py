@@ -17,6 +17,10 @@ Kind = Literal["text", "data", "tool_call", "tool_result", "file"]
 ContextId = Annotated[str, Field(description="Id of the context.")]
 Roles = Annotated[list[Role], Field(description="Only what these said. Left out: all.")]
 Kinds = Annotated[list[Kind], Field(description="Only passages of these kinds. Left out: all.")]
+EntityNodeIds = Annotated[
+    list[str],
+    Field(max_length=100, description="Only what is about these nodes of the entity graph. Left out: all."),
+]
 Seq = Annotated[int, Field(ge=0, lt=2**53)]
 
 
@@ -29,6 +33,7 @@ class RecallArguments(Arguments):
     items_max: int = Field(20, ge=1, le=200)
     roles: Roles = Field([])
     kinds: Kinds = Field([])
+    entity_node_ids: EntityNodeIds = Field([])
 
 
 async def recall(use: Use, asked: RecallArguments) -> Document:
@@ -39,7 +44,7 @@ async def recall(use: Use, asked: RecallArguments) -> Document:
         options=pb.RecallOptions(
             tokens_max=asked.tokens_max,
             items_max=asked.items_max,
-            filter=pb.RecallFilter(roles=asked.roles, kinds=asked.kinds),
+            filter=pb.RecallFilter(roles=asked.roles, kinds=asked.kinds, entity_node_ids=asked.entity_node_ids),
         ),
     )
     recalled = (await use.services.contexts.Recall(request, None)).recalled
@@ -56,6 +61,7 @@ class SearchArguments(Arguments):
     limit: int = Field(10, ge=1, le=100)
     roles: Roles = Field([])
     kinds: Kinds = Field([])
+    entity_node_ids: EntityNodeIds = Field([])
 
 
 async def search(use: Use, asked: SearchArguments) -> Document:
@@ -64,7 +70,7 @@ async def search(use: Use, asked: SearchArguments) -> Document:
         context_id=asked.context_id,
         query=asked.query,
         limit=asked.limit,
-        filter=pb.RecallFilter(roles=asked.roles, kinds=asked.kinds),
+        filter=pb.RecallFilter(roles=asked.roles, kinds=asked.kinds, entity_node_ids=asked.entity_node_ids),
     )
     found = await use.services.contexts.SearchContext(request, None)
     return await first_rows({"hits": [], **await plain(found)}, "hits", bytes_max=use.services.answer_bytes_max)

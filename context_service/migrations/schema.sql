@@ -101,6 +101,7 @@ CREATE TABLE context.message_record (
     owner_user_id text NOT NULL,
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
+    entity_node_id uuid,
     CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
 );
 
@@ -1062,6 +1063,8 @@ CREATE INDEX erasure_finished ON context.erasure USING btree (tenant_id, finishe
 CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasure_id);
 
 CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
+
+CREATE INDEX message_record_about ON context.message_record USING btree (tenant_id, context_id, entity_node_id) WHERE (entity_node_id IS NOT NULL);
 
 CREATE INDEX message_record_due ON context.message_record USING btree (tenant_id, due_at) WHERE ((state = 'PENDING'::text) OR (record_id IS NULL));
 

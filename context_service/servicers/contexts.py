@@ -345,6 +345,7 @@ def _which(said: pb.RecallFilter, path: str) -> Filter:
         seq_from=said.seq_from,
         seq_to=said.seq_to or None,
         task_ids=frozenset(ids_of(f"{path}.task_ids", said.task_ids)),
+        entity_node_ids=frozenset(ids_of(f"{path}.entity_node_ids", said.entity_node_ids)),
     )
 
 

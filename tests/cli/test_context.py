@@ -109,6 +109,7 @@ def test_what_matters_is_recalled_with_the_reason_why(run: Run, answer: Answer):
     assert "> The cat is black." in recalled["prompt_text"]
     assert sum(recalled["items"][0]["features"].values()) == pytest.approx(recalled["items"][0]["score"])
     assert [item["ref"] for item in answer(f"context recall {context_id} rain --role user")["items"]] == []
+    assert answer(f"context recall {context_id} cat --about {new_id()}")["items"] == []
 
     table = run(f"context recall {context_id} cat --items 1")
     heading, row = table.stdout.splitlines()

@@ -275,6 +275,7 @@ async def test_what_is_recalled_and_found_can_be_filtered(world, context):
         (RecallFilter(said_from=SAID_AT + timedelta(hours=1)), [2, 3]),
         (RecallFilter(said_to=SAID_AT + timedelta(hours=1)), [1]),
         (RecallFilter(seq_from=2, seq_to=2), [2]),
+        (RecallFilter(entity_node_ids=[new_id()]), []),
     ):
         found = await world.run(context.search_context, context_id, "zebra", filter=only)
         assert sorted(item.seq for item in found) == seqs, only

@@ -256,6 +256,8 @@ async def use_a_context(client: Client) -> str:
     (hit,) = (await answer(client, "context_search", context_id=context_id, query="cat"))["hits"]
     assert (hit["seq"], hit["role"]) == (1, "user")
     assert (await answer(client, "context_search", context_id=context_id, query="cat", kinds=["data"]))["hits"] == []
+    about = {"context_id": context_id, "entity_node_ids": [str(new_id())]}
+    assert (await answer(client, "context_search", query="cat", **about))["hits"] == []
     return context_id
 
 

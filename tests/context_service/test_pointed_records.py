@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import psycopg
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 
 from context_service.contexts import pointed_records
 from context_service.contexts.artifact_source import ArtifactSource
@@ -142,6 +143,41 @@ async def test_what_a_record_says_itself_is_recalled(stack: Stack):
     assert "complaint = vertigo" in await stack.texts(context_id, "vertigo")
     assert "first visit" in await stack.texts(context_id, "which visit?")
     assert "oboe" in await stack.texts(context_id, "what does she play?")
+
+
+async def test_what_is_about_a_node_is_recalled_alone(stack: Stack):
+    """A record belongs to a node, and what names the record is about it, before the record is read and behind that."""
+    ours, theirs = an_id(), an_id()
+    context_id = (await stack.caller.send("It snows on a wombat.")).context_id
+    for node in (ours, theirs):
+        record = await stack.memory.insert(name="animal", content_text=f"The wombat {node}.", entity_node_id=node)
+        named = message.Part(working_memory_id=record.working_memory_id)
+        await stack.caller.append(context_id, pb.MessageInput(content="Which wombat?", parts=[named]))
+    await stack.read(context_id)
+
+    async def found(*nodes: str) -> list[tuple[int, str]]:
+        which = pb.RecallFilter(entity_node_ids=nodes)
+        searched = await stack.caller.call("SearchContext", context_id=context_id, query="the wombat", filter=which)
+        recalled = (await recall(stack.caller, context_id, "the wombat", filter=which)).items
+        assert {item.seq for item in recalled} == {hit.seq for hit in searched.hits}
+        return sorted((hit.seq, hit.kind) for hit in searched.hits)
+
+    of_ours, of_theirs = [(2, "record"), (2, "text")], [(3, "record"), (3, "text")]
+    assert await found(ours) == of_ours
+    assert await found(theirs) == of_theirs
+    assert await found(ours, theirs) == [*of_ours, *of_theirs]
+    assert await found(an_id()) == []
+    made = await stack.memory.insert(name="animal", content_text="A wombat digs.", entity_node_id=ours)
+    task = (await stack.caller.call("CreateTask", context_id=context_id)).task
+    await stack.make(made.working_memory_id, task_id=task.task_id)
+    await stack.read(context_id)
+    of_ours.insert(0, (0, "record"))
+    assert await found(ours) == of_ours
+    # Of what hangs at a node all is about it.
+    hung = {"context": pb.ContextInput(entity_node_id=theirs), "update_mask": FieldMask(paths=["entity_node_id"])}
+    await stack.caller.call("UpdateContext", context_id=context_id, **hung)
+    assert await found(theirs) == sorted([(1, "text"), *of_ours, *of_theirs])
+    assert await found(ours) == of_ours
 
 
 async def test_a_part_that_is_not_to_be_found_is_not_read(stack: Stack):

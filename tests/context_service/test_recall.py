@@ -293,7 +293,8 @@ async def test_what_cannot_be_asked_is_refused(caller: Caller):
             await recall(caller, context_id, "x", **options)
     with pytest.raises(InvalidArgument, match="text"):
         await recall(caller, context_id, "  ")
-    for options in ({"tokens_max": 100_001}, {"items_max": 201}):
+    many = pb.RecallFilter(entity_node_ids=[an_id() for _ in range(101)])
+    for options in ({"tokens_max": 100_001}, {"items_max": 201}, {"filter": many}):
         with pytest.raises(LimitExceeded):
             await recall(caller, context_id, "x", **options)
 

@@ -12,7 +12,7 @@ import pytest
 
 from context_service import syncing
 from context_service.contexts import messaging
-from contextkeep import ExternalId, MessageInput
+from contextkeep import ExternalId, MessageInput, RecallFilter
 from contextkeep.client.aio import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import (
     ContextClosed,
@@ -119,6 +119,16 @@ async def test_what_was_said_in_the_graph_was_said_then(session: Session):
     (message,) = await session.messages(synced.context_id)
     assert message.said_at == (await session.graph.get_node(node_id)).created_at
     assert message.message_id.startswith(f"history:{node_id}:")
+
+
+async def test_what_was_said_by_a_node_is_about_it(session: Session):
+    first = await session.say("It is about a zebra.")
+    second = await session.say("Which zebra?")
+    synced = await session.sync()
+    for node_id, texts in ((first, ["It is about a zebra."]), (second, ["Which zebra?"]), (str(uuid.uuid4()), [])):
+        only = RecallFilter(entity_node_ids=[node_id])
+        found = await session.context.search_context(synced.context_id, "zebra", filter=only)
+        assert [one.text for one in found] == texts
 
 
 async def test_of_a_changed_node_the_new_message_is_appended_and_the_old_one_retracted(session: Session):

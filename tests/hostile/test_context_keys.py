@@ -14,6 +14,7 @@ from context_service.mcp.servicer import TOOLS
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import tools_pb2 as tools
+from contextkeep.context.v1 import working_memory_pb2 as memory
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.keys import KeyAdministration, NewKey
 from service_runtime.scopes import OF_CONTEXTS
@@ -126,6 +127,29 @@ def test_it_points_at_no_record(issued: Issued):
     for name, said in sayings.items():
         assert issued.client.call(RPCS[name], said, key=issued.key).reason == "RECORD_NOT_FOUND", name
         assert issued.client.call(RPCS[name], said, key=issued.parent).ok, name
+
+
+def test_it_finds_what_is_about_a_node_whose_records_it_does_not_see(issued: Issued):
+    """What of the context is about a node stands in the context."""
+    node_id = str(uuid.uuid4())
+    record = memory.WMRecordInput(
+        entity_node_id=node_id, memory_type="data/json", name="animal", content_text="a quagga"
+    )
+    (inserted,) = issued.client.call(
+        RPCS["InsertWMRecord"], memory.InsertWMRecordRequest(record=record), key=issued.parent
+    ).answers
+    named = message.Part(working_memory_id=inserted.record.working_memory_id)
+    said = pb.MessageInput(content="Which quagga?", parts=[named])
+    sent = issued.client.call(
+        RPCS["SendMessage"], pb.SendMessageRequest(context_id=issued.context_id, message=said), key=issued.parent
+    )
+    assert sent.ok
+    for about, is_found in ((node_id, True), (str(uuid.uuid4()), False)):
+        request = pb.SearchContextRequest(
+            context_id=issued.context_id, query="quagga", filter=pb.RecallFilter(entity_node_ids=[about])
+        )
+        (found,) = issued.client.call(RPCS["SearchContext"], request, key=issued.key).answers
+        assert bool(found.hits) is is_found
 
 
 def test_it_begins_no_context_and_makes_no_key(issued: Issued):

@@ -420,7 +420,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         contexts.RecallRequest(
             context_id=t.context_id,
             text="nobody else",
-            options=contexts.RecallOptions(filter=contexts.RecallFilter(task_ids=[t.task_id])),
+            options=contexts.RecallOptions(
+                filter=contexts.RecallFilter(task_ids=[t.task_id], entity_node_ids=[t.node_id])
+            ),
             reference_task_ids=[t.task_id],
         ),
         contexts.RecallRequest(
@@ -434,6 +436,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "SearchContext": lambda t: [
         contexts.SearchContextRequest(context_id=t.context_id, query="nobody else"),
         contexts.SearchContextRequest(context_id=t.context_id, query="nobody else", subject_user_id=t.user_id),
+        contexts.SearchContextRequest(
+            context_id=t.context_id, query="nobody", filter=contexts.RecallFilter(entity_node_ids=[t.node_id])
+        ),
         contexts.SearchContextRequest(
             context_id=t.context_id,
             query="read",

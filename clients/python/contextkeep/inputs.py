@@ -117,6 +117,9 @@ class RecallFilter:
     seq_from: int = 0  # from this `seq` on
     seq_to: int = 0  # up to this one, included; 0: to the last
     task_ids: Iterable[str | UUID] = ()  # messages and artifacts of these tasks
+    # About any of these nodes of the graph, up to 100: a part names a record of it, or it was synced from it. All of a
+    # context that hangs at one.
+    entity_node_ids: Iterable[str | UUID] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

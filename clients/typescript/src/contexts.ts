@@ -167,6 +167,8 @@ export interface RecallFilter {
   seqTo?: number;
   /** Messages and artifacts of these tasks. */
   taskIds?: string[];
+  /** About any of these nodes of the graph, up to 100: a part names a record of it, or it was synced from it. All of a context that hangs at one. */
+  entityNodeIds?: string[];
 }
 
 /** How much is recalled, and of what. */
@@ -369,12 +371,13 @@ export function recallOptions(
 
 /** Return the message of which passages are meant. */
 export function recallFilter(said: RecallFilter, field: string): MessageInitShape<typeof pb.RecallFilterSchema> {
-  const { roles, kinds, authors, taskIds } = said;
+  const { roles, kinds, authors, taskIds, entityNodeIds } = said;
   return {
     roles,
     kinds,
     authors,
     taskIds,
+    entityNodeIds,
     saidFrom: toTimestamp(said.saidFrom, `${field}.said_from`),
     saidTo: toTimestamp(said.saidTo, `${field}.said_to`),
     seqFrom: whole(`${field}.seq_from`, said.seqFrom),

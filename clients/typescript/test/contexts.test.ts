@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 
 import {
@@ -203,6 +204,7 @@ test("what matters is recalled within a budget, and found by its words", async (
   assert.deepEqual(seqs(await found({})), [1, 3]);
   assert.deepEqual(seqs(await found({ roles: ["user"] })), [1]);
   assert.deepEqual(seqs(await found({ kinds: ["data"] })), [3]);
+  assert.deepEqual(await found({ entityNodeIds: [randomUUID()] }), []);
   assert.deepEqual(seqs(await found({ authors: ["Ann"], saidTo: "2026-01-03T00:00:00Z" })), [1]);
   assert.deepEqual(seqs(await found({ seqFrom: 2, seqTo: 3, saidFrom: "2026-01-03T00:00:00Z" })), [3]);
   assert.equal((await context.searchContext(contextId, "cat", { limit: 1 })).length, 1);

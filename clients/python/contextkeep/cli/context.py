@@ -57,6 +57,9 @@ _RANKED = (
     click.option("--explain", "with_features", is_flag=True, help="Show what each score is made of."),
     click.option("--role", "roles", multiple=True, type=click.Choice(_ROLES), help="Only what they said."),
     click.option("--kind", "kinds", multiple=True, type=click.Choice(_KINDS), help="Only passages of this kind."),
+    click.option(
+        "--about", "entity_node_ids", multiple=True, help="Only about this node of the graph; may be repeated."
+    ),
 )
 _TARGET = (
     click.option("--context", "context_id", help="Where it goes; else a new context."),
@@ -270,13 +273,15 @@ def recall(
     text: str,
     roles: tuple[str, ...],
     kinds: tuple[str, ...],
+    entity_node_ids: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Print what of its past matters to a text.
 
     With --json also as one block for a model, `prompt_text`.
     """
-    recalled = session.context.recall(context_id, text, filter=RecallFilter(roles=roles, kinds=kinds), **given)
+    which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
+    recalled = session.context.recall(context_id, text, filter=which, **given)
     if output.format is Format.JSON:
         output.one(recalled)
         return
@@ -305,10 +310,12 @@ def search(
     query: str,
     roles: tuple[str, ...],
     kinds: tuple[str, ...],
+    entity_node_ids: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Find passages by their words, the best first."""
-    found = session.context.search_context(context_id, query, filter=RecallFilter(roles=roles, kinds=kinds), **given)
+    which = RecallFilter(roles=roles, kinds=kinds, entity_node_ids=entity_node_ids)
+    found = session.context.search_context(context_id, query, filter=which, **given)
     if output.format is Format.JSON:
         output.many(found)
         return

@@ -202,6 +202,7 @@ def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contex
         seq_from=said.seq_from,
         seq_to=said.seq_to,
         task_ids=ids(f"{field}.task_ids", said.task_ids),
+        entity_node_ids=ids(f"{field}.entity_node_ids", said.entity_node_ids),
     )
 
 

@@ -558,7 +558,7 @@ class RecallOptions(_message.Message):
     def __init__(self, off: _Optional[bool] = ..., tokens_max: _Optional[int] = ..., items_max: _Optional[int] = ..., profile: _Optional[str] = ..., not_after_seq: _Optional[int] = ..., filter: _Optional[_Union[RecallFilter, _Mapping]] = ..., with_features: _Optional[bool] = ...) -> None: ...
 
 class RecallFilter(_message.Message):
-    __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to", "task_ids")
+    __slots__ = ("roles", "kinds", "authors", "said_from", "said_to", "seq_from", "seq_to", "task_ids", "entity_node_ids")
     ROLES_FIELD_NUMBER: _ClassVar[int]
     KINDS_FIELD_NUMBER: _ClassVar[int]
     AUTHORS_FIELD_NUMBER: _ClassVar[int]
@@ -567,6 +567,7 @@ class RecallFilter(_message.Message):
     SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
     SEQ_TO_FIELD_NUMBER: _ClassVar[int]
     TASK_IDS_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_NODE_IDS_FIELD_NUMBER: _ClassVar[int]
     roles: _containers.RepeatedScalarFieldContainer[str]
     kinds: _containers.RepeatedScalarFieldContainer[str]
     authors: _containers.RepeatedScalarFieldContainer[str]
@@ -575,7 +576,8 @@ class RecallFilter(_message.Message):
     seq_from: int
     seq_to: int
     task_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., task_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    entity_node_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, roles: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., authors: _Optional[_Iterable[str]] = ..., said_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., said_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., seq_from: _Optional[int] = ..., seq_to: _Optional[int] = ..., task_ids: _Optional[_Iterable[str]] = ..., entity_node_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecalledItem(_message.Message):
     __slots__ = ("ref", "kind", "seq", "message_id", "role", "name", "said_at", "text", "tokens", "score", "features", "task_id", "artifact_id")

@@ -1,0 +1,48 @@
+"""What of a context is about nodes of the entity graph.
+
+Messages and artifacts are about a node of which a part names a record of it, and messages that were read from it
+(`syncing`): their ids begin with the node's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+from service_runtime.postgres import Tenant, TextArray
+
+NODES_MAX = 100  # that are asked for at once
+
+# Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
+_ABOUT = """
+SELECT r.seq
+FROM context.message_record r
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.entity_node_id = ANY (%(node_ids)s)
+UNION
+SELECT m.seq
+FROM unnest(%(prefixes)s::text[]) p (prefix)
+    JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
+        AND m.message_id >= p.prefix AND m.message_id < p.prefix || 'z' AND starts_with(m.message_id, p.prefix)
+"""
+
+
+def id_prefix(node_id: UUID | str) -> str:
+    """Return what ids of messages begin with that were read from a node."""
+    return f"history:{node_id}:"
+
+
+async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:
+    """Return the places of what is about any of some nodes: messages, and below zero artifacts.
+
+    Args:
+        door: To the rows of the context.
+        context_id: Which.
+        node_ids: A few.
+    """
+    parameters = {
+        "tenant_id": door.tenant_id,
+        "context_id": context_id,
+        "node_ids": list(node_ids),
+        "prefixes": TextArray(map(id_prefix, node_ids)),
+    }
+    return frozenset(row.seq for row in await door.query(_ABOUT, parameters))
