@@ -1,4 +1,7 @@
-"""What a caller shows to be let in is shown to nobody: no log, no trace, no error, whatever becomes of the call."""
+"""What a caller shows to be let in is shown to nobody: no log, no trace, no error, whatever becomes of the call.
+
+Nor is a credential that a message brings along: it is in no table either.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,21 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from context_service.graph import EntityGraph
 from context_service.settings import Settings
-from contextkeep import AsyncContextClient, AsyncEntityClient, NodeInput, new_id
+from contextkeep import (
+    ArtifactInput,
+    AsyncContextClient,
+    AsyncEntityClient,
+    MessageInput,
+    NodeInput,
+    PartInput,
+    RecallOptions,
+    ToolResultInput,
+    new_id,
+)
 from contextkeep.errors import ContextKeepError, Internal, NodeNotFound
 from service_runtime.logs import JsonFormatter
-from tests.conftest import KEY, Addresses
+from tests.conftest import KEY, PRINCIPAL, Addresses, Urls
+from tests.hostile.tables import reading
 from tests.logged import port_of
 
 WRONG = "cgk_a-key-that-nobody-has-0123456789"
@@ -90,3 +104,53 @@ async def test_who_guesses_keys_is_in_the_log(services: Addresses, caplog: pytes
     assert len(refused) == 2
     assert all(peer.startswith("ipv4:127.0.0.1:") for peer in refused)
     assert all("peer" not in line for line in lines if line.get("reason") == "NODE_NOT_FOUND")
+
+
+async def test_a_credential_that_a_message_brings_along_is_in_no_table_and_shown_to_nobody(
+    services: Addresses, urls: Urls, caplog: pytest.LogCaptureFixture, spans: InMemorySpanExporter
+):
+    """Whatever it comes with, and whatever becomes of the call."""
+    planted = f"planted{new_id().replace('-', '')}"
+    parts = [
+        PartInput(text="harmless"),
+        PartInput(data={"type": "Credentials", "client": {"secret": planted}}),
+        PartInput(text=f"the key is {planted}", metadata={"secret": True}),
+        PartInput(tool_result=ToolResultInput(tool_call_id="call", content={"key": planted}), metadata={"secret": "yes"}),
+    ]
+    told: list[object] = []
+    async with AsyncContextClient(services.context, api_key=KEY, retries=0) as context:
+        sent = await context.send_message(MessageInput("here", parts=parts), request_id=new_id())
+        assert sent.redacted_parts == (1, 2, 3)
+        visit = sent.context_id
+        told += [sent, await context.append_messages([MessageInput("again", parts=parts)], visit)]
+        task = await context.create_task(visit, state="working", status_message=MessageInput("s", parts=parts))
+        told += [task, await context.put_artifact(task.task_id, ArtifactInput(parts, artifact_id="plan", name="plan"))]
+        more = ArtifactInput(parts, artifact_id="plan")
+        told += [await context.put_artifact(task.task_id, more, append=True, request_id=new_id())]
+        question = MessageInput("what is the key?", parts=parts)
+        told += [await context.send_message(question, visit, recall=RecallOptions(with_features=True))]
+        told += [await context.send_message(question, standalone=True)]
+        told += [await context.search_context(visit, f"{planted} key"), await context.recall(visit, f"the {planted}")]
+        told += [[one async for one in context.watch_context(visit, until_now=True)]]
+        read = await context.execute_tool("context_read", {"context_id": str(visit)})
+        told += [read, await context.get_artifact(task.task_id, "plan")]
+        for refused in (
+            lambda: context.send_message(question, new_id()),
+            lambda: context.send_message(
+                MessageInput("x", parts=[*parts, PartInput(working_memory_id=new_id())]), visit
+            ),
+            lambda: context.append_messages([question, MessageInput("", role="tool")], visit),
+            lambda: context.put_artifact(new_id(), more),
+        ):
+            with pytest.raises(ContextKeepError) as raised:
+                await refused()
+            told.append(f"{raised.value!r} {raised.value} {raised.value.metadata} {raised.value.violations}")
+
+    logged = "\n".join(map(JsonFormatter().format, caplog.records))
+    traced = "\n".join(span.to_json() for span in spans.get_finished_spans())
+    with reading(urls.superuser) as tables:
+        stored = tables.rows_of(PRINCIPAL.tenant_id)
+    assert "SendMessage" in logged and "SendMessage" in traced
+    assert stored["context.message"] and stored["context.request"] and stored["context.passage"]
+    for text in (logged, traced, *map(str, told), *(row for rows in stored.values() for row in rows)):
+        assert planted not in text
