@@ -372,6 +372,33 @@ async def test_contexts_are_found_by_what_is_said_of_them(caller: Caller):
     assert seen == [4, 3, 2, 1, 0]
 
 
+async def test_a_list_of_contexts_goes_to_its_last_page(caller: Caller):
+    """By owner and times, of all users for an administrator: none comes twice, none is missed."""
+    mark = an_id()
+    hers = pb.ContextInput(metadata_json=json.dumps({"mark": mark}))
+    made = [(await caller.of("ada").send(context=hers)).context_id for _ in range(5)]
+    await caller.send(context=hers)
+
+    async def pages(of: Caller, **fields: Any) -> list[list[str]]:
+        read, token = [], ""
+        while True:
+            which = {"metadata_contains_json": json.dumps({"mark": mark}), **fields}
+            page = await of.call("ListContexts", **which, page_size=2, page_token=token)
+            read.append([one.context_id for one in page.contexts])
+            if not (token := page.next_page_token):
+                return read
+
+    newest_first = made[::-1]
+    of_ada = [newest_first[:2], newest_first[2:4], newest_first[4:]]
+    assert await pages(caller.of("ada"), owner_user_id="ada") == of_ada
+    assert await pages(caller.of("admin"), owner_user_id="ada") == of_ada
+    assert await pages(caller, owner_user_id="ada") == [[]]
+    assert [len(page) for page in await pages(caller.of("admin"))] == [2, 2, 2]
+    third = (await caller.of("ada").call("GetContext", context_id=made[2])).context.created_at
+    assert await pages(caller.of("admin"), owner_user_id="ada", created_from=third) == [newest_first[:2], [made[2]]]
+    assert await pages(caller.of("admin"), owner_user_id="ada", created_to=third) == [newest_first[3:]]
+
+
 async def test_a_header_changes_in_the_fields_that_are_named(caller: Caller):
     ids = [pb.ExternalId(system="crm", id=an_id()), pb.ExternalId(system="crm", id=an_id())]
     context_id = (await caller.send(context=pb.ContextInput(title="old", external_ids=ids[:1]))).context_id
