@@ -28,6 +28,7 @@ from context_service.contexts.model import (
     ExternalId,
     Message,
     NewMessage,
+    Retracted,
     Sent,
 )
 from context_service.parts import of_json, to_json
@@ -48,7 +49,7 @@ ALIVE = "(deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now()))"
 _HEADER = """
     context_id, title, external_ids::text AS external_ids, metadata::text AS metadata, entity_node_id, agent_ids,
     app_id, agent_bundle_id, owner_user_id, created_by, created_at, updated_at, expires_at, closed_at, recall_profile,
-    last_seq, message_count, token_count
+    last_seq, message_count, token_count, header_change
 """
 
 # The external ids of a context, by which it is found.
@@ -264,7 +265,7 @@ WITH header AS (
     UPDATE context.context
     SET title = %(title)s, metadata = %(context_metadata)s, entity_node_id = %(entity_node_id)s,
         expires_at = %(expires_at)s, recall_profile = %(recall_profile)s, external_ids = %(external_ids)s,
-        updated_at = now()
+        updated_at = now(), last_change = last_change + 1, header_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
     RETURNING *
 ), gone AS (
@@ -279,7 +280,10 @@ SELECT {_HEADER} FROM header
 """  # noqa: S608
 
 _CLOSE = f"""
-UPDATE context.context SET closed_at = coalesce(closed_at, now()), updated_at = now()
+UPDATE context.context
+SET closed_at = coalesce(closed_at, now()), updated_at = now(),
+    last_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE last_change END,
+    header_change = CASE WHEN closed_at IS NULL THEN last_change + 1 ELSE header_change END
 WHERE tenant_id = %s AND context_id = %s AND {ALIVE}
 RETURNING {_HEADER}
 """  # noqa: S608
@@ -333,9 +337,12 @@ LEFT JOIN context.message m
 """  # noqa: S608
 _MESSAGE_ANYBODYS = Across(sql=_MESSAGE, subjects=True, why=_ANYBODYS_WHY)
 
+# The header is locked: nobody else takes the next number.
 _RETRACT = """
 WITH hidden AS (
-    UPDATE context.message SET retracted_at = now()
+    UPDATE context.message SET retracted_at = now(), retracted_change = (
+        SELECT last_change + 1 FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+    )
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND message_id = ANY (%(message_ids)s)
         AND retracted_at IS NULL
     RETURNING seq, tokens
@@ -346,11 +353,23 @@ WITH hidden AS (
     UPDATE context.context
     SET message_count = message_count - (SELECT count(*) FROM hidden),
         token_count = token_count - (SELECT coalesce(sum(tokens), 0) FROM hidden),
-        updated_at = now()
+        updated_at = now(), last_change = last_change + 1
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND EXISTS (SELECT FROM hidden)
 )
 SELECT seq FROM hidden
 """
+
+# All that one call took back has one number.
+_RETRACTED = """
+SELECT retracted_change AS change, array_agg(seq ORDER BY seq) AS seqs,
+    array_agg(message_id ORDER BY seq) AS message_ids
+FROM context.message
+WHERE tenant_id = %s AND context_id = %s AND retracted_change > %s AND retracted_change <= %s
+GROUP BY retracted_change
+ORDER BY retracted_change
+LIMIT %s
+"""
+_RETRACTED_ANYBODYS = Across(sql=_RETRACTED, subjects=True, why=_ANYBODYS_WHY)
 
 
 # What comes before an append in its transaction, and may refuse it.
@@ -673,6 +692,15 @@ class Log:
         rows = await door.query(statement, (door.tenant_id, context_id, message_id))
         return [_message(row) for row in rows if row.seq is not None] if rows else None
 
+    async def retracted(
+        self, context_id: UUID, *, after: int, upto: int, count: int, principal: Principal
+    ) -> list[tuple[int, Retracted]]:
+        """Return what was taken back between two numbers of changes, by these: what one call did has one."""
+        door = self.of(principal, context_id)
+        statement = _RETRACTED_ANYBODYS if principal.sees_all_users else _RETRACTED
+        rows = await door.query(statement, (door.tenant_id, context_id, after, upto, count))
+        return [(row.change, Retracted(seqs=tuple(row.seqs), message_ids=tuple(row.message_ids))) for row in rows]
+
     async def retract(self, transaction: Transaction, context_id: UUID, message_ids: Sequence[str]) -> list[int]:
         """Hide messages of a context that is locked, and return the places of those that were not hidden."""
         parameters = {
@@ -793,6 +821,7 @@ def _context(row: Row) -> Context:
         last_seq=row.last_seq,
         message_count=row.message_count,
         token_count=row.token_count,
+        header_change=row.header_change,
     )
 
 

@@ -58,6 +58,7 @@ class Context:
     last_seq: int
     message_count: int  # not retracted
     token_count: int  # of those
+    header_change: int  # the number of the newest change of what a caller may change of it; 0: none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +120,14 @@ class Message:
     tokens: int
     task_id: UUID | None
     reference_task_ids: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retracted:
+    """Messages that one call took back."""
+
+    seqs: tuple[int, ...]
+    message_ids: tuple[str, ...]  # in the same order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

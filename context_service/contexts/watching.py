@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,12 +19,12 @@ from uuid import UUID
 from context_service.contexts.artifact_rows import ArtifactRows
 from context_service.contexts.log import ALIVE, Log
 from context_service.contexts.messaging import not_found
-from context_service.contexts.model import Artifact, Message, Task
+from context_service.contexts.model import Artifact, Context, Message, Retracted, Task
 from context_service.contexts.task_rows import TaskRows
 from contextkeep.errors import ContextKeepError, InvalidArgument, Unavailable
 from service_runtime.auth import Principal
 from service_runtime.places import Place, Places
-from service_runtime.postgres import Across, Database
+from service_runtime.postgres import Across, Database, Row
 
 _log = logging.getLogger("watching")
 
@@ -36,7 +36,7 @@ _CHANGES = 10  # a status may be large
 
 _MARKS = Across(
     sql=f"""
-        SELECT context_id, last_seq, last_change, closed_at IS NOT NULL AS is_closed
+        SELECT context_id, last_seq, last_change, header_change, closed_at IS NOT NULL AS is_closed
         FROM context.context
         WHERE tenant_id = %s AND context_id = ANY (%s) AND {ALIVE}
     """,  # noqa: S608
@@ -46,20 +46,27 @@ _MARKS = Across(
 )
 
 
+Change = Retracted | Context | Task | Artifact  # what has a number of its context's changes
+
+
 class Mark(NamedTuple):
     """How far a context is."""
 
     seq: int
     change: int
+    header_change: int
     is_closed: bool
     is_gone: bool
+
+
+_GONE = Mark(seq=0, change=0, header_change=0, is_closed=False, is_gone=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happened:
     """Something that happened, or nothing for a while; and the places from which on there is more."""
 
-    what: Message | Task | Artifact | None
+    what: Message | Change | None
     seq_from: int
     change_after: int
 
@@ -121,13 +128,14 @@ class Watching:
     ) -> AsyncGenerator[Happened, None]:
         """Yield what happens in a context; it ends when the context is closed and all is told.
 
-        Messages come by their places. Of tasks and artifacts comes what they are now, by the number of their newest
-        change: of several changes meanwhile, the last.
+        Messages come by their places. Of the header, tasks and artifacts comes what they are now, by the number of
+        their newest change: of several changes meanwhile, the last. What is taken back comes in the same order, behind
+        the messages.
 
         Args:
             context_id: Which.
             seq_from: The first message; 0: from the first on.
-            change_after: Behind which change of tasks and artifacts.
+            change_after: Behind which change.
             until_now: End when all is told that is there.
             principal: Who watches.
             check: Raises if the caller may not go on.
@@ -198,7 +206,7 @@ class Watching:
                 if not messages:  # the rest is retracted
                     seq = mark.seq + 1
             while change < mark.change:
-                changed = await self._changed(context_id, change, mark.change, principal)
+                changed = await self._changed(context_id, change, mark, principal)
                 for number, what in changed:
                     change = number
                     yield Happened(what=what, seq_from=seq, change_after=change)
@@ -210,16 +218,18 @@ class Watching:
                 return
 
     async def _changed(
-        self, context_id: UUID, after: int, upto: int, principal: Principal
-    ) -> list[tuple[int, Task | Artifact]]:
-        """Return what changed between two numbers, by them; all of it was there before this is asked."""
-        tasks = await self._tasks.changed(context_id, after=after, upto=upto, count=_CHANGES, principal=principal)
-        artifacts = await self._artifacts.changed(
-            context_id, after=after, upto=upto, count=_CHANGES, principal=principal
-        )
-        last = min([upto, *(many[-1][0] for many in (tasks, artifacts) if len(many) == _CHANGES)])
-        both: list[tuple[int, Task | Artifact]] = [*tasks, *artifacts]
-        return sorted((one for one in both if one[0] <= last), key=lambda one: one[0])
+        self, context_id: UUID, after: int, mark: Mark, principal: Principal
+    ) -> list[tuple[int, Change]]:
+        """Return what changed behind a number, up to a mark, in order; all of it was there before this is asked."""
+        which = {"after": after, "upto": mark.change, "count": _CHANGES}
+        several: list[Sequence[tuple[int, Change]]] = [
+            await read(context_id, principal=principal, **which)
+            for read in (self._log.retracted, self._tasks.changed, self._artifacts.changed)
+        ]
+        last = min([mark.change, *(many[-1][0] for many in several if len(many) == _CHANGES)])
+        if mark.header_change > after and (header := await self._log.read(context_id, principal=principal)):
+            several.append([(header.header_change, header)])
+        return sorted((one for many in several for one in many if one[0] <= last), key=lambda one: one[0])
 
     async def _look(self) -> None:
         self._begun = number = self._begun + 1
@@ -228,10 +238,10 @@ class Watching:
             watched.setdefault(tenant_id, []).append(context_id)
         for tenant_id, context_ids in watched.items():
             rows = await self._database.tenant(tenant_id).query(_MARKS, (tenant_id, context_ids))
-            found = {row.context_id: Mark(row.last_seq, row.last_change, row.is_closed, False) for row in rows}
+            found = {row.context_id: _mark(row) for row in rows}
             for context_id in context_ids:
                 if (tenant_id, context_id) in self._watchers:
-                    self._marks[tenant_id, context_id] = found.get(context_id, Mark(0, 0, False, True))
+                    self._marks[tenant_id, context_id] = found.get(context_id, _GONE)
         self._done = number
 
     async def _next_look(self) -> None:
@@ -246,3 +256,13 @@ class Watching:
     def _wake(self) -> None:
         looked, self._looked = self._looked, asyncio.Event()
         looked.set()
+
+
+def _mark(row: Row) -> Mark:
+    return Mark(
+        seq=row.last_seq,
+        change=row.last_change,
+        header_change=row.header_change,
+        is_closed=row.is_closed,
+        is_gone=False,
+    )

@@ -464,6 +464,7 @@ CREATE TABLE context.context (
     task_count integer DEFAULT 0 NOT NULL,
     last_change bigint DEFAULT 0 NOT NULL,
     artifact_count integer DEFAULT 0 NOT NULL,
+    header_change bigint DEFAULT 0 NOT NULL,
     CONSTRAINT context_check CHECK (((only_system IS NULL) = (only_id IS NULL))),
     CONSTRAINT context_check1 CHECK ((ancestors[cardinality(ancestors)] = context_id))
 )
@@ -600,6 +601,7 @@ CREATE TABLE context.message (
     metadata json,
     task_id uuid,
     reference_task_ids uuid[],
+    retracted_change bigint,
     CONSTRAINT message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'system'::text, 'tool'::text])))
 );
 
@@ -1072,6 +1074,8 @@ CREATE INDEX message_record_of ON context.message_record USING btree (tenant_id,
 
 CREATE INDEX message_record_open ON context.message_record USING btree (tenant_id, context_id, seq) WHERE (state <> 'INDEXED'::text);
 
+CREATE INDEX message_retracted ON context.message USING btree (tenant_id, context_id, retracted_change) WHERE (retracted_change IS NOT NULL);
+
 CREATE INDEX message_task ON context.message USING btree (tenant_id, context_id, task_id, seq) WHERE (task_id IS NOT NULL);
 
 CREATE INDEX outbox_due ON context.outbox USING btree (tenant_id, due_at);
@@ -1345,6 +1349,8 @@ GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE ON TABLE context.message TO contextkeep_service;
 
 GRANT UPDATE(retracted_at) ON TABLE context.message TO contextkeep_service;
+
+GRANT UPDATE(retracted_change) ON TABLE context.message TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.migration TO contextkeep_service;
 

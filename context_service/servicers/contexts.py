@@ -12,7 +12,7 @@ from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
 from context_service.contexts.messaging import Messaging, Target, Written
-from context_service.contexts.model import Context, ContextFilter, ContextInput, ExternalId, MessageInput
+from context_service.contexts.model import ContextFilter, ContextInput, ExternalId, MessageInput
 from context_service.contexts.recall import (
     ITEMS_DEFAULT,
     TOKENS_DEFAULT,
@@ -29,6 +29,7 @@ from context_service.history.messages import ROLE_NAMES
 from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
+from context_service.servicers.headers import header_of
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.records_wire import optional_id
 from context_service.servicers.said import ids_of, messages_of, principal_of
@@ -148,7 +149,7 @@ class ContextsServicer(TasksServicer):
         found, messages = await self._messaging.read(
             parse_id("context_id", request.context_id), principal=principal, history_length=history_length
         )
-        response = pb.GetContextResponse(context=_context(found))
+        response = pb.GetContextResponse(context=header_of(found))
         response.context.index.CopyFrom(_index(await self._index_states.state(principal, found.context_id)))
         for message in messages:
             message_wire.fill_of_context(response.messages.add(), message)
@@ -164,7 +165,7 @@ class ContextsServicer(TasksServicer):
             rpc="GetContextsByExternalId",
             principal=principal_of(request.subject_user_id),
         )
-        return pb.GetContextsByExternalIdResponse(contexts=map(_context, found), next_page_token=next_page_token)
+        return pb.GetContextsByExternalIdResponse(contexts=map(header_of, found), next_page_token=next_page_token)
 
     async def ListContexts(self, request: pb.ListContextsRequest, context: object) -> pb.ListContextsResponse:
         """List contexts."""
@@ -174,7 +175,7 @@ class ContextsServicer(TasksServicer):
             rpc="ListContexts",
             principal=principal_of(request.subject_user_id),
         )
-        return pb.ListContextsResponse(contexts=map(_context, found), next_page_token=next_page_token)
+        return pb.ListContextsResponse(contexts=map(header_of, found), next_page_token=next_page_token)
 
     async def UpdateContext(self, request: pb.UpdateContextRequest, context: object) -> pb.UpdateContextResponse:
         """Change fields of a context."""
@@ -185,7 +186,7 @@ class ContextsServicer(TasksServicer):
             principal=principal_of(request.subject_user_id),
             request=request_of("UpdateContext", request),
         )
-        return pb.UpdateContextResponse(context=_context(changed))
+        return pb.UpdateContextResponse(context=header_of(changed))
 
     async def CloseContext(self, request: pb.CloseContextRequest, context: object) -> pb.CloseContextResponse:
         """Close a context."""
@@ -194,7 +195,7 @@ class ContextsServicer(TasksServicer):
             principal=principal_of(request.subject_user_id),
             request=request_of("CloseContext", request),
         )
-        return pb.CloseContextResponse(context=_context(closed))
+        return pb.CloseContextResponse(context=header_of(closed))
 
     async def ListMessages(self, request: pb.ListMessagesRequest, context: object) -> pb.ListMessagesResponse:
         """List the messages of a context."""
@@ -441,29 +442,6 @@ def _filter(request: pb.ListContextsRequest) -> ContextFilter:
         metadata_contains_json=request.metadata_contains_json or "{}",
         app_id=request.app_id,
         entity_node_id=parse_optional_id("entity_node_id", request.entity_node_id),
-    )
-
-
-def _context(context: Context) -> pb.Context:
-    return pb.Context(
-        context_id=str(context.context_id),
-        title=context.title,
-        external_ids=[pb.ExternalId(system=one.system, id=one.id) for one in context.external_ids],
-        metadata_json=context.metadata_json,
-        entity_node_id=optional_id(context.entity_node_id),
-        agent_ids=context.agent_ids,
-        app_id=context.app_id,
-        agent_bundle_id=context.agent_bundle_id,
-        owner_user_id=context.owner_user_id,
-        created_by=context.created_by,
-        created_at=wire.timestamp(context.created_at),
-        updated_at=wire.timestamp(context.updated_at),
-        expires_at=context.expires_at and wire.timestamp(context.expires_at),
-        state=pb.CONTEXT_STATE_CLOSED if context.closed_at else pb.CONTEXT_STATE_OPEN,
-        recall_profile=context.recall_profile,
-        last_seq=context.last_seq,
-        message_count=context.message_count,
-        token_count=context.token_count,
     )
 
 

@@ -7,11 +7,22 @@ from contextlib import aclosing
 from typing import cast
 
 from context_service.contexts.artifacts import Artifacts, named
-from context_service.contexts.model import Artifact, ArtifactInput, Message, MessageInput, Task, TaskInput, TaskState
+from context_service.contexts.model import (
+    Artifact,
+    ArtifactInput,
+    Context,
+    Message,
+    MessageInput,
+    Retracted,
+    Task,
+    TaskInput,
+    TaskState,
+)
 from context_service.contexts.tasks import Tasks
 from context_service.contexts.watching import Happened, Watching
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
+from context_service.servicers.headers import header_of
 from context_service.servicers.said import ids_of, messages_of, parts_of, principal_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
@@ -208,6 +219,11 @@ def _happened(one: Happened) -> pb.WatchContextResponse:
         response.task.CopyFrom(_task(one.what))
     elif isinstance(one.what, Artifact):
         response.artifact.CopyFrom(_artifact(one.what))
+    elif isinstance(one.what, Retracted):
+        response.retracted.seqs.extend(one.what.seqs)
+        response.retracted.message_ids.extend(one.what.message_ids)
+    elif isinstance(one.what, Context):
+        response.context.CopyFrom(header_of(one.what))
     return response
 
 

@@ -377,15 +377,15 @@ async def test_what_happens_in_a_context_is_watched(world, context):
     context_id = (await world.run(context.send_message, "one")).context_id
     task = await world.run(context.create_task, context_id)
     await world.run(context.put_artifact, task.task_id, ArtifactInput([PartInput(text="x")], artifact_id="plan"))
-    await world.run(context.close_context, context_id)
+    two = await world.run(context.send_message, "two", context_id)
+    await world.run(context.retract_messages, context_id, [two.message_id])
+    closed = await world.run(context.close_context, context_id)
     told = await world.run(context.watch_context, context_id)
-    assert [one.message.content if one.message else one.task or one.artifact.artifact_id for one in told] == [
-        "one",
-        task,
-        "plan",
-    ]
+    assert [one.message and one.message.content for one in told] == ["one", None, None, None, None]
+    assert (told[1].task, told[2].artifact.artifact_id, told[4].context) == (task, "plan", closed)
+    assert (told[3].retracted.seqs, told[3].retracted.message_ids) == ((2,), (two.message_id,))
     last = told[-1]
-    assert (last.seq_from, last.change_after) == (2, 2)
+    assert (last.seq_from, last.change_after) == (3, 4)
     places = {"seq_from": last.seq_from, "change_after": last.change_after}
     assert await world.run(context.watch_context, context_id, until_now=True, **places) == []
     with pytest.raises(ContextNotFound):

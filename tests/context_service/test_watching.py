@@ -100,6 +100,9 @@ class Watch:
                 "message": one.message.content,
                 "task": pb.TaskState.Name(one.task.status.state).removeprefix("TASK_STATE_").lower(),
                 "artifact": f"{one.artifact.artifact_id} {one.artifact.version}",
+                "retracted": f"without {list(one.retracted.seqs)}",
+                "context": pb.ContextState.Name(one.context.state).removeprefix("CONTEXT_STATE_").lower()
+                + f" {one.context.title}",
             }[str(one.WhichOneof("event"))]
             for one in self.told
         ]
@@ -143,6 +146,62 @@ async def test_what_is_there_is_told_and_then_what_comes(replicas: list[tuple[Ca
     assert await watch.end() == "well"
 
 
+async def test_what_is_taken_back_and_what_changes_of_the_header_is_told(caller: Caller):
+    """Else a copy would keep what nobody may read any more."""
+    context_id = (
+        await caller.append("", *(pb.MessageInput(content=f"m{n}", message_id=f"m{n}") for n in (1, 2, 3, 4)))
+    ).context_id
+    await caller.call("RetractMessages", context_id=context_id, message_ids=["m1"])
+    watch = Watch(caller, context_id)
+    await watch.until("m2", "m3", "m4", "without [1]")
+    await caller.call("RetractMessages", context_id=context_id, message_ids=["m4", "m1", "m2"])
+    await watch.until("without [2, 4]")
+    assert list(watch.told[-1].retracted.message_ids) == ["m2", "m4"]
+    await caller.call("RetractMessages", context_id=context_id, message_ids=["m4"])  # again: nothing happens
+    title = pb.ContextInput(title="cough")
+    await caller.call("UpdateContext", context_id=context_id, context=title, update_mask={"paths": ["title"]})
+    await watch.until("open cough")
+    await caller.call("CloseContext", context_id=context_id)
+    assert await watch.end() == "well"
+    assert watch.seen() == ["m2", "m3", "m4", "without [1]", "without [2, 4]", "open cough", "closed cough"]
+
+    await caller.call("CloseContext", context_id=context_id)
+    again = Watch(caller, context_id, seq_from=watch.told[-1].seq_from, change_after=watch.told[-1].change_after)
+    assert (await again.end(), again.told) == ("well", [])
+
+
+async def test_a_copy_that_a_watcher_keeps_is_what_is_there(replicas: list[tuple[Caller, AsyncExitStack]]):
+    """Whatever is said and taken back meanwhile, and whichever replica stops."""
+    (caller, stack), (other, _) = replicas
+    context_id = (await other.send("m1", message_id="m1")).context_id
+    changing = asyncio.create_task(_write_and_take_back(other, context_id, 60))
+    watch = Watch(caller, context_id)
+    await watch.until("m9")
+    await stack.aclose()
+    assert isinstance(await watch.end(), Unavailable)
+    last = watch.told[-1]
+    again = Watch(other, context_id, seq_from=last.seq_from, change_after=last.change_after)
+    await changing
+    assert await again.end() == "well"
+
+    copy: dict[int, str] = {}
+    for one in (*watch.told, *again.told):
+        if one.HasField("message"):
+            copy[one.message.seq] = one.message.content
+        for seq in one.retracted.seqs:
+            copy.pop(seq, None)
+    assert list(copy.values()) == await other.texts(context_id)
+    assert len(copy) == 40
+
+
+async def _write_and_take_back(caller: Caller, context_id: str, count: int) -> None:
+    for number in range(2, count + 1):
+        await caller.send(f"m{number}", context_id, message_id=f"m{number}")
+        if number % 3 == 0:
+            await caller.call("RetractMessages", context_id=context_id, message_ids=[f"m{number - number % 2}"])
+    await caller.call("CloseContext", context_id=context_id)
+
+
 async def test_nothing_is_missed_over_the_stop_of_a_replica(replicas: list[tuple[Caller, AsyncExitStack]]):
     """The watch goes on at the other one, from where it was; nothing comes twice."""
     (caller, stack), (other, _) = replicas
@@ -172,12 +231,12 @@ async def test_a_watch_begins_where_it_is_asked_and_may_end_with_what_is_there(c
     await caller.call("RetractMessages", context_id=context_id, message_ids=["m129"])
     watch = Watch(caller, context_id, until_now=True)
     assert await watch.end() == "well"
-    assert watch.seen() == ["one", *(f"m{n}" for n in range(129)), *["submitted"] * 25]
-    assert [one.task.task_id for one in watch.told[130:]] == [task.task_id for task in tasks]
+    assert watch.seen() == ["one", *(f"m{n}" for n in range(129)), *["submitted"] * 25, "without [131]"]
+    assert [one.task.task_id for one in watch.told[130:-1]] == [task.task_id for task in tasks]
 
     later = Watch(caller, context_id, until_now=True, seq_from=130, change_after=23)
     assert await later.end() == "well"
-    assert later.seen() == ["m128", "submitted", "submitted"]
+    assert later.seen() == ["m128", "submitted", "submitted", "without [131]"]
     for fields in ({"seq_from": -1}, {"change_after": -1}):
         assert isinstance(await Watch(caller, context_id, **fields).end(), InvalidArgument)
 

@@ -115,7 +115,9 @@ async def test_a_credential_that_a_message_brings_along_is_in_no_table_and_shown
         PartInput(text="harmless"),
         PartInput(data={"type": "Credentials", "client": {"secret": planted}}),
         PartInput(text=f"the key is {planted}", metadata={"secret": True}),
-        PartInput(tool_result=ToolResultInput(tool_call_id="call", content={"key": planted}), metadata={"secret": "yes"}),
+        PartInput(
+            tool_result=ToolResultInput(tool_call_id="call", content={"key": planted}), metadata={"secret": "yes"}
+        ),
     ]
     told: list[object] = []
     async with AsyncContextClient(services.context, api_key=KEY, retries=0) as context:

@@ -78,7 +78,7 @@ export type {
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";
-export type { Artifact, ArtifactInput, ContextEvent, StatusInput, Task, TaskHistory, TaskState } from "./tasks.js";
+export type { Artifact, ArtifactInput, ContextEvent, RetractedMessages, StatusInput, Task, TaskHistory, TaskState } from "./tasks.js";
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";

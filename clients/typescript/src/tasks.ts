@@ -2,7 +2,7 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-import { type MessageInput, type PartInput, messageInput, partInput } from "./contexts.js";
+import { type Context, type MessageInput, type PartInput, contextOf, messageInput, partInput } from "./contexts.js";
 import * as pb from "./gen/contextkeep/context/v1/contexts_pb.js";
 import { InvalidArgument } from "./gen/errors.js";
 import { type ChatMessage, type Part, chatMessageOf, partOf } from "./history.js";
@@ -146,9 +146,19 @@ export interface ContextEvent {
   task?: Task;
   /** Without its parts. */
   artifact?: Artifact;
+  /** Taken back: a copy of them has to go. Also of messages that were never told. */
+  retracted?: RetractedMessages;
+  /** The header, changed or closed. */
+  context?: Context;
   /** From where on there is more, as the next one. */
   seqFrom: number;
   changeAfter: number;
+}
+
+/** Messages that one call took back; their ids are in the order of their places. */
+export interface RetractedMessages {
+  seqs: number[];
+  messageIds: string[];
 }
 
 /** Return an event of an answer. */
@@ -161,6 +171,10 @@ export function contextEventOf({ event, ...places }: pb.WatchContextResponse): C
       return { task: taskOf(event.value), ...from };
     case "artifact":
       return { artifact: artifactOf(event.value), ...from };
+    case "retracted":
+      return { retracted: { seqs: event.value.seqs.map(Number), messageIds: event.value.messageIds }, ...from };
+    case "context":
+      return { context: contextOf(event.value), ...from };
     default:
       return from;
   }

@@ -60,20 +60,22 @@ test("what a task makes is put in chunks, found, and read", async () => {
 });
 
 test("what happens in a context is watched", async () => {
-  const { contextId } = await context.sendMessage("one");
+  const { contextId, messageId } = await context.sendMessage("one");
   const { taskId } = await context.createTask(contextId);
 
   const told: string[] = [];
   for await (const event of context.watchContext(contextId)) {
-    told.push(event.message?.content ?? event.task?.state ?? event.artifact!.artifactId);
+    const gone = event.retracted && `without ${event.retracted.seqs}`;
+    told.push(event.message?.content ?? event.task?.state ?? event.artifact?.artifactId ?? gone ?? event.context!.state);
     if (event.task) await context.putArtifact(taskId, { artifactId: "plan", parts: [{ text: "x" }] });
-    if (event.artifact) await context.closeContext(contextId);
+    if (event.artifact) await context.retractMessages(contextId, [messageId]);
+    if (event.retracted) await context.closeContext(contextId);
   }
   const later = [];
   for await (const event of context.watchContext(contextId, { seqFrom: 2, changeAfter: 1, untilNow: true })) later.push(event);
 
-  assert.deepEqual(told, ["one", "submitted", "plan"]);
-  assert.deepEqual(later.map(({ seqFrom, changeAfter }) => [seqFrom, changeAfter]), [[2, 2]]);
+  assert.deepEqual(told, ["one", "submitted", "plan", "without 1", "closed"]);
+  assert.deepEqual(later.map(({ seqFrom, changeAfter }) => [seqFrom, changeAfter]), [[2, 2], [2, 3], [2, 4]]);
 });
 
 test("what cannot be is refused", async () => {

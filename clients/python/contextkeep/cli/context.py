@@ -218,7 +218,7 @@ def messages(session: Session, output: Output, *, context_id: str, limit: int, *
 @command(
     _CONTEXT,
     click.option("--from", "seq_from", type=click.IntRange(0), default=0, help="From this seq on."),
-    click.option("--after", "change_after", type=click.IntRange(0), default=0, help="Behind this change of tasks."),
+    click.option("--after", "change_after", type=click.IntRange(0), default=0, help="What changed behind this number."),
     click.option("--until-now", is_flag=True, help="End with what is there."),
     _SUBJECT,
     name="watch",
@@ -236,6 +236,11 @@ def watch(session: Session, output: Output, *, context_id: str, **given: Any) ->
             output.line({"what": f"task {event.task.task_id}", "is": event.task.state}, "what", "is")
         elif event.artifact:
             output.line({"what": f"artifact {event.artifact.artifact_id}", "is": str(event.artifact)}, "what", "is")
+        elif event.retracted:
+            seqs = ", ".join(map(str, event.retracted.seqs))
+            output.line({"what": f"message {seqs}", "is": "retracted"}, "what", "is")
+        elif event.context:
+            output.line({"what": "context", "is": str(event.context)}, "what", "is")
 
 
 @command(

@@ -56,9 +56,10 @@ from contextkeep.values.records import (
     RecordStatus,
     SearchHit,
 )
-from contextkeep.values.tasks import Artifact, ContextEvent, Task, TaskHistory, TaskState
+from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
+from contextkeep.values.watching import ContextEvent, RetractedMessages
 
 __all__ = [
     "AppendedEnvelope",
@@ -113,6 +114,7 @@ __all__ = [
     "RecordActionKind",
     "RecordStatus",
     "Resource",
+    "RetractedMessages",
     "RowCount",
     "SearchHit",
     "SentMessage",

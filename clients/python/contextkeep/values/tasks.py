@@ -127,25 +127,3 @@ class TaskHistory(NamedTuple):
     task: Task
     messages: list[ChatMessage]  # the newest that belong to it, oldest of them first
     artifacts: list[Artifact]  # each in its newest version without its parts, oldest first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ContextEvent(Value):
-    """Something that happened in a context: one of the first three."""
-
-    message: ChatMessage | None = None
-    task: Task | None = None
-    artifact: Artifact | None = None  # without its parts
-    seq_from: int = 0  # from where on there is more, as the next one
-    change_after: int = 0
-
-    @classmethod
-    def from_proto(cls, answer: contexts_pb.WatchContextResponse) -> ContextEvent:
-        """Return the value of a message."""
-        return cls(
-            message=ChatMessage.from_proto(answer.message) if answer.HasField("message") else None,
-            task=Task.from_proto(answer.task) if answer.HasField("task") else None,
-            artifact=Artifact.from_proto(answer.artifact) if answer.HasField("artifact") else None,
-            seq_from=answer.seq_from,
-            change_after=answer.change_after,
-        )

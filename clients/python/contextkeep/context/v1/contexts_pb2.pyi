@@ -66,18 +66,30 @@ class WatchContextRequest(_message.Message):
     def __init__(self, until_now: _Optional[bool] = ..., context_id: _Optional[str] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class WatchContextResponse(_message.Message):
-    __slots__ = ("message", "task", "artifact", "seq_from", "change_after")
+    __slots__ = ("message", "task", "artifact", "retracted", "context", "seq_from", "change_after")
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_FIELD_NUMBER: _ClassVar[int]
+    RETRACTED_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     SEQ_FROM_FIELD_NUMBER: _ClassVar[int]
     CHANGE_AFTER_FIELD_NUMBER: _ClassVar[int]
     message: _message_pb2.ChatMessage
     task: Task
     artifact: Artifact
+    retracted: RetractedMessages
+    context: Context
     seq_from: int
     change_after: int
-    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., task: _Optional[_Union[Task, _Mapping]] = ..., artifact: _Optional[_Union[Artifact, _Mapping]] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ...) -> None: ...
+    def __init__(self, message: _Optional[_Union[_message_pb2.ChatMessage, _Mapping]] = ..., task: _Optional[_Union[Task, _Mapping]] = ..., artifact: _Optional[_Union[Artifact, _Mapping]] = ..., retracted: _Optional[_Union[RetractedMessages, _Mapping]] = ..., context: _Optional[_Union[Context, _Mapping]] = ..., seq_from: _Optional[int] = ..., change_after: _Optional[int] = ...) -> None: ...
+
+class RetractedMessages(_message.Message):
+    __slots__ = ("seqs", "message_ids")
+    SEQS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    seqs: _containers.RepeatedScalarFieldContainer[int]
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, seqs: _Optional[_Iterable[int]] = ..., message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Artifact(_message.Message):
     __slots__ = ("artifact_id", "task_id", "context_id", "name", "description", "version", "is_complete", "parts", "metadata_json", "part_count", "size_bytes", "tokens", "created_by", "created_at", "updated_at")

@@ -422,10 +422,11 @@ class ContextsServicer:
     def WatchContext(self, request, context):
         """Streams what happens in a context, from the places on that the request names: first what is there, then what comes.
 
-        Told are messages, each once by its `seq`; tasks and artifacts that are new or changed, by the number of their newest change, each as it
-        is then: of several changes between two looks the last. Not told are retractions, and changes of the header. Each answer has the places
-        from which on there is more: who names them in the next call, of whatever replica, misses nothing. An answer without an event says,
-        about every 15 seconds, that nothing happens.
+        Told are messages, each once by its `seq`; behind them, by the number of the newest change: messages that were retracted; tasks and
+        artifacts that are new or changed, and the header when UpdateContext changed it or CloseContext closed it, each as it is then: of several
+        changes between two looks the last. What a header counts changes with the messages, and is not told for itself. Each answer has the
+        places from which on there is more: who names them in the next call, of whatever replica, misses nothing. An answer without an event
+        says, about every 15 seconds, that nothing happens.
 
         It ends well when the context is closed and all is told; with CONTEXT_NOT_FOUND when it is deleted or past its time, with
         UNAUTHENTICATED within seconds after its key is revoked or over, and with UNAVAILABLE when the service stops: watch again from where it

@@ -292,14 +292,16 @@ class TaskCalls(Client):
         until_now: bool = False,
         subject_user_id: str = "",
     ) -> Generator[ContextEvent, None, None]:
-        """Yield what happens in a context: messages, and tasks and artifacts as they are when they changed.
+        """Yield what happens in a context: messages, and what changed, as it is then: tasks, artifacts, the header.
+
+        Messages that are retracted are told, too: whoever keeps a copy removes them from it.
 
         It goes on from where it was when a replica stops, and ends when the context is closed.
 
         Args:
             context_id: Which.
             seq_from: The first message; 0: from the first. A `ContextEvent` says from where on there is more.
-            change_after: Tasks and artifacts that changed behind this number. 0: all.
+            change_after: What changed behind this number; all but messages has one. 0: all.
             until_now: End when all is told that is there.
             subject_user_id: For which user a key without one calls.
 
