@@ -7,11 +7,9 @@ from datetime import datetime
 
 from context_service.contexts.model import MessageInput, PassageText
 from context_service.parts import Part
-from context_service.retrieval.cutting import cut
-from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import PartText, part_text
 from context_service.retrieval.passages import Passage
-from context_service.retrieval.terms import terms_of
+from context_service.retrieval.pieces import pieces
 
 _SAID_BY = frozenset({"user", "assistant"})  # whose passages are neighbours of each other
 _SAID = frozenset({"text", "data"})
@@ -20,28 +18,17 @@ _SAID = frozenset({"text", "data"})
 def passages_of(said: MessageInput, *, count: Callable[[str], int]) -> tuple[PassageText, ...]:
     """Return the passages of a message, in its order; `count` counts the tokens of a text.
 
-    The author's name is found with each of them: who said something is asked for as often as what was said. What a
-    message says again and again is found once.
+    The author's name is found with each of them. What a message says again and again is found once.
     """
     found = []
     seen: set[tuple[str, ...]] = set()
     for number, whole in _texts(said):
-        for start, end in cut(whole.text, count):
-            text = whole.text[start:end].strip()
-            terms = terms_of(f"{said.name}: {text}" if said.name else text)
-            key = (whole.kind, *terms)
-            if terms and key not in seen:
+        for piece in pieces(whole.text, count=count, name=said.name):
+            key = (whole.kind, *piece.terms)
+            if key not in seen:
                 seen.add(key)
-                found.append(
-                    PassageText(
-                        part=number,
-                        kind=whole.kind,
-                        text=text,
-                        terms=terms,
-                        marks=marks_of(text),
-                        is_said=said.role in _SAID_BY and whole.kind in _SAID,
-                    )
-                )
+                is_said = said.role in _SAID_BY and whole.kind in _SAID
+                found.append(PassageText(part=number, kind=whole.kind, is_said=is_said, **piece._asdict()))
     return tuple(found)
 
 
@@ -59,20 +46,11 @@ def passages_of_artifact(
     """
     texts = [] if parts_before or not description else [(0, PartText("text", description))]
     texts += [(number, of) for number, part in enumerate(parts, parts_before + 1) if (of := part_text(part))]
-    found = []
-    for number, whole in texts:
-        seen: set[tuple[str, ...]] = set()
-        for start, end in cut(whole.text, count):
-            text = whole.text[start:end].strip()
-            terms = tuple(terms_of(f"{name}: {text}" if name else text))
-            if terms and terms not in seen:
-                seen.add(terms)
-                found.append(
-                    PassageText(
-                        part=number, kind="artifact", text=text, terms=terms, marks=marks_of(text), is_said=False
-                    )
-                )
-    return tuple(found)
+    return tuple(
+        PassageText(part=number, kind="artifact", is_said=False, **piece._asdict())
+        for number, whole in texts
+        for piece in pieces(whole.text, count=count, name=name)
+    )
 
 
 def placed(one: PassageText, said: MessageInput, *, seq: int, ordinal: int, session: int, said_at: datetime) -> Passage:

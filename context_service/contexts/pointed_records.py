@@ -15,18 +15,17 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 from context_service.contexts.model import ARTIFACT_ROLE
 from context_service.parts import Part
-from context_service.retrieval.cutting import cut
 from context_service.retrieval.documents.kinds import BY_CHANCE, Reason, Unread
 from context_service.retrieval.documents.reading import RecordText
-from context_service.retrieval.marks import marks_of
 from context_service.retrieval.part_texts import RECORD, is_indexed
 from context_service.retrieval.passages import Audience, Passage, Passages, Scope
-from context_service.retrieval.terms import masks, terms_of
+from context_service.retrieval.pieces import NumberedPiece, numbered
 from contextkeep.errors import Unavailable
 from service_runtime import background
 from service_runtime.auth import Principal
@@ -222,8 +221,8 @@ class PointedRecords:
             if said.unread and said.unread.reason in BY_CHANCE and one.attempts < ATTEMPTS_MAX:
                 await one.postpone(said.unread)
                 return
-            passages = await asyncio.to_thread(_cut, said.text, one.context_id, self._count)
-            if await self._write(one, passages, done=row.passages):
+            cut = partial(numbered, said.text, one.context_id, count=self._count, pieces_max=ORDINALS_OF_PART)
+            if await self._write(one, await asyncio.to_thread(cut), done=row.passages):
                 await one.finish(said.unread)
         except Unavailable as error:
             await one.postpone(Unread(reason=Reason.BROKEN, detail=error.message[:300]))
@@ -232,7 +231,7 @@ class PointedRecords:
             why = Unread(reason=Reason.BROKEN, detail="it could not be read; the service's log says more")
             await (one.postpone(why) if one.attempts < ATTEMPTS_MAX else one.finish(why))
 
-    async def _write(self, one: _Owed, passages: Sequence[_Cut], *, done: int) -> bool:
+    async def _write(self, one: _Owed, passages: Sequence[NumberedPiece], *, done: int) -> bool:
         """Write passages step by step, from the first that is not; False if somebody was first, or it is gone."""
         while True:
             step = range(done, max(done, min(done + PASSAGES_OF_STEP, len(passages))))
@@ -263,15 +262,6 @@ class PointedRecords:
         await one.door.transaction(work)
 
 
-class _Cut(NamedTuple):
-    """A passage before it is placed."""
-
-    text: str
-    terms: Sequence[str]
-    numbers: Sequence[int]  # what stands for the terms in the context
-    marks: int
-
-
 class _Held(NamedTuple):
     """What stays while a step is written, and who may see what is found of it."""
 
@@ -295,19 +285,19 @@ class _Owed:
         """The places of its passages among those of what points at it."""
         return range(ORDINALS_OF_PART * self.part, ORDINALS_OF_PART * (self.part + 1))
 
-    def placed(self, place: int, one: _Cut, pointing: Row) -> Passage:
+    def placed(self, place: int, one: NumberedPiece, pointing: Row) -> Passage:
         """Return a passage where it stands."""
         return Passage(
             seq=self.seq,
             ordinal=self.ordinals[place],
             session=pointing.session,
-            text=one.text,
-            terms=one.terms,
+            text=one.piece.text,
+            terms=one.piece.terms,
             numbers=one.numbers,
             kind=RECORD,
             said_at=pointing.said_at,
             is_said=False,
-            marks=one.marks,
+            marks=one.piece.marks,
             role=pointing.role,
             author=pointing.name,
             part=self.part,
@@ -362,14 +352,3 @@ class _Owed:
 
 def _why(unread: Unread | None) -> dict[str, str]:
     return {"reason": unread.reason.value if unread else "", "detail": unread.detail if unread else ""}
-
-
-def _cut(text: str, context_id: UUID, count: Callable[[str], int]) -> list[_Cut]:
-    """Return the passages of a text; what it says again and again is found once."""
-    passages: dict[tuple[str, ...], _Cut] = {}
-    for start, end in cut(text, count):
-        piece = text[start:end].strip()
-        terms = tuple(terms_of(piece))
-        if terms and terms not in passages:
-            passages[terms] = _Cut(piece, terms, masks(context_id, terms), marks_of(piece))
-    return list(passages.values())[:ORDINALS_OF_PART]
