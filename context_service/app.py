@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from pgvector.psycopg import register_vector_async
-
 from context_service.blobs.providers import open_storage
 from context_service.blobs.storage import BlobStorage
 from context_service.cel import ExpressionLimits
@@ -97,7 +95,7 @@ from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
 from service_runtime.places import Places
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions, Service
@@ -521,7 +519,7 @@ def probes(settings: Settings) -> dict[str, Check]:
             tls.server_credentials(files)
 
     async def database() -> None:
-        await postgres.ask(settings.database, register_vector_async)
+        await postgres.ask(settings.database, take_half_vectors)
         async with open_database(settings) as opened:
             await SchemaCheck(opened, migrations()).ready()
 
@@ -628,5 +626,5 @@ def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:
         connections_max=settings.database_pool_max,
         prepared_statements=settings.database_prepared_statements,
         name="context-service",
-        configure=register_vector_async,
+        configure=take_half_vectors,
     )

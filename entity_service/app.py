@@ -8,8 +8,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from pathlib import Path
 
-from pgvector.psycopg import register_vector_async
-
 from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
@@ -35,7 +33,7 @@ from service_runtime.auth import Authenticator
 from service_runtime.interceptors import Border
 from service_runtime.metrics import Metrics
 from service_runtime.migrate import Migration, access_migrations, load, require_applied
-from service_runtime.postgres import Database
+from service_runtime.postgres import Database, take_half_vectors
 from service_runtime.requests import Requests
 from service_runtime.schema import SchemaCheck
 from service_runtime.server import Check, ServerOptions
@@ -73,7 +71,7 @@ def probes(settings: Settings) -> dict[str, Check]:
             tls.server_credentials(files)
 
     async def database() -> None:
-        await postgres.ask(settings.database, register_vector_async)
+        await postgres.ask(settings.database, take_half_vectors)
         async with Database.open(settings.database, connections_max=1, name="check-config") as opened:
             await SchemaCheck(opened, migrations()).ready()
 
@@ -112,7 +110,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
                 connections_max=settings.database_pool_max,
                 prepared_statements=settings.database_prepared_statements,
                 name="entity-service",
-                configure=register_vector_async,
+                configure=take_half_vectors,
             )
         )
         options = ServerOptions(

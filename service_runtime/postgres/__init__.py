@@ -16,6 +16,7 @@ and all that idle beside it are hung up on: it is not the caller's part to find 
 from service_runtime.postgres.arrays import TextArray
 from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, Connection, Row
 from service_runtime.postgres.errors import SchemaBehind
+from service_runtime.postgres.half_vectors import take_half_vectors
 from service_runtime.postgres.pool import READY_TIMEOUT_S, Database
 from service_runtime.postgres.roles import UnsafeRole, ask
 from service_runtime.postgres.tenant import Across, Tenant, Transaction
@@ -33,4 +34,5 @@ __all__ = [
     "Transaction",
     "UnsafeRole",
     "ask",
+    "take_half_vectors",
 ]

@@ -9,14 +9,13 @@ from uuid import UUID
 import pytest
 from aiohttp import web
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector_async
 
 from context_service.llm.embedder import open_endpoint
 from context_service.llm.embeddings import Embedder
 from context_service.retrieval.vectors import BATCH, MadeVector, VectorMaking
 from context_service.settings import Settings
 from service_runtime.outbox import Outbox
-from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.postgres import Database, Tenant, Transaction, take_half_vectors
 from tests.conftest import PRINCIPAL, Urls
 from tests.fakes.embedding_server import EmbeddingServer, embedded, embedding_server, vector_of
 
@@ -55,9 +54,7 @@ class Books:
 
 @pytest.fixture
 async def database(urls: Urls) -> AsyncIterator[Database]:
-    async with Database.open(
-        urls.service, connections_max=2, name="vectors", configure=register_vector_async
-    ) as opened:
+    async with Database.open(urls.service, connections_max=2, name="vectors", configure=take_half_vectors) as opened:
         yield opened
 
 

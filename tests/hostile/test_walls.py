@@ -18,7 +18,6 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pgvector.psycopg import register_vector_async
 from psycopg.types.json import Jsonb
 
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
@@ -31,7 +30,7 @@ from entity_service.traversal import Traversal
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
 from service_runtime.embedded_postgres import SERVICE_ROLE, EmbeddedPostgres
-from service_runtime.postgres import Database, Tenant
+from service_runtime.postgres import Database, Tenant, take_half_vectors
 from service_runtime.postgres import tenant as tenant_module
 from service_runtime.walls import EXEMPT
 from tests.conftest import Urls, cloned
@@ -225,7 +224,7 @@ async def database(
         return await query(self, with_probes(sql), parameters, **options)
 
     monkeypatch.setattr(Tenant, "query", probing)
-    opening = Database.open(poisoned.service, connections_max=2, name="walls", configure=register_vector_async)
+    opening = Database.open(poisoned.service, connections_max=2, name="walls", configure=take_half_vectors)
     async with opening as opened:
         yield opened
 
