@@ -15,7 +15,7 @@ from context_service.blobs.local import LocalBackend
 from context_service.blobs.storage import BLOCK_BYTES
 from contextkeep.errors import BlobNotFound, StorageFull, Unavailable
 from tests.conformance.blob_backend import BlobBackendConformance, blocks_of, keys, read
-from tests.conformance.large_blobs import GIB, there_and_back
+from tests.conformance.large_blobs import LargeBlobConformance
 from tests.fakes.blob_backend import FailingBackend
 from tests.noise import noise
 
@@ -26,7 +26,7 @@ async def local(tmp_path: Path) -> AsyncIterator[LocalBackend]:
         yield LocalBackend(tmp_path, threads)
 
 
-class TestLocal(BlobBackendConformance):
+class TestLocal(LargeBlobConformance):
     @pytest.fixture
     async def backend(self, local: LocalBackend) -> LocalBackend:
         return local
@@ -47,10 +47,6 @@ class TestFailingBackend(BlobBackendConformance):
     @pytest.fixture
     async def backend(self, local: LocalBackend) -> FailingBackend:
         return FailingBackend(local)
-
-
-async def test_1_gib_comes_back(local: LocalBackend):
-    await there_and_back(local, "t/large", size_bytes=GIB)
 
 
 async def test_a_blob_is_on_disk_before_its_name_is(local: LocalBackend, monkeypatch: pytest.MonkeyPatch):

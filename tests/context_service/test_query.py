@@ -281,7 +281,7 @@ async def test_a_condition_on_the_metadata_uses_its_index_below_row_level_securi
     await tenant.query(
         "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, metadata)"
         " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '', jsonb_build_object('n', n)"
-        " FROM generate_series(1, 20000) n",
+        " FROM generate_series(1, 4000) n",
         (PRINCIPAL.tenant_id,),
     )
     with psycopg.connect(urls.superuser, autocommit=True) as connection:

@@ -468,12 +468,12 @@ async def test_no_content_is_refused_for_the_number_of_its_words(caller: Caller,
 async def test_the_indexes_are_used_below_row_level_security(
     caller: Caller, database: Database, urls: Urls, monkeypatch: pytest.MonkeyPatch
 ):
-    """Twenty thousand records; of the plans of our own statements none reads a whole table."""
+    """Four thousand records; of the plans of our own statements none reads a whole table."""
     entity_node_id = an_id()
     tenant = database.tenant(PRINCIPAL.tenant_id)
     await tenant.query(
         "INSERT INTO context.wm_record (tenant_id, id, memory_type, name, created_by, description)"
-        " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '', 'word' || n %% 100 FROM generate_series(1, 20000) n",
+        " SELECT %s, gen_random_uuid(), 'file', 'n' || n, '', 'word' || n %% 100 FROM generate_series(1, 4000) n",
         (PRINCIPAL.tenant_id,),
     )
     await tenant.query(

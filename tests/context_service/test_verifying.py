@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
-import sys
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Database
 from tests.clients.stack import running
+from tests.commands import Commands
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service.contexts import KEYS, Caller, at
 
@@ -315,19 +314,17 @@ async def test_a_rebuild_that_is_broken_off_goes_on_when_it_is_started_again(
     assert stack.index_of(context_id) == before
 
 
-async def test_the_commands_say_what_differs_and_how_it_ended(stack: Stack):
+async def test_the_commands_say_what_differs_and_how_it_ended(stack: Stack, commands: Commands):
     context_id = await begun(stack, messages=8, key="plain")
     environment = {
-        **os.environ,
         "DATABASE_URL": stack.urls.service,
         "DATABASE_ADMIN_URL": stack.urls.admin,
         "WORKING_MEMORY_STORAGE_PATH": str(stack.folder),
     }
 
     async def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "context_service", "retrieval", *arguments]
         return await asyncio.to_thread(
-            subprocess.run, command, env=environment, capture_output=True, text=True, check=False, timeout=120
+            commands.run, "context_service", "retrieval", *arguments, environment=environment
         )
 
     stack.execute("DELETE FROM context.passage WHERE scope_id = %s AND seq = 2", context_id)
