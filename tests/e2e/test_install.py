@@ -1,8 +1,9 @@
 """Every command that the documentation says to install with does so: from a checkout, into an environment of its own.
 
 What these tests run with is an installation of this checkout, which would make up for whatever a command leaves out. So
-pip installs from a copy of the checkout's files into a new environment: once, what all commands name together, for each
-alone takes pip 14 s. Of that, a command's own environment has the distributions that what it names requires.
+a command's own environment has the projects that it names, which pip builds from a copy of the checkout's files, and
+the distributions that they require, as `make install` has installed them: for pip to install them once more takes a
+minute, which `make soak` has.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*command: str, cwd: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    # What `make npm` has fetched is asked for again at no registry.
+    environment |= {"npm_config_prefer_offline": "true", "npm_config_audit": "false"}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
@@ -87,19 +90,31 @@ def named(command: str) -> list[Named]:
 
 @pytest.fixture(scope="module")
 def installed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Distribution]:
-    """What pip installed into an environment, by name: all that the commands name, in one command."""
+    """What there is, by name: our projects built from the copy, and everything else as these tests run with it."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = pip_of(folder)
+    run(*pip, "install", *arguments(), "--no-deps", "--quiet", cwd=checkout)  # compiled: all commands import it
+    run(sys.executable, "-m", "pip", "check", cwd=folder)
+    return {**by_name(), **by_name(*map(str, folder.glob("env/lib/python*/site-packages")))}
+
+
+def pip_of(folder: Path) -> list[str]:
+    """Make an environment in a folder, and return the command that installs there: with the pip of the tests."""
+    run(sys.executable, "-m", "venv", "--without-pip", "env", cwd=folder)
+    return [sys.executable, "-m", "pip", "--python", str(folder / "env" / "bin" / "python")]
+
+
+def arguments() -> list[str]:
+    """Return what all commands name together."""
     extras: dict[str, frozenset[str]] = {}
     for one in itertools.chain.from_iterable(map(named, commands())):
         extras[one.path] = extras.get(one.path, frozenset()) | one.extras
-    arguments = [Named(path=path, extras=of_path).argument for path, of_path in extras.items()]
-    folder = tmp_path_factory.mktemp("installed")
-    # With the pip of the tests, and without compiling: half a minute less.
-    run(sys.executable, "-m", "venv", "--without-pip", "env", cwd=folder)
-    pip = [sys.executable, "-m", "pip", "--python", str(folder / "env" / "bin" / "python")]
-    run(*pip, "install", *arguments, "--quiet", "--no-compile", cwd=checkout)
-    run(*pip, "check", cwd=folder)
-    (site,) = folder.glob("env/lib/python*/site-packages")
-    return {canonicalize_name(one.metadata["Name"]): one for one in distributions(path=[str(site)])}
+    return [Named(path=path, extras=of_path).argument for path, of_path in extras.items()]
+
+
+def by_name(*folders: str) -> dict[str, Distribution]:
+    found = distributions(path=list(folders)) if folders else distributions()
+    return {canonicalize_name(one.metadata["Name"]): one for one in found}
 
 
 def required(installed: dict[str, Distribution], name: str, extras: frozenset[str]) -> set[str]:
@@ -124,7 +139,7 @@ def link(distribution: Distribution, folder: Path) -> None:
     for file in distribution.files or []:
         if ".." not in file.parts:  # a script
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).hardlink_to(distribution.locate_file(file))
+            (folder / file).symlink_to(distribution.locate_file(file))
 
 
 def test_the_documentation_says_how_to_install():
@@ -151,6 +166,14 @@ def test_a_command_of_the_documentation_installs_what_it_says(
     imports = "; ".join(f"import {name}" for name in wanted)
     program = f"import sys; sys.path.append('env'); {imports}; print(contextkeep.__file__)"
     assert run(sys.executable, "-I", "-S", "-c", program, cwd=tmp_path).startswith(str(tmp_path / "env"))
+
+
+@pytest.mark.soak
+def test_pip_finds_all_that_the_commands_name(checkout: Path, tmp_path: Path):
+    """The newest of everything, as somebody gets it who has no constraints."""
+    pip = pip_of(tmp_path)
+    run(*pip, "install", *arguments(), "--quiet", "--no-compile", cwd=checkout)
+    run(*pip, "check", cwd=tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="Node is not installed")
