@@ -11,26 +11,28 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 import pytest
 
 from contextkeep import EntityClient
-from contextkeep.errors import Unauthenticated
+from contextkeep.errors import ContextKeepError, Unauthenticated
 from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATOR = f"{shlex.quote(sys.executable)} -m context_service"
+CLEAN = f"make -s -f {shlex.quote(str(ROOT / 'Makefile'))} clean DATA=1"
 
 
 class Run:
     """A `make run` in a folder of its own, with a space in its name."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
         self.folder = folder
         self.environment = {
             **os.environ,
@@ -91,9 +93,15 @@ def ended(stack: Run) -> Iterator[Run]:
         process.wait()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of all that refuse to run: its database is made once."""
+    return tmp_path_factory.mktemp("refused") / "a path with a space"
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    with ended(Run(tmp_path / "a path with a space")) as stack:
+def run(folder: Path) -> Iterator[Run]:
+    with ended(Run(folder)) as stack:
         yield stack
 
 
@@ -127,31 +135,91 @@ def gone(processes: list[psutil.Process], *, timeout_s: float) -> bool:
     return not alive
 
 
-def test_ctrl_c_stops_all_of_it_and_the_data_survives(run: Run):
-    process = run.start_until_ready()
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one folder's three runs."""
+
+    children: list[int] = field(default_factory=list)  # how many processes each run had
+    ended: list[int | None] = field(default_factory=list)  # what each run ended with; None: it was killed
+    last_words: list[str] = field(default_factory=list)
+    left_behind: list[bool] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # of the node of the first run, in the second and in the third
+    told: list[str] = field(default_factory=list)  # what was printed of keys before each run was ready
+    shell: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
+    keyless: type[ContextKeepError] | None = None  # what a call without a key came to behind the first key
+    folders: dict[Path, list[bool]] = field(default_factory=dict)  # of its data, whether they are there
+
+
+def see_the_end(seen: Seen, process: subprocess.Popen[str], end: Callable[[], None]) -> None:
     children = descendants(process)
-    assert len(children) > 3
-    node_id = kept(run)
-
-    process.send_signal(signal.SIGINT)
-
-    assert process.wait(60) == 0
-    assert "the data stays" in process.stdout.read()
-    assert gone(children, timeout_s=30)
-    run.start_until_ready()
-    assert name_of(run, node_id) == "kept"
+    seen.children.append(len(children))
+    end()
+    code = process.wait(60)
+    seen.ended.append(None if code < 0 else code)
+    seen.last_words.append(process.stdout.read())
+    seen.left_behind.append(not gone(children, timeout_s=60))
 
 
-def test_a_kill_of_the_supervisor_leaves_no_process_behind_and_the_data_survives(run: Run):
-    process = run.start_until_ready()
-    children = descendants(process)
-    node_id = kept(run)
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Seen]]:
+    """A stack that is stopped by Ctrl-C, started, killed, started, stopped by SIGTERM, and removed.
 
-    process.kill()
+    To start one takes 4 s of CPU, so what is seen of these is what all tests of a life ask.
+    """
+    with ended(Run(tmp_path_factory.mktemp("lived") / "a path with a space")) as run:
+        seen = Seen()
 
-    assert gone(children, timeout_s=60)
-    run.start_until_ready()
-    assert name_of(run, node_id) == "kept"
+        process = run.start_until_ready()
+        node_id = kept(run)
+        seen.shell["try without key"] = run.shell(*commands_to_try(run))
+        see_the_end(seen, process, lambda: process.send_signal(signal.SIGINT))
+
+        process = run.start_until_ready()
+        seen.names.append(name_of(run, node_id))
+        for name in ("first key", "second key"):
+            seen.shell[name] = run.shell(f"{OPERATOR} keys create --subject me")
+        operations = (f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
+        seen.shell["operate"] = run.shell(*operations)
+        elsewhere = {"DATABASE_ADMIN_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
+        seen.shell["operate elsewhere"] = run.shell(f"{OPERATOR} keys list", **elsewhere)
+        key = seen.shell["first key"].stdout.strip()
+        time.sleep(2.5)  # both services follow within two seconds
+        with EntityClient(run.entity_address) as graph:
+            try:
+                graph.create_node("Session")
+            except ContextKeepError as refused:
+                seen.keyless = type(refused)
+        see_the_end(seen, process, process.kill)
+        seen.shell["operate behind the kill"] = run.shell(f"{OPERATOR} keys list")
+
+        process = run.start_until_ready()
+        seen.told += [line for line in run.printed if line.startswith("export ")]
+        seen.names.append(name_of(run, node_id, key))
+        seen.shell["try with key"] = run.shell(*commands_to_try(run))
+        (line,) = [line for line in run.printed if line.startswith("Data")]
+        folders = [Path(name) for name in line.removeprefix("Data").strip().split(", ")]
+        seen.folders = {folder: [folder.exists()] for folder in [*folders, run.folder / ".contextkeep"]}
+        seen.shell["clean too early"] = run.shell(CLEAN)
+        see_the_end(seen, process, lambda: process.send_signal(signal.SIGTERM))
+        seen.shell["clean"] = run.shell(CLEAN)
+        for folder, there in seen.folders.items():
+            there.append(folder.exists())
+        yield run, seen
+
+
+def test_ctrl_c_stops_all_of_it_and_the_data_survives(lived: tuple[Run, Seen]):
+    _, seen = lived
+    assert seen.children[0] > 3
+    assert (seen.ended[0], seen.left_behind[0]) == (0, False)
+    assert "the data stays" in seen.last_words[0]
+    assert seen.names[0] == "kept"
+
+
+def test_a_kill_of_the_supervisor_leaves_no_process_behind_and_the_data_survives(lived: tuple[Run, Seen]):
+    _, seen = lived
+    assert seen.children[1] > 3
+    assert (seen.ended[1], seen.left_behind[1]) == (None, False)
+    assert seen.names[1] == "kept"
 
 
 def kept(run: Run) -> str:
@@ -159,8 +227,8 @@ def kept(run: Run) -> str:
         return graph.create_node("Session", name="kept").id
 
 
-def name_of(run: Run, node_id: str) -> str:
-    with EntityClient(run.entity_address) as graph:
+def name_of(run: Run, node_id: str, key: str | None = None) -> str:
+    with EntityClient(run.entity_address, api_key=key) as graph:
         return graph.get_node(node_id).name
 
 
@@ -228,48 +296,28 @@ def commands_to_try(run: Run) -> list[str]:
     return [line for line in run.printed if line.startswith((sys.executable, "export ")) and "examples/" not in line]
 
 
-def test_the_commands_to_try_reach_the_stack_before_and_after_the_first_key(run: Run):
+def test_the_commands_to_try_reach_the_stack_before_and_after_the_first_key(lived: tuple[Run, Seen]):
     """Who made a key may have lost it: the stack of yesterday still says how to call it."""
-    first = run.start_until_ready()
-    without_key = run.shell(*commands_to_try(run))
-    made = run.shell(f"{OPERATOR} keys create --subject me")
-    first.send_signal(signal.SIGINT)
-    assert first.wait(60) == 0
-    run.start_until_ready()
-    with_key = run.shell(*commands_to_try(run))
-
-    assert (without_key.returncode, made.returncode, with_key.returncode) == (0, 0, 0), with_key.stderr
-    assert 'Session "first"' in without_key.stdout
-    assert 'Session "first"' in with_key.stdout
-    assert any("keys create" in line for line in run.printed if line.startswith("export "))
+    _, seen = lived
+    for name in ("try without key", "first key", "try with key"):
+        assert seen.shell[name].returncode == 0, seen.shell[name].stderr
+    assert 'Session "first"' in seen.shell["try without key"].stdout
+    assert 'Session "first"' in seen.shell["try with key"].stdout
+    assert any("keys create" in line for line in seen.told)
 
 
-def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(run: Run):
+def test_an_operators_command_works_on_the_stack_that_runs_in_its_folder(lived: tuple[Run, Seen]):
     """Nobody knows the port and the passwords of its Postgres. And what the first key says is so."""
-    process = run.start_until_ready()
-    node_id = kept(run)
-
-    first = run.shell(f"{OPERATOR} keys create --subject me")
-    second = run.shell(f"{OPERATOR} keys create --subject me")
-    checked = run.shell(f"{OPERATOR} storage fsck", f"{OPERATOR} migrate", f"{OPERATOR} check-config")
-    elsewhere = run.shell(f"{OPERATOR} keys list", DATABASE_ADMIN_URL="postgresql://nobody@127.0.0.1:1/nothing")
-    time.sleep(2.5)  # both services follow within two seconds
-    with EntityClient(run.entity_address) as graph, pytest.raises(Unauthenticated):
-        graph.create_node("Session")
-    with EntityClient(run.entity_address, api_key=first.stdout.strip()) as graph:
-        assert graph.get_node(node_id).name == "kept"
-    process.kill()
-    gone(descendants(process), timeout_s=60)
-    process.wait()
-    after_the_kill = run.shell(f"{OPERATOR} keys list")
-
-    assert "the stack that `make run` runs here" in first.stderr
-    assert "calls without a key" in first.stderr
-    assert "first key" not in second.stderr
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "make run" not in elsewhere.stderr
-    assert "127.0.0.1" in elsewhere.stderr
-    assert after_the_kill.stderr.startswith("DATABASE_ADMIN_URL is not set")
+    _, seen = lived
+    shell = seen.shell
+    assert "the stack that `make run` runs here" in shell["first key"].stderr
+    assert "calls without a key" in shell["first key"].stderr
+    assert (seen.keyless, seen.names[1]) == (Unauthenticated, "kept")
+    assert "first key" not in shell["second key"].stderr
+    assert shell["operate"].returncode == 0, shell["operate"].stdout + shell["operate"].stderr
+    assert "make run" not in shell["operate elsewhere"].stderr
+    assert "127.0.0.1" in shell["operate elsewhere"].stderr
+    assert shell["operate behind the kill"].stderr.startswith("DATABASE_ADMIN_URL is not set")
 
 
 @pytest.mark.parametrize(
@@ -283,30 +331,21 @@ def test_a_setting_that_cannot_be_of_both_is_told_at_once(run: Run, variable: st
     assert variable in process.stdout.read()
 
 
-def test_its_data_is_named_and_can_be_removed_after_sigterm_stopped_it(run: Run):
+def test_its_data_is_named_and_can_be_removed_after_sigterm_stopped_it(lived: tuple[Run, Seen]):
     """As root it lies outside of the checkout, where nobody would look."""
-    clean = f"make -s -f {shlex.quote(str(ROOT / 'Makefile'))} clean DATA=1"
-    process = run.start_until_ready()
-    (line,) = [line for line in run.printed if line.startswith("Data")]
-    folders = [Path(name) for name in line.removeprefix("Data").strip().split(", ")]
-    assert all(folder.exists() for folder in folders)
-    children = descendants(process)
-
-    too_early = run.shell(clean)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
-    assert "the data stays" in process.stdout.read()
-    assert gone(children, timeout_s=30)
-    afterwards = run.shell(clean)
-
+    run, seen = lived
+    assert (seen.ended[2], seen.left_behind[2]) == (0, False)
+    assert "the data stays" in seen.last_words[2]
+    too_early, afterwards = seen.shell["clean too early"], seen.shell["clean"]
     assert too_early.returncode != 0
-    assert f"process {process.pid} runs on the data" in too_early.stdout
+    assert f"process {run.running[2].pid} runs on the data" in too_early.stdout
     assert afterwards.returncode == 0, afterwards.stderr
-    assert not any(folder.exists() for folder in [*folders, run.folder / ".contextkeep"])
+    assert list(seen.folders.values()) == [[True, False]] * len(seen.folders)
 
 
-def test_a_service_that_ends_by_itself_ends_the_run(run: Run):
-    process = run.start_until_ready()
+def test_a_service_that_ends_by_itself_ends_the_run(shared: Run):
+    """The last test of the stack that the others share."""
+    (process, *_) = shared.running
     service = next(child for child in descendants(process) if "entity_service" in child.cmdline())
 
     service.kill()
