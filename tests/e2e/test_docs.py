@@ -7,13 +7,12 @@ it is its output.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.commands import Commands
 from tests.conftest import KEY, Addresses
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,33 +33,21 @@ def examples() -> list[object]:
 
 @pytest.mark.parametrize(("code", "output"), examples())
 async def test_an_example_runs_as_printed(
-    code: str, output: str | None, shared_services: Addresses, key: str, tmp_path: Path
+    code: str, output: str | None, shared_services: Addresses, key: str, tmp_path: Path, commands: Commands
 ):
     (tmp_path / "README.md").write_text("a file to upload\n")
     environment = {
-        **os.environ,
         "CONTEXT_SERVICE_ADDRESS": shared_services.context,
         "ENTITY_SERVICE_ADDRESS": shared_services.entity,
         # What is done in the background is done of the tenants that there are, and that of `key` is made up.
         "CONTEXT_SERVICE_API_KEY": KEY if "wait_for_index" in code else key,
     }
 
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-W",
-        "error",
-        "-c",
-        code,
-        cwd=tmp_path,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    printed, errors = await process.communicate()
+    done = await asyncio.to_thread(commands.run_code, code, environment=environment, folder=tmp_path)
 
-    assert errors.decode() == ""
+    assert (done.returncode, done.stderr) == (0, "")
     if output is not None:
-        assert printed.decode() == output
+        assert done.stdout == output
 
 
 def test_the_readme_shows_the_examples_that_are_there_to_run():
