@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.entities import id_prefix
-from context_service.contexts.messaging import Messaging, Target
+from context_service.contexts.messaging import Messaging, Target, Written
 from context_service.contexts.model import MESSAGES_MAX, MessageInput
 from context_service.contexts.secrets import without_secret
 from context_service.history.context_assembly import AssembledNode, AssemblyQuestion, ContextAssembly
@@ -25,10 +25,12 @@ from context_service.history.mappings import DEFAULT_NAME
 from context_service.history.messages import ChatMessage, size_bytes
 from context_service.history.node_mapper import Given, SkipReason
 from context_service.parts import to_json
+from contextkeep.errors import ContextKeepError, InvalidArgument, LimitExceeded, RecordNotFound
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 
 _NODES = 100  # of a page
+_TOLD_MAX = 20  # messages that are left out, of which it is told why
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"\d+")
 
@@ -43,6 +45,19 @@ class SyncQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A message that a context does not take."""
+
+    message_id: str
+    error: ContextKeepError  # why
+
+    @property
+    def node_id(self) -> str:
+        """The node that it came of."""
+        return self.message_id.split(":")[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
     """What a sync did."""
 
@@ -53,6 +68,8 @@ class Synced:
     unchanged: int = 0  # messages that were there
     nodes_failed: int = 0  # on which a rule failed: what the context has of them stays
     roles_unknown: int = 0
+    left_out: int = 0
+    told: tuple[LeftOut, ...] = ()  # the first of those that are left out
 
 
 class Syncing:
@@ -70,8 +87,9 @@ class Syncing:
     async def sync(self, target: Target, question: SyncQuestion, *, reader: Principal, writer: Principal) -> Synced:
         """Write what a context lacks of a history, in the mapping's order, and retract what changed there.
 
-        Nodes that the history has no longer keep their messages: not to see a node does not say that it is gone. If it
-        fails half-way, what is written stays, and the next sync goes on.
+        Nodes that the history has no longer keep their messages: not to see a node does not say that it is gone. A
+        message that cannot be written is left out, and an older version of it stays; the next sync tries it again. If
+        it fails half-way, what is written stays, and the next sync goes on.
 
         Args:
             target: The context; a new one is begun by the first message.
@@ -82,7 +100,7 @@ class Syncing:
         Raises:
             ContextNotFound, ContextClosed: of the target, before anything is read.
             NodeNotFound, MappingNotFound, CostExceeded, Unavailable: see `ContextAssembly.page`.
-            RecordNotFound, LimitExceeded: of a message that cannot be written; see `Messaging.send`.
+            InvalidArgument, LimitExceeded: of a new context that cannot be made; see `Messaging.send`.
         """
         synced = Synced(context_id=await self._messaging.taking(target, principal=writer))
         mapping = _crc(f"{question.app_id}/{question.mapping_name or DEFAULT_NAME}")
@@ -116,17 +134,23 @@ class Syncing:
             prefixes = [id_prefix(one.node.node_id) for one in read]
             there = await self._messaging.ids_beginning(synced.context_id, prefixes, principal=writer)
         new = [one for one in said if one.message_id not in there]
+        left_out: list[LeftOut] = []
         for start in range(0, len(new), MESSAGES_MAX):
-            some = new[start : start + MESSAGES_MAX]
-            paths = [f"messages[{one.message_id}]" for one in some]
-            written = await self._messaging.send(target, some, paths=paths, principal=writer, request=None)
-            synced = replace(synced, context_id=written.context_id, created=synced.created or written.created)
-            target = Target(context_id=written.context_id)
+            if synced.context_id:  # begun by the batch before
+                target = Target(context_id=synced.context_id)
+            written, without = await self._send(target, new[start : start + MESSAGES_MAX], writer=writer)
+            left_out += without
+            if written:
+                synced = replace(synced, context_id=written.context_id, created=synced.created or written.created)
         current = {one.message_id for one in said}
+        missing = {_origin(one.message_id) for one in left_out}
         old = [
             message_id
             for message_id, is_retracted in there.items()
-            if message_id not in current and not is_retracted and _mapping(message_id) == mapping
+            if message_id not in current
+            and not is_retracted
+            and _mapping(message_id) == mapping
+            and _origin(message_id) not in missing
         ]
         retracted = 0
         for start in range(0, len(old), MESSAGES_MAX):
@@ -136,12 +160,44 @@ class Syncing:
         skips = [skip for one in read for skip in one.outcome.skips if skip.reason is SkipReason.ROLE_UNKNOWN]
         return replace(
             synced,
-            appended=synced.appended + len(new),
+            appended=synced.appended + len(new) - len(left_out),
             retracted=synced.retracted + retracted,
             unchanged=synced.unchanged + len(said) - len(new),
             nodes_failed=synced.nodes_failed + len(failed),
             roles_unknown=synced.roles_unknown + sum(skip.elements for skip in skips),
+            left_out=synced.left_out + len(left_out),
+            told=(*synced.told, *left_out)[:_TOLD_MAX],
         )
+
+    async def _send(
+        self, target: Target, messages: Sequence[MessageInput], *, writer: Principal
+    ) -> tuple[Written | None, list[LeftOut]]:
+        """Write those messages that can be written, and return the others; None: there was none to write."""
+        left_out: list[LeftOut] = []
+        while messages:
+            try:
+                paths = [f"messages[{one.message_id}]" for one in messages]
+                return await self._messaging.send(
+                    target, messages, paths=paths, principal=writer, request=None
+                ), left_out
+            except (InvalidArgument, LimitExceeded, RecordNotFound):
+                errors = [await self._error_of(one, writer=writer) for one in messages]
+                if not any(errors):
+                    raise  # it was not for one of them
+                left_out += [
+                    LeftOut(message_id=one.message_id, error=error)
+                    for one, error in zip(messages, errors, strict=True)
+                    if error
+                ]
+                messages = [one for one, error in zip(messages, errors, strict=True) if not error]
+        return None, left_out
+
+    async def _error_of(self, message: MessageInput, *, writer: Principal) -> ContextKeepError | None:
+        try:
+            await self._messaging.check(message, path="message", principal=writer)
+        except (InvalidArgument, LimitExceeded, RecordNotFound) as error:
+            return error
+        return None
 
 
 async def _messages(one: AssembledNode, mapping: str) -> list[MessageInput]:
@@ -179,6 +235,11 @@ def _mapping(message_id: str) -> str:
     """Return what stands for the mapping in an id of ours; empty of others."""
     pieces = message_id.split(":")
     return pieces[3] if len(pieces) == 5 else ""
+
+
+def _origin(message_id: str) -> tuple[str, str]:
+    """Return the node, and what of it a message of ours is, whichever version: the rule, and the place there."""
+    return message_id.split(":")[1], message_id.rpartition("-")[2]
 
 
 def _source(given: Given) -> str:

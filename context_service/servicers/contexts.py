@@ -257,6 +257,11 @@ class ContextsServicer(TasksServicer):
             unchanged_count=synced.unchanged,
             nodes_failed=synced.nodes_failed,
             roles_unknown=synced.roles_unknown,
+            left_out_count=synced.left_out,
+            left_out=[
+                pb.LeftOutMessage(node_id=one.node_id, reason=one.error.reason, detail=one.error.message)
+                for one in synced.told
+            ],
         )
 
     async def IssueContextKey(self, request: pb.IssueContextKeyRequest, context: object) -> pb.IssueContextKeyResponse:

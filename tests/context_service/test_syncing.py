@@ -12,13 +12,14 @@ import pytest
 
 from context_service import syncing
 from context_service.contexts import messaging
-from contextkeep import ExternalId, MessageInput, RecallFilter
+from contextkeep import ContextInput, ExternalId, MessageInput, RecallFilter
 from contextkeep.client.aio import AsyncContextClient, AsyncEntityClient
 from contextkeep.errors import (
     ContextClosed,
     ContextKeepError,
     ContextNotFound,
     InvalidArgument,
+    LimitExceeded,
     MappingNotFound,
     NodeNotFound,
     PermissionDenied,
@@ -206,6 +207,78 @@ async def test_a_long_history_is_written_in_batches_and_goes_on_where_it_broke(
     rest = await session.sync()
     assert (rest.created, counts(rest)) == (False, (6, 0, 4))
     assert await session.texts(rest.context_id) == [f"message {number}" for number in range(10)]
+
+
+NAMED = {
+    "messages": [
+        {
+            "role": "'user'",
+            "content": "entity.data.said",
+            "name": "entity.data.name",
+            "parts": "has(entity.data.record) ? [{'type': 'record', 'working_memory_id': entity.data.record}] : []",
+        }
+    ],
+    "edge_types": ["HAS"],
+    "include_start": False,
+}
+
+
+async def test_what_a_context_does_not_take_is_left_out_and_told(session: Session, monkeypatch: pytest.MonkeyPatch):
+    """The others go in, an older version stays, and once it can be taken, it is."""
+    monkeypatch.setattr(syncing, "_TOLD_MAX", 2)
+    await session.context.register_mapping("named", NAMED)
+    root = await session.graph.create_node("Session", name="root", external_id=session.external_id)
+    nodes = []
+
+    async def said(content: str, **data: str) -> str:
+        node = await session.graph.create_node("Said", data={"said": content, "name": "Ada", **data})
+        await session.graph.create_edge(root.id, node.id, "HAS")
+        nodes.append(node.id)
+        return node.id
+
+    record = str(uuid.uuid4())
+    changing, lacking = await said("one"), await said("two", record=record)
+    await said("three", name="a" * 5_000)
+    await said("four", record="no id")
+    await said("five")
+    synced = await session.sync(mapping_name="named")
+    assert counts(synced) == (2, 0, 0)
+    assert synced.left_out_count == 3
+    assert [(one.node_id, one.reason) for one in synced.left_out] == [
+        (lacking, "RECORD_NOT_FOUND"),
+        (nodes[2], "LIMIT_EXCEEDED"),
+    ]
+    assert "message.name" in synced.left_out[1].detail
+    assert await session.texts(synced.context_id) == ["one", "five"]
+
+    data = (await session.graph.get_node(changing)).data
+    await session.graph.update_node_data(changing, {**data, "said": "one again", "record": "no id"})
+    again = await session.sync(mapping_name="named")
+    assert (counts(again), again.left_out_count) == ((0, 0, 1), 4)
+    assert await session.texts(synced.context_id) == ["one", "five"]
+
+    await session.context.insert_wm_record("data/json", "plan", content={"a": 1}, working_memory_id=record)
+    await session.graph.update_node_data(changing, {**data, "said": "one again", "record": None})
+    last = await session.sync(mapping_name="named")
+    assert (counts(last), last.left_out_count) == ((2, 1, 1), 2)
+    assert await session.texts(synced.context_id) == ["five", "one again", "two"]
+
+
+async def test_a_history_of_which_nothing_is_taken_begins_nothing(session: Session):
+    await session.context.register_mapping("named", NAMED)
+    root = await session.graph.create_node("Session", name="root", external_id=session.external_id)
+    node = await session.graph.create_node("Said", data={"said": "x", "name": "", "record": str(uuid.uuid4())})
+    await session.graph.create_edge(root.id, node.id, "HAS")
+    synced = await session.sync(mapping_name="named")
+    assert (synced.context_id, synced.left_out_count) == ("", 1)
+    with pytest.raises(LimitExceeded):
+        await session.sync(context=ContextInput(title="t" * 1_000), external_id=await _said_somewhere(session))
+
+
+async def _said_somewhere(session: Session) -> str:
+    external_id = f"other-{uuid.uuid4()}"
+    await session.graph.append_message(role="user", content="x", external_id=external_id, create=True)
+    return external_id
 
 
 async def test_a_context_that_takes_nothing_is_refused_before_anything_is_read(session: Session, stack: Stack):

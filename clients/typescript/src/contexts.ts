@@ -265,6 +265,19 @@ export interface SyncedHistory {
   nodesFailed: number;
   /** Messages without a role, which are left out. */
   rolesUnknown: number;
+  /** Messages that the context does not take: an older version of them stays, and the next call tries again. */
+  leftOutCount: number;
+  /** The first 20 of them. */
+  leftOut: LeftOutMessage[];
+}
+
+/** A message of a history that a context does not take. */
+export interface LeftOutMessage {
+  /** Of which it came. */
+  nodeId: string;
+  /** As of an error: `LIMIT_EXCEEDED`, `INVALID_ARGUMENT`, `RECORD_NOT_FOUND`. */
+  reason: string;
+  detail: string;
 }
 
 /** A key that reaches one context. It is shown once. */

@@ -24,6 +24,7 @@ export type {
   ContextKey,
   Erasure,
   ExternalId,
+  LeftOutMessage,
   MessageInput,
   PartInput,
   RecallFilter,

@@ -264,6 +264,23 @@ class SentMessage(Value):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LeftOutMessage(Value):
+    """A message of a history that a context does not take."""
+
+    node_id: str  # of which it came
+    reason: str  # as of an error: "LIMIT_EXCEEDED", "INVALID_ARGUMENT", "RECORD_NOT_FOUND"
+    detail: str
+
+    def __str__(self) -> str:
+        return f"of node {self.node_id}: {self.reason} ({self.detail})"
+
+    @classmethod
+    def from_proto(cls, left_out: contexts_pb.LeftOutMessage) -> LeftOutMessage:
+        """Return the value of a message."""
+        return cls(node_id=left_out.node_id, reason=left_out.reason, detail=left_out.detail)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncedHistory(Value):
     """What a context was given of a history."""
@@ -275,11 +292,16 @@ class SyncedHistory(Value):
     unchanged_count: int = 0  # messages that were there already
     nodes_failed: int = 0  # on which a rule failed: what the context has of them stays
     roles_unknown: int = 0  # messages without a role, which are left out
+    left_out_count: int = (
+        0  # messages that the context does not take: an older version stays, the next call tries again
+    )
+    left_out: tuple[LeftOutMessage, ...] = ()  # the first 20 of them
 
     @classmethod
     def from_proto(cls, synced: contexts_pb.SyncHistoryResponse) -> SyncedHistory:
         """Return the value of an answer."""
-        return cls(**{name: getattr(synced, name) for name in cls.__slots__})
+        plain = {name: getattr(synced, name) for name in cls.__slots__ if name != "left_out"}
+        return cls(**plain, left_out=tuple(map(LeftOutMessage.from_proto, synced.left_out)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -8,7 +8,7 @@ import type { SentMessage, SyncedHistory } from "../contexts.js";
 import * as pb from "../gen/contextkeep/context/v1/contexts_pb.js";
 import { type ChatMessage, chatMessageOf } from "../history.js";
 import { toObject } from "../json.js";
-import { choice, whole } from "../messages.js";
+import { choice, fieldsOf, whole } from "../messages.js";
 import { type NodeName, nameFields } from "../names.js";
 import { Rows, pages } from "../rows.js";
 import { timeText, toTimestamp } from "../times.js";
@@ -308,15 +308,14 @@ export abstract class ContextCalls extends ToolCalls {
     const { requestId: _, ...target } = this.target(options);
     const request = { ...target, ...nameFields("nodeId", node), mappingName, appId: appId ?? this.appId };
     const answer = await this.call(method.syncHistory, request, options);
-    const { contextId, created, appendedCount, retractedCount, unchangedCount, nodesFailed, rolesUnknown } = answer;
+    const { appendedCount, retractedCount, unchangedCount, leftOutCount, leftOut, ...fields } = fieldsOf(answer);
     return {
-      contextId,
-      created,
+      ...fields,
       appendedCount: Number(appendedCount),
       retractedCount: Number(retractedCount),
       unchangedCount: Number(unchangedCount),
-      nodesFailed,
-      rolesUnknown,
+      leftOutCount: Number(leftOutCount),
+      leftOut: leftOut.map(fieldsOf),
     };
   }
 

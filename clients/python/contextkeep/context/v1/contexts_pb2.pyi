@@ -919,7 +919,7 @@ class SyncHistoryRequest(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., get_or_create: _Optional[_Union[ExternalId, _Mapping]] = ..., context: _Optional[_Union[ContextInput, _Mapping]] = ..., node_id: _Optional[str] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., app_id: _Optional[str] = ..., mapping_name: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class SyncHistoryResponse(_message.Message):
-    __slots__ = ("context_id", "created", "appended_count", "retracted_count", "unchanged_count", "nodes_failed", "roles_unknown")
+    __slots__ = ("context_id", "created", "appended_count", "retracted_count", "unchanged_count", "nodes_failed", "roles_unknown", "left_out_count", "left_out")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
     APPENDED_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -927,6 +927,8 @@ class SyncHistoryResponse(_message.Message):
     UNCHANGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     NODES_FAILED_FIELD_NUMBER: _ClassVar[int]
     ROLES_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     created: bool
     appended_count: int
@@ -934,7 +936,19 @@ class SyncHistoryResponse(_message.Message):
     unchanged_count: int
     nodes_failed: int
     roles_unknown: int
-    def __init__(self, context_id: _Optional[str] = ..., created: _Optional[bool] = ..., appended_count: _Optional[int] = ..., retracted_count: _Optional[int] = ..., unchanged_count: _Optional[int] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ...) -> None: ...
+    left_out_count: int
+    left_out: _containers.RepeatedCompositeFieldContainer[LeftOutMessage]
+    def __init__(self, context_id: _Optional[str] = ..., created: _Optional[bool] = ..., appended_count: _Optional[int] = ..., retracted_count: _Optional[int] = ..., unchanged_count: _Optional[int] = ..., nodes_failed: _Optional[int] = ..., roles_unknown: _Optional[int] = ..., left_out_count: _Optional[int] = ..., left_out: _Optional[_Iterable[_Union[LeftOutMessage, _Mapping]]] = ...) -> None: ...
+
+class LeftOutMessage(_message.Message):
+    __slots__ = ("node_id", "reason", "detail")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    reason: str
+    detail: str
+    def __init__(self, node_id: _Optional[str] = ..., reason: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class IssueContextKeyRequest(_message.Message):
     __slots__ = ("context_id", "scopes", "ttl_s", "subject_user_id")

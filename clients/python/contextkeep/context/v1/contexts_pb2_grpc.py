@@ -297,12 +297,13 @@ class ContextsServicer:
 
         The graph is read as the caller, by a mapping as of GetChatHistory, in the mapping's order. A message gets its id from its node, rule
         and place, and the node's version: what is there already is not written again, and of a node that changed the new message is appended
-        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. Messages are written
-        in batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping, fill
-        another context.
+        and the old one retracted. What came of nodes that the history has no longer, or on which a rule fails now, stays. A message that cannot
+        be written is left out, and the answer says why: an older version of it stays, and the next call tries it again. Messages are written in
+        batches of up to 500: if the call fails half-way, what is written stays, and the next one goes on. After another mapping, fill another
+        context.
 
         Reasons: CONTEXT_NOT_FOUND, CONTEXT_CLOSED, those of GetChatHistory (NODE_NOT_FOUND, MAPPING_NOT_FOUND, COST_EXCEEDED, UNAVAILABLE),
-        INVALID_ARGUMENT, and of a message that cannot be written RECORD_NOT_FOUND and LIMIT_EXCEEDED.
+        INVALID_ARGUMENT, and LIMIT_EXCEEDED of the new context.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
