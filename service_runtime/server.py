@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -118,10 +118,11 @@ async def running(
             ("grpc.keepalive_permit_without_calls", 1),
         ],
     )
+    found_by_name = _FoundByName(server)
     for service in services:
-        service.add(server)
+        service.add(found_by_name)
     health_servicer = health.aio.HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health_servicer, found_by_name)
     names = [service.full_name for service in services]
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
 
@@ -148,6 +149,20 @@ async def running(
         for service in services:
             service.ending()
         await server.stop(options.drain_s)
+
+
+class _FoundByName:
+    """A server for what generated code adds: its methods are looked up by their names, and not registered.
+
+    grpc.aio waits for each registered method in a task of its own, and goes through all of these tasks at every call:
+    with sixty methods that is 0.025 ms of CPU.
+    """
+
+    def __init__(self, server: grpc.aio.Server) -> None:
+        self.add_generic_rpc_handlers = server.add_generic_rpc_handlers
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, object]) -> None:
+        """Take nothing: they are the generic ones."""
 
 
 @asynccontextmanager
