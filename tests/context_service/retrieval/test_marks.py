@@ -30,6 +30,7 @@ MIB = 1024 * 1024
 )
 def test_a_text_has_the_marks_of_what_is_in_it(text, marks):
     assert marks_of(text) == marks
+    assert marks_of(f"{text} \u00e9") == marks  # ASCII is looked through otherwise
 
 
 def test_marks_fit_a_small_number():
