@@ -36,7 +36,7 @@ from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, 
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
-from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction
+from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, Transaction, json_rows
 from service_runtime.requests import Request
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
@@ -71,11 +71,11 @@ _NAMED = """
 _WRITE = f"""
 , said AS (
     SELECT *
-    FROM unnest(
-        %(message_ids)s::text[], %(roles)s::text[], %(names)s::text[], %(agents)s::text[], %(contents)s::text[],
-        %(hashes)s::bytea[], %(parts)s::text[], %(metadata)s::text[], %(said_at)s::timestamptz[],
-        %(sessions)s::bigint[], %(tokens)s::integer[], %(sizes)s::integer[], %(tasks)s::text[], %(references)s::text[]
-    ) WITH ORDINALITY AS s (
+    FROM ROWS FROM (json_to_recordset(%(messages)s::json) AS (
+        message_id text, role text, name text, agent_id text, content text, content_sha256 bytea, parts json,
+        metadata text, said_at timestamptz, session bigint, tokens integer, size_bytes integer, task_id uuid,
+        reference_task_ids uuid[]
+    )) WITH ORDINALITY s (
         message_id, role, name, agent_id, content, content_sha256, parts, metadata, said_at, session, tokens,
         size_bytes, task_id, reference_task_ids, n
     )
@@ -89,7 +89,7 @@ _WRITE = f"""
         h.tenant_id, h.context_id, h.ancestors, h.seq_before + s.n, s.said_at,
         h.session_before + s.session + CASE WHEN s.n >= %(first_named)s THEN h.begins_by_name ELSE 0 END, s.tokens,
         s.size_bytes, h.owner_user_id, h.app_id, h.agent_bundle_id, s.message_id, s.role, s.name, s.agent_id, s.content,
-        s.content_sha256, s.parts::json, s.metadata::json, s.task_id::uuid, s.reference_task_ids::uuid[]
+        s.content_sha256, s.parts, s.metadata::json, s.task_id, s.reference_task_ids
     FROM header h, said s
     RETURNING message_id, seq, created_at, tokens, session
 ), answered AS (
@@ -490,11 +490,11 @@ class Log:
         hold: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
-        terms = sum(len(one.terms) for message in messages for one in message.passages)
+        size_bytes = sum(message.size_bytes for message in messages)
+        size_bytes += _TERM_BYTES * sum(len(one.terms) for message in messages for one in message.passages)
         parameters = {
             **parameters,
-            **_message_parameters(messages),
-            **await beside_the_loop(_TERM_BYTES * terms, _passage_parameters, context_id, messages),
+            **await beside_the_loop(size_bytes, _said_parameters, context_id, messages),
             "tenant_id": door.tenant_id,
             "context_id": context_id,
             "agents_max": AGENTS_MAX,
@@ -713,6 +713,10 @@ class Log:
         return seqs
 
 
+def _said_parameters(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, object]:
+    return {**_message_parameters(messages), **_passage_parameters(context_id, messages)}
+
+
 def _passage_parameters(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, object]:
     """Return what the passages of messages are written by: each has the number of its message instead of its `seq`."""
     return putting(
@@ -755,23 +759,10 @@ def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
     sessions = _sessions(messages)
     return {
         "count": len(messages),
-        "message_ids": TextArray([one.message_id for one in said]),
-        "roles": TextArray([one.role for one in said]),
-        "names": TextArray([one.name for one in said]),
-        "agents": TextArray([one.agent_id for one in said]),
-        "agent_ids": list(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
-        "contents": TextArray([one.content for one in said]),
-        "hashes": [message.sha256 for message in messages],
-        "parts": TextArray([to_json(one.parts) if one.parts else None for one in said]),
-        "metadata": TextArray([one.metadata_json or None for one in said]),
-        "said_at": [message.said_at for message in messages],
-        "sessions": sessions,
+        "agent_ids": TextArray(dict.fromkeys(one.agent_id for one in said if one.agent_id)),
+        "messages": json_rows(_row(message, session) for message, session in zip(messages, sessions, strict=True)),
         "session_count": sessions[-1],
-        "tokens": [message.tokens for message in messages],
         "token_count": sum(message.tokens for message in messages),
-        "sizes": [message.size_bytes for message in messages],
-        "tasks": TextArray([str(one.task_id) if one.task_id else None for one in said]),
-        "references": TextArray([_uuids(one.reference_task_ids) for one in said]),
         "first_said_at": messages[0].said_at,
         "last_said_at": messages[-1].said_at,
         "first_named": named[0] if named else len(messages) + 1,
@@ -780,8 +771,24 @@ def _message_parameters(messages: Sequence[NewMessage]) -> dict[str, Any]:
     }
 
 
-def _uuids(ids: Sequence[UUID]) -> str | None:
-    return f"{{{','.join(map(str, ids))}}}" if ids else None
+def _row(message: NewMessage, session: int) -> dict[str, object]:
+    said = message.said
+    return {
+        "message_id": said.message_id,
+        "role": said.role,
+        "name": said.name,
+        "agent_id": said.agent_id,
+        "content": said.content,
+        "content_sha256": f"\\x{message.sha256.hex()}",
+        "parts": orjson.Fragment(to_json(said.parts)) if said.parts else None,
+        "metadata": said.metadata_json or None,  # a text: byte for byte, with the spaces around it
+        "said_at": message.said_at,
+        "session": session,
+        "tokens": message.tokens,
+        "size_bytes": message.size_bytes,
+        "task_id": said.task_id,
+        "reference_task_ids": said.reference_task_ids or None,
+    }
 
 
 def _sessions(messages: Sequence[NewMessage]) -> list[int]:

@@ -34,10 +34,9 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple, TypeVar
 from uuid import UUID
-
-import orjson
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
 from context_service.retrieval.owed_vectors import OF_PASSAGES, TOGETHER, owing_topic
@@ -45,7 +44,7 @@ from context_service.retrieval.slips import Vocabulary, one_slip_away
 from context_service.retrieval.terms import masks, stems, words_of
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
-from service_runtime.postgres import Across, Database, Tenant, Transaction
+from service_runtime.postgres import Across, Database, Tenant, TextArray, Transaction, json_rows
 
 CONTEXT = "context"  # the kind of scope whose passages are a context's
 
@@ -751,14 +750,12 @@ def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
 
 def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:
     """Return the parameters of `GIVEN` and `Passages.puts`, but for the tenant."""
-    # One by one: what is written at once keeps the interpreter until it is done, in whichever thread.
-    given = b",".join([orjson.dumps(_given(scope, one)) for one in passages])
     return {
         "scope_id": scope.id,
         "scope_kind": scope.kind,
         "topic": owing_topic(scope.kind),
-        "passages": f"[{given.decode()}]",
-        "authors": list(dict.fromkeys(one.author for one in passages if one.author))[:AUTHORS_MAX],
+        "passages": json_rows(_given(scope, one) for one in passages),
+        "authors": TextArray(islice(dict.fromkeys(one.author for one in passages if one.author), AUTHORS_MAX)),
         "authors_max": AUTHORS_MAX,
     }
 

@@ -13,7 +13,7 @@ or whose machine has vanished, says nothing at all. Then the caller is told whil
 and all that idle beside it are hung up on: it is not the caller's part to find out which of ten are dead.
 """
 
-from service_runtime.postgres.arrays import TextArray
+from service_runtime.postgres.arrays import TextArray, json_rows
 from service_runtime.postgres.connection import CONNECT_TIMEOUT_S, Connection, Row
 from service_runtime.postgres.errors import SchemaBehind
 from service_runtime.postgres.half_vectors import take_half_vectors
@@ -34,5 +34,6 @@ __all__ = [
     "Transaction",
     "UnsafeRole",
     "ask",
+    "json_rows",
     "take_half_vectors",
 ]
