@@ -30,6 +30,7 @@ def add_mcp(commands: Subparsers) -> None:
         "CONTEXT_SERVICE_ADDRESS with the key in CONTEXT_SERVICE_API_KEY.",
     )
     mcp.add_argument("--entity", metavar="NODE_ID", help="the current entity; else MCP_ENTITY_NODE_ID")
+    mcp.add_argument("--user", metavar="USER_ID", help="for which user the key calls; else MCP_SUBJECT_USER_ID")
     mcp.add_argument("--read-only", action="store_true", help="offer no tool that writes; else MCP_READ_ONLY")
     mcp.add_argument("--ca", type=Path, metavar="FILE", help="PEM of the authorities to trust for an https:// address")
 
@@ -50,6 +51,7 @@ def run_mcp(arguments: argparse.Namespace) -> None:
             await serve_stdio(
                 client,
                 entity_node_id=arguments.entity or settings.mcp_entity_node_id,
+                subject_user_id=arguments.user or settings.mcp_subject_user_id,
                 read_only=arguments.read_only or settings.mcp_read_only,
             )
 

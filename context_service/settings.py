@@ -265,4 +265,7 @@ class McpSettings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 
     mcp_entity_node_id: str = Field("", description="the current entity of an MCP server over stdio: a node's id")
+    mcp_subject_user_id: str = Field(
+        "", description="for which user a key without one calls, over stdio; it needs the scope delegate"
+    )
     mcp_read_only: bool = Field(False, description="offer no tool that writes")

@@ -95,6 +95,13 @@ LEFT JOIN context.artifact a ON a.tenant_id = t.tenant_id AND a.task_id = t.task
     AND CASE WHEN %(version)s = 0 THEN a.is_newest ELSE a.version = %(version)s END
 WHERE t.tenant_id = %(tenant_id)s AND t.context_id = %(context_id)s AND t.task_id = %(task_id)s
 """  # noqa: S608
+# The context beside it: without an artifact there is a row. A version that was replaced has its place still.
+_READ_AT = f"""
+SELECT {_COLUMNS}, a.parts::text AS parts, a.metadata::text AS metadata
+FROM context.context c
+LEFT JOIN context.artifact a ON a.tenant_id = c.tenant_id AND a.context_id = c.context_id AND a.place = %(place)s
+WHERE c.tenant_id = %(tenant_id)s AND c.context_id = %(context_id)s AND {ALIVE}
+"""  # noqa: S608
 _CHANGED = f"""
 SELECT {_COLUMNS}, a.change FROM context.artifact a
 WHERE a.tenant_id = %s AND a.context_id = %s AND a.change > %s AND a.change <= %s AND a.is_newest
@@ -105,6 +112,7 @@ _WHY_ANYBODYS = "an administrator reads all of the tenant"
 _CHANGED_ANYBODYS = Across(sql=_CHANGED, subjects=True, why=_WHY_ANYBODYS)
 _LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why=_WHY_ANYBODYS)
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why=_WHY_ANYBODYS)
+_READ_AT_ANYBODYS = Across(sql=_READ_AT, subjects=True, why=_WHY_ANYBODYS)
 
 _AT = f"""
 SELECT {_COLUMNS} FROM context.artifact a
@@ -233,6 +241,13 @@ class ArtifactRows:
             "version": version,
         }
         rows = await door.query(_READ_ANYBODYS if principal.sees_all_users else _READ, parameters)
+        return [artifact_of(row) for row in rows if row.version] if rows else None
+
+    async def read_at(self, context_id: UUID, place: int, *, principal: Principal) -> list[Artifact] | None:
+        """Return the version whose passages have a place, or an empty list if none has; None: there is no context."""
+        door = self._log.of(principal, context_id)
+        parameters = {"tenant_id": door.tenant_id, "context_id": context_id, "place": place}
+        rows = await door.query(_READ_AT_ANYBODYS if principal.sees_all_users else _READ_AT, parameters)
         return [artifact_of(row) for row in rows if row.version] if rows else None
 
     async def changed(

@@ -10,9 +10,10 @@ from context_service.contexts.artifact_rows import ARTIFACTS_MAX, ARTIFACTS_OF_T
 from context_service.contexts.checks import MessageChecks, size_of
 from context_service.contexts.indexing import passages_of_artifact
 from context_service.contexts.log import Log
-from context_service.contexts.messaging import CheckRecord, records_of
+from context_service.contexts.messaging import CheckRecord, not_found, records_of
 from context_service.contexts.model import ARTIFACT_ROLE, Artifact, ArtifactInput, MessageInput, NewArtifact
 from context_service.contexts.references import References
+from context_service.contexts.refs import place_of
 from context_service.contexts.tasks import Tasks
 from context_service.parts import texts_of
 from context_service.retrieval.terms import masks
@@ -155,6 +156,24 @@ class Artifacts:
         for artifact in found or ():
             return artifact
         raise _not_found(artifact_id)
+
+    async def quoted(self, context_id: UUID, ref: str, *, principal: Principal) -> Artifact:
+        """Return the version of an artifact of which a ref of recall is, with its parts.
+
+        Raises:
+            InvalidArgument: the ref is none of an artifact.
+            ContextNotFound: there is no such context.
+            ArtifactNotFound: it has none there.
+        """
+        place = place_of(ref, field="ref")
+        if place > 0:
+            raise InvalidArgument("ref is of a message, not of an artifact", field="ref")
+        found = await self._rows.read_at(context_id, place, principal=principal)
+        if found is None:
+            raise not_found(context_id)
+        for artifact in found:
+            return artifact
+        raise ArtifactNotFound("the context has no such artifact", ref=ref)
 
     async def of_task(self, context_id: UUID, task_id: UUID, *, principal: Principal) -> Sequence[Artifact]:
         """Return the artifacts of a task that is there, each in its newest version without its parts, oldest first."""

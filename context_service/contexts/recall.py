@@ -17,6 +17,7 @@ from context_service.contexts.log import SEQ_MAX, Log
 from context_service.contexts.messaging import not_found
 from context_service.contexts.model import Artifact, Context
 from context_service.contexts.references import task_not_found
+from context_service.contexts.refs import ref_of
 from context_service.llm.questions import NoVector, QuestionVectors
 from context_service.retrieval import asking
 from context_service.retrieval.budget import Item, within_budget
@@ -355,7 +356,7 @@ def _item(one: Ranked, text: str, of: str | Artifact, asked: Asked) -> RecalledI
     row = one.row
     is_artifact = isinstance(of, Artifact)
     return RecalledItem(
-        ref=f"a{-row.seq}.{row.ordinal}" if is_artifact else f"m{row.seq}.{row.ordinal}",
+        ref=ref_of(row.seq, row.ordinal),
         kind=row.kind,
         seq=0 if is_artifact else row.seq,
         message_id="" if isinstance(of, Artifact) else of,

@@ -6,13 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from context_service.contexts.refs import place_of
 from context_service.mcp.answers import Document, first_rows, fitting_page, plain
-from context_service.mcp.tool import Arguments, PageSize, PageToken, Tool, Use
+from context_service.mcp.tool import ARGUMENTS, Arguments, PageSize, PageToken, Tool, Use
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.message_pb2 import ChatMessage
+from contextkeep.errors import InvalidArgument, MessageNotFound
 from service_runtime import calls
+from service_runtime.pages import decode_token, encode_token
 
 Role = Literal["user", "assistant", "system", "tool"]
-Kind = Literal["text", "data", "tool_call", "tool_result", "file"]
+Kind = Literal["text", "data", "tool_call", "tool_result", "file", "record", "artifact"]
 
 ContextId = Annotated[str, Field(description="Id of the context.")]
 Roles = Annotated[list[Role], Field(description="Only what these said. Left out: all.")]
@@ -22,6 +26,8 @@ EntityNodeIds = Annotated[
     Field(max_length=100, description="Only what is about these nodes of the entity graph. Left out: all."),
 ]
 Seq = Annotated[int, Field(ge=0, lt=2**53)]
+
+_PIECES = 8  # that an answer has room for, of letters of four bytes and more
 
 
 class RecallArguments(Arguments):
@@ -40,6 +46,7 @@ async def recall(use: Use, asked: RecallArguments) -> Document:
     """Answer what of a context's past matters to a text."""
     request = pb.RecallRequest(
         context_id=asked.context_id,
+        subject_user_id=use.subject_user_id,
         text=asked.text,
         options=pb.RecallOptions(
             tokens_max=asked.tokens_max,
@@ -68,6 +75,7 @@ async def search(use: Use, asked: SearchArguments) -> Document:
     """Answer the passages of a context that have the words."""
     request = pb.SearchContextRequest(
         context_id=asked.context_id,
+        subject_user_id=use.subject_user_id,
         query=asked.query,
         limit=asked.limit,
         filter=pb.RecallFilter(roles=asked.roles, kinds=asked.kinds, entity_node_ids=asked.entity_node_ids),
@@ -85,12 +93,19 @@ class ReadArguments(Arguments):
     newest_first: bool = False
     page_size: PageSize = 50
     page_token: PageToken = ""
+    ref: str = Field(
+        "",
+        description="Instead: what a recalled quotation is marked with, such as m12.0 or a3.0; reads what it is from.",
+    )
 
 
 async def read_messages(use: Use, asked: ReadArguments) -> Document:
-    """Answer a page of the messages of a context."""
+    """Answer a page of the messages of a context; or of the parts of the message or artifact that a ref is of."""
+    if asked.ref:
+        return await _read_quoted(use, asked)
     request = pb.ListMessagesRequest(
         context_id=asked.context_id,
+        subject_user_id=use.subject_user_id,
         seq_from=asked.seq_from,
         seq_to=asked.seq_to,
         newest_first=asked.newest_first,
@@ -103,6 +118,58 @@ async def read_messages(use: Use, asked: ReadArguments) -> Document:
         return {"messages": [], **await plain(page)}, len(page.messages)
 
     return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
+
+
+async def _read_quoted(use: Use, asked: ReadArguments) -> Document:
+    """Answer a message or an artifact, and a page of its parts; of a long text each piece is a row.
+
+    Raises:
+        InvalidArgument: the ref is none, or a place is named beside it.
+        MessageNotFound, ArtifactNotFound: there is nothing of it, or it is retracted.
+    """
+    field = f"{ARGUMENTS}.ref"
+    place = place_of(asked.ref, field=field)
+    if asked.seq_from or asked.seq_to:
+        raise InvalidArgument("ref names the place: seq_from and seq_to do not", field=field)
+    what, found = await _quoted(use, asked, place)
+    described = await plain(found)
+    rows = _pieces(described, chars_max=use.services.answer_bytes_max // _PIECES)
+    query = ("context_read", asked.context_id, asked.ref, len(rows))
+    (start,) = decode_token(query, asked.page_token, parts=1, field=f"{ARGUMENTS}.page_token") or (0,)
+
+    async def read(page_size: int) -> tuple[Document, int]:
+        page = rows[start : start + page_size]
+        answer = {what: described, "parts": page}
+        if (behind := start + len(page)) < len(rows):
+            answer["next_page_token"] = encode_token(query, [behind])
+        return answer, len(page)
+
+    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
+
+
+async def _quoted(use: Use, asked: ReadArguments, place: int) -> tuple[str, pb.Artifact | ChatMessage]:
+    contexts, subject = use.services.contexts, use.subject_user_id
+    if place < 0:
+        of_ref = pb.GetArtifactRequest(context_id=asked.context_id, ref=asked.ref, subject_user_id=subject)
+        return "artifact", (await contexts.GetArtifact(of_ref, None)).artifact
+    request = pb.ListMessagesRequest(context_id=asked.context_id, seq_from=place, seq_to=place, subject_user_id=subject)
+    for message in (await contexts.ListMessages(request, None)).messages:
+        return "message", message
+    raise MessageNotFound("the context has no such message", ref=asked.ref)
+
+
+def _pieces(described: Document, *, chars_max: int) -> list[Document]:
+    """Take the content and the parts out of what is described, and return them with their numbers; the content is 0."""
+    parts = [{"text": described.pop("content", "")}, *described.pop("parts", [])]
+    rows: list[Document] = []
+    for number, part in enumerate(parts):
+        text = part.get("text")
+        if text is None:
+            rows.append({"part": number, **part})
+            continue
+        pieces = (text[start : start + chars_max] for start in range(0, len(text), chars_max))
+        rows += [{"part": number, **part, "text": piece} for piece in pieces]
+    return rows
 
 
 class SendArguments(Arguments):
@@ -122,6 +189,7 @@ async def send(use: Use, asked: SendArguments) -> Document:
     """Write a message, and recall nothing: `context_recall` does."""
     request = pb.SendMessageRequest(
         context_id=asked.context_id,
+        subject_user_id=use.subject_user_id,
         message=pb.MessageInput(content=asked.content, role=asked.role, name=asked.name, message_id=asked.message_id),
         context=pb.ContextInput(title=asked.title, entity_node_id=use.current_entity),
         recall=pb.RecallOptions(off=True),
@@ -155,7 +223,8 @@ CONTEXT_TOOLS = (
         name="context_read",
         context_type="Context",
         rpc="ListMessages",
-        description="Reads the messages of a conversation by their places, oldest first.",
+        description="Reads the messages of a conversation by their places, oldest first; or what a recalled quotation "
+        "is from, whole, by its ref.",
         arguments=ReadArguments,
         run=read_messages,
     ),

@@ -1,7 +1,8 @@
 """MCP over streamable HTTP, at /mcp: stateless, so that any replica answers any request.
 
 A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
-gRPC's. The current entity is the header `x-entity-node-id`.
+gRPC's. The current entity is the header `x-entity-node-id`, the user for whom a key without one calls
+`x-subject-user-id`.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ PATH = "/mcp"
 BODY_BYTES_MAX = 4 * 1024 * 1024
 _WORK_S_MAX = UNARY_TIMEOUT_S + 10  # that a request may take once its body is here
 _ENTITY = "x-entity-node-id"
+_SUBJECT = "x-subject-user-id"
 _SESSION = "contextkeep.session"  # in the scope of a request
 _STATUS: dict[type[ContextKeepError], int] = {
     Unauthenticated: 401,
@@ -73,6 +75,7 @@ class _HttpSession:
 
     rpcs: _Here
     entity_node_id: str
+    subject_user_id: str
     read_only: bool = False  # a key without the scope `write` does that, or the setting
 
 
@@ -80,7 +83,7 @@ class _Mcp:
     """Hands requests to the SDK, whose they are and whole: it waits for a body as long as its sender likes."""
 
     allowed_headers: Sequence[str] = (
-        *("authorization", "x-api-key", _ENTITY, "content-type", "accept"),
+        *("authorization", "x-api-key", _ENTITY, _SUBJECT, "content-type", "accept"),
         *("mcp-protocol-version", "mcp-session-id", "mcp-method", "mcp-name", "last-event-id"),
     )
     log = logging.getLogger("mcp")
@@ -99,7 +102,9 @@ class _Mcp:
         request.belongs_to(principal)
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
         request.scope[_SESSION] = _HttpSession(
-            rpcs=_Here(self._tools, self._border, caller), entity_node_id=request.headers.get(_ENTITY, "").strip()
+            rpcs=_Here(self._tools, self._border, caller),
+            entity_node_id=request.headers.get(_ENTITY, "").strip(),
+            subject_user_id=request.headers.get(_SUBJECT, "").strip(),
         )
         receive = request.receive
         if request.path == PATH:

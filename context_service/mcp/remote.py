@@ -22,31 +22,39 @@ class RemoteSession:
 
     rpcs: AsyncContextClient
     entity_node_id: str
+    subject_user_id: str
     read_only: bool
 
 
-def remote_server(client: AsyncContextClient, *, entity_node_id: str = "", read_only: bool = False) -> Server[Any]:
+def remote_server(
+    client: AsyncContextClient, *, entity_node_id: str = "", subject_user_id: str = "", read_only: bool = False
+) -> Server[Any]:
     """Return an MCP server that calls a service.
 
     Args:
         client: Its key is the caller's.
         entity_node_id: The current entity.
+        subject_user_id: For which user a key without one calls; the model does not choose him.
         read_only: Offer no tool that writes.
 
     Raises:
         InvalidArgument: the entity's id is malformed.
     """
     entity = parse_optional_id("entity", entity_node_id)
-    session = RemoteSession(rpcs=client, entity_node_id=str(entity or ""), read_only=read_only)
+    session = RemoteSession(
+        rpcs=client, entity_node_id=str(entity or ""), subject_user_id=subject_user_id, read_only=read_only
+    )
     return mcp_server(lambda context: session)
 
 
-async def serve_stdio(client: AsyncContextClient, *, entity_node_id: str, read_only: bool) -> None:
+async def serve_stdio(
+    client: AsyncContextClient, *, entity_node_id: str, subject_user_id: str, read_only: bool
+) -> None:
     """Serve over standard input and output, until the input ends.
 
     Raises:
         InvalidArgument: the entity's id is malformed.
     """
-    served = remote_server(client, entity_node_id=entity_node_id, read_only=read_only)
+    served = remote_server(client, entity_node_id=entity_node_id, subject_user_id=subject_user_id, read_only=read_only)
     async with stdio_server() as (read, write):
         await served.run(read, write, served.create_initialization_options())

@@ -24,8 +24,9 @@ from contextkeep.version import __version__
 _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
     "Context Service keeps the state of agents: files and documents of an entity (wm_*), what was said and what "
-    "happened (history_*), and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; what is "
-    "left out of the arguments is the current entity, if there is one. Long answers have a next_page_token."
+    "happened (history_*), conversations that recall their own past (context_*), and searches over all of it (rag_*). "
+    "Entities are nodes of a graph and have UUIDs; what is left out of the arguments is the current entity, if there "
+    "is one. Long answers have a next_page_token."
 )
 
 
@@ -49,6 +50,9 @@ class Session(Protocol):
 
     @property
     def entity_node_id(self) -> str: ...  # noqa: D102 - empty: there is no current entity
+
+    @property
+    def subject_user_id(self) -> str: ...  # noqa: D102 - empty: the key's user, or nobody
 
     @property
     def read_only(self) -> bool: ...  # noqa: D102
@@ -161,6 +165,7 @@ async def _execute(session: Session, name: str, arguments: dict[str, Any]) -> st
         arguments_json=arguments_json,
         entity_node_id=session.entity_node_id,
         read_only=session.read_only,
+        subject_user_id=session.subject_user_id,
     )
     answer = await session.rpcs.call("ExecuteTool", request)
     text: str = answer.result_json

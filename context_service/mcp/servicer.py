@@ -10,6 +10,7 @@ from context_service.mcp.rag_tools import RAG_TOOLS
 from context_service.mcp.tool import ARGUMENTS, Arguments, Services, Tool, Use
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from context_service.servicers.node_names import NodeNames
+from context_service.servicers.said import principal_of
 from contextkeep.context.v1 import tools_pb2 as pb
 from contextkeep.context.v1 import tools_pb2_grpc
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
@@ -100,10 +101,12 @@ class ToolsServicer(tools_pb2_grpc.ToolsServicer):
             raise PermissionDenied("the key is bound to a context")
         if tool.scope != "read" and (self._read_only or request.read_only):
             raise PermissionDenied("tools that write are switched off", scope=tool.scope)
+        principal_of(request.subject_user_id)  # whatever the tool does with it, the key may name him
         arguments = await beside_the_loop(len(request.arguments_json), self._parsed, tool, request.arguments_json)
         await calls.take_turn_of(tool.rpc)
         entity = await self._names.optional_id_of("entity_node_id", request.entity_node_id, request)
-        answer = await tool.run(Use(services=self._services, current_entity=str(entity or "")), arguments)
+        use = Use(services=self._services, current_entity=str(entity or ""), subject_user_id=request.subject_user_id)
+        answer = await tool.run(use, arguments)
         return pb.ExecuteToolResponse(result_json=orjson.dumps(answer).decode())
 
     def _parsed(self, tool: Tool, arguments_json: str) -> Arguments:

@@ -58,6 +58,7 @@ class Use:
 
     services: Services
     current_entity: str  # empty: there is none
+    subject_user_id: str  # for whom, of what belongs to users; empty: for the key's user, or nobody
 
     def entity(self, named: str) -> str:
         """Return the entity that the call is about.

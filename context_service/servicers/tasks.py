@@ -130,13 +130,20 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
 
     async def GetArtifact(self, request: pb.GetArtifactRequest, context: object) -> pb.GetArtifactResponse:
         """Read a version of an artifact."""
-        artifact = await self._artifacts.read(
-            parse_optional_id("context_id", request.context_id),
-            parse_id("task_id", request.task_id),
-            request.artifact_id,
-            version=request.version,
-            principal=principal_of(request.subject_user_id),
-        )
+        principal = principal_of(request.subject_user_id)
+        if request.ref:
+            if request.task_id or request.artifact_id or request.version:
+                raise InvalidArgument("ref names the artifact: nothing else does beside it", field="ref")
+            context_id = parse_id("context_id", request.context_id)
+            artifact = await self._artifacts.quoted(context_id, request.ref, principal=principal)
+        else:
+            artifact = await self._artifacts.read(
+                parse_optional_id("context_id", request.context_id),
+                parse_id("task_id", request.task_id),
+                request.artifact_id,
+                version=request.version,
+                principal=principal,
+            )
         response = pb.GetArtifactResponse(artifact=_artifact(artifact))
         response.artifact.metadata_json = artifact.metadata_json
         for part in artifact.parts:

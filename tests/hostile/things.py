@@ -308,8 +308,10 @@ def _import(*lines: dict[str, object], **header: object) -> list[Message]:
     ]
 
 
-def _tool(tool_name: str, *, entity: str = "", **arguments: object) -> tools.ExecuteToolRequest:
-    return tools.ExecuteToolRequest(tool_name=tool_name, arguments_json=json.dumps(arguments), entity_node_id=entity)
+def _tool(tool_name: str, *, entity: str = "", user: str = "", **arguments: object) -> tools.ExecuteToolRequest:
+    return tools.ExecuteToolRequest(
+        tool_name=tool_name, arguments_json=json.dumps(arguments), entity_node_id=entity, subject_user_id=user
+    )
 
 
 # Of each RPC: requests that name what a tenant has, the first of which its owner can make with success. Every field
@@ -526,6 +528,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     ],
     "GetArtifact": lambda t: [
         contexts.GetArtifactRequest(task_id=t.task_id, artifact_id=t.artifact_id),
+        contexts.GetArtifactRequest(context_id=t.context_id, ref="a3.0"),
         contexts.GetArtifactRequest(
             context_id=t.context_id, task_id=t.task_id, artifact_id=t.artifact_id, version=1, subject_user_id=t.user_id
         ),
@@ -912,6 +915,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _tool("context_recall", context_id=t.context_id, text=SECRET, tokens_max=500, roles=["user"]),
         _tool("context_search", context_id=t.context_id, query=SECRET, kinds=["text"]),
         _tool("context_read", context_id=t.context_id, seq_from=1, seq_to=9, newest_first=True, page_size=1),
+        _tool("context_read", context_id=t.context_id, ref="m1.0"),
+        _tool("context_read", context_id=t.context_id, ref="a3.0", page_size=1),
+        _tool("context_read", user=t.user_id, context_id=t.context_id),
         _tool("context_send", context_id=t.context_id, content="x", role="user", request_id=t.request_id),
         _tool("context_send", entity=t.node_id, content="x", message_id=t.message_id, title=t.node_name),
         _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),

@@ -21,7 +21,7 @@ _ROW = ("context_id", "title", "state", "message_count", "token_count", "created
 _RECEIPT = ("erasure_id", "context_id", "state", "message_count", "messages_removed", "created_at", "finished_at")
 _SENT = ("context_id", "message_id", "seq", "tokens", "created_at")
 _ROLES = ("user", "assistant", "system", "tool")
-_KINDS = ("text", "data", "tool_call", "tool_result", "file")
+_KINDS = ("text", "data", "tool_call", "tool_result", "file", "record", "artifact")
 _CLEARED = ("title", "external_ids", "metadata", "entity_node_id", "expires_at", "recall_profile")
 
 

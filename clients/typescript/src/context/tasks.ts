@@ -137,6 +137,17 @@ export abstract class TaskCalls extends ContextCalls {
   }
 
   /**
+   * Return what a recalled item is quoted from, as a prompt names it ("a3.0"): that version, with its parts.
+   *
+   * @throws ContextNotFound There is no such context.
+   * @throws ArtifactNotFound It has none there.
+   */
+  async getArtifactAt(contextId: string, ref: string, options: ContextOptions = {}): Promise<Artifact> {
+    const request = { contextId, ref, subjectUserId: options.subjectUserId };
+    return artifactOf((await this.call(method.getArtifact, request, options)).artifact!);
+  }
+
+  /**
    * Yield what happens in a context: messages, and tasks and artifacts as they are when they changed. It goes on from where it was
    * when a replica stops, and ends when the context is closed.
    *

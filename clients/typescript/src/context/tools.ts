@@ -33,18 +33,19 @@ export abstract class ToolCalls extends MappingCalls {
    * Call a tool and return its result. Only a call with `readOnly` is tried again when the service does not answer.
    *
    * @param toolArguments What the tool's schema says.
-   * @param options `entityNodeId` is what it works on if the arguments name no entity; `readOnly` refuses a tool that writes.
+   * @param options `entityNodeId` is what it works on if the arguments name no entity; `readOnly` refuses a tool that writes;
+   * `subjectUserId` is for which user a key without one calls.
    * @throws ToolNotFound There is none of this name.
    * @throws PermissionDenied The key may not call it, or it writes and may not.
    */
   async executeTool(
     toolName: string,
     toolArguments: object = {},
-    options: { entityNodeId?: NodeName; readOnly?: boolean } & CallOptions = {},
+    options: { entityNodeId?: NodeName; readOnly?: boolean; subjectUserId?: string } & CallOptions = {},
   ): Promise<JsonObject> {
-    const { entityNodeId, readOnly = false } = options;
+    const { entityNodeId, readOnly = false, subjectUserId } = options;
     const entity = entityNodeId !== undefined && nameFields("entityNodeId", entityNodeId);
-    const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), ...entity, readOnly };
+    const request = { toolName, argumentsJson: toObject(toolArguments, "arguments_json"), ...entity, readOnly, subjectUserId };
     return parseObject((await this.call(tools.executeTool, request, options, readOnly)).resultJson);
   }
 }

@@ -166,18 +166,20 @@ class PutArtifactResponse(_message.Message):
     def __init__(self, artifact: _Optional[_Union[Artifact, _Mapping]] = ..., redacted_parts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class GetArtifactRequest(_message.Message):
-    __slots__ = ("context_id", "task_id", "artifact_id", "version", "subject_user_id")
+    __slots__ = ("context_id", "task_id", "artifact_id", "version", "subject_user_id", "ref")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     task_id: str
     artifact_id: str
     version: int
     subject_user_id: str
-    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., version: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    ref: str
+    def __init__(self, context_id: _Optional[str] = ..., task_id: _Optional[str] = ..., artifact_id: _Optional[str] = ..., version: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., ref: _Optional[str] = ...) -> None: ...
 
 class GetArtifactResponse(_message.Message):
     __slots__ = ("artifact",)

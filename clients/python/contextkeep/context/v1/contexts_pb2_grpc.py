@@ -414,7 +414,7 @@ class ContextsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetArtifact(self, request, context):
-        """Reads a version of an artifact, with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND.
+        """Reads a version of an artifact, with its parts. Reasons: CONTEXT_NOT_FOUND, TASK_NOT_FOUND, ARTIFACT_NOT_FOUND, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

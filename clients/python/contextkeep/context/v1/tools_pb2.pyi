@@ -73,20 +73,22 @@ class Resource(_message.Message):
     def __init__(self, uri: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
 class ExecuteToolRequest(_message.Message):
-    __slots__ = ("tool_name", "arguments_json", "entity_node_id", "read_only", "external_id", "graph_name")
+    __slots__ = ("tool_name", "arguments_json", "entity_node_id", "read_only", "external_id", "graph_name", "subject_user_id")
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_JSON_FIELD_NUMBER: _ClassVar[int]
     ENTITY_NODE_ID_FIELD_NUMBER: _ClassVar[int]
     READ_ONLY_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     tool_name: str
     arguments_json: str
     entity_node_id: str
     read_only: bool
     external_id: str
     graph_name: str
-    def __init__(self, tool_name: _Optional[str] = ..., arguments_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., read_only: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ...) -> None: ...
+    subject_user_id: str
+    def __init__(self, tool_name: _Optional[str] = ..., arguments_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., read_only: _Optional[bool] = ..., external_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class ExecuteToolResponse(_message.Message):
     __slots__ = ("result_json",)

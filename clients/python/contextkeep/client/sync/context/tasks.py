@@ -283,6 +283,22 @@ class TaskCalls(Client):
         response: contexts_pb.GetArtifactResponse = self.call("GetArtifact", request, timeout_s=timeout_s)
         return Artifact.from_proto(response.artifact)
 
+    def get_artifact_at(
+        self, context_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> Artifact:
+        """Return what a recalled item is quoted from, as a prompt names it ("a3.0"): that version, with its parts.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ArtifactNotFound: it has none there.
+            InvalidArgument: the ref is none of an artifact.
+        """
+        request = contexts_pb.GetArtifactRequest(
+            context_id=messages.to_id(context_id), ref=ref, subject_user_id=subject_user_id
+        )
+        response: contexts_pb.GetArtifactResponse = self.call("GetArtifact", request, timeout_s=timeout_s)
+        return Artifact.from_proto(response.artifact)
+
     def watch_context(
         self,
         context_id: Id,

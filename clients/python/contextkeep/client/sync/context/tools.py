@@ -64,6 +64,7 @@ class ToolCalls(Client):
         *,
         entity_node_id: Id | None = None,
         read_only: bool = False,
+        subject_user_id: str = "",
         timeout_s: float | None = None,
         **named: Unpack[ByExternalId],
     ) -> Any:
@@ -74,19 +75,21 @@ class ToolCalls(Client):
             arguments: What its schema says.
             entity_node_id: What it works on if the arguments name no entity.
             read_only: Refuse a tool that writes. Only such a call is tried again when the service does not answer.
+            subject_user_id: For which user a key without one calls: whose contexts the tool works with.
             timeout_s: Deadline; None: the client's.
             **named: The entity's `external_id` instead: `ByExternalId`.
 
         Raises:
             ToolNotFound: there is none of this name.
             InvalidArgument: the arguments are not what the tool's schema says.
-            PermissionDenied: the key may not call it, or it writes and may not.
+            PermissionDenied: the key may not call it, or it writes and may not; or it may not call for that user.
         """
         request = tools_pb2.ExecuteToolRequest(
             tool_name=tool_name,
             arguments_json=messages.to_object("arguments_json", arguments),
             entity_node_id="" if entity_node_id is None else messages.to_id(entity_node_id),
             read_only=read_only,
+            subject_user_id=subject_user_id,
             **named,
         )
         response: tools_pb2.ExecuteToolResponse = self.call(
