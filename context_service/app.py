@@ -70,6 +70,7 @@ from context_service.working_memory.lifecycle import LifeCycle
 from context_service.working_memory.manifest import Manifests
 from context_service.working_memory.memory import WorkingMemory
 from context_service.working_memory.query import RecordQueries
+from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.record_reader import RecordName, RecordReader
 from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.record_vectors import RecordVectors
@@ -206,6 +207,8 @@ class _Ground:
     embedder: Embedder | None
     storage: BlobStorage
     record_texts: RecordTexts
+    passages: Passages
+    tokens: TokenCounter
     schema_ready: Check
     entity_ready: Check
 
@@ -228,6 +231,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     files = await _file_mappings(settings, limits)
     mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
     await stack.enter_async_context(background.running(mappings.keep_current()))
+    embedder = await _embedder(settings, stack)
     return _Ground(
         settings=settings,
         metrics=metrics,
@@ -236,7 +240,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
         names=NodeNames(graph),
         actions=ActionLog(database),
         records=Records(database, search_language=settings.search_language),
-        embedder=await _embedder(settings, stack),
+        embedder=embedder,
         storage=storage,
         record_texts=RecordTexts(
             storage,
@@ -245,6 +249,8 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
                 timeout_s=settings.document_parser_timeout_s,
             ),
         ),
+        passages=Passages(database, embedded_kinds=[CONTEXT] if embedder else []),
+        tokens=await asyncio.to_thread(TokenCounter),
         mappings=mappings,
         assembly=ContextAssembly(graph, mappings, limits),
         schema_ready=SchemaCheck(database, migrations()).ready,
@@ -266,7 +272,8 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         await _keep_making(settings, making, stack)
     sweeper = sweeper_of(settings, database, storage)
     await stack.enter_async_context(background.running(sweeper.keep_sweeping(settings.sweep_interval_s)))
-    file_texts = FileTexts(database, ground.record_texts)
+    record_passages = RecordPassages(ground.passages)
+    file_texts = FileTexts(database, ground.record_texts, record_passages, count=ground.tokens.count)
     await stack.enter_async_context(background.running(file_texts.keep_reading()))
     checks = FieldChecks(
         metadata_bytes_max=settings.metadata_bytes_max,
@@ -294,6 +301,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         checks=checks,
         writer=writer,
         limits=limits,
+        passages=record_passages,
         embeds_texts=embedder is not None,
     )
     uploads = ResumableUploads(
@@ -310,6 +318,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         database,
         language=settings.search_language,
         vectors_max=settings.search_vectors_max,
+        passages=ground.passages,
         embed_text=embedder.embed_text if embedder else None,
     )
     finders = Finders(
@@ -321,7 +330,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
     servicer = WorkingMemoryServicer(
         memory,
         RecordReader(records=ground.records, storage=storage, checks=checks),
-        LifeCycle(database, records=ground.records, purges=_purges(settings), log=ground.actions),
+        LifeCycle(database, records=ground.records, purges=_purges(settings, database), log=ground.actions),
         uploads,
         finders,
     )
@@ -359,8 +368,7 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticat
         if not await ground.records.exists(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
-    passages = Passages(database, embedded_kinds=[CONTEXT] if embedder else [])
-    tokens = await asyncio.to_thread(TokenCounter)
+    passages, tokens = ground.passages, ground.tokens
     log, order = Log(database, passages), Order()
     task_rows = TaskRows(database, log)
     references = References(task_rows)
@@ -587,7 +595,7 @@ def sweeper_of(settings: Settings, database: Database, storage: BlobStorage) -> 
         database,
         requests=_REQUESTS,
         storage=storage,
-        purges=_purges(settings),
+        purges=_purges(settings, database),
     )
 
 
@@ -614,9 +622,14 @@ async def _keep_making(settings: Settings, worker: Worker, stack: AsyncExitStack
     await stack.enter_async_context(background.running(worker.keep_making(settings.embedding_interval_s)))
 
 
-def _purges(settings: Settings) -> Purges:
+def _purges(settings: Settings, database: Database) -> Purges:
     retention = Retention(kept_s=settings.record_retention_s, kept_s_by_type=settings.record_retention_by_type_s)
-    return Purges(retention=retention, blob_grace_s=settings.blob_delete_grace_s)
+    return Purges(
+        database,
+        RecordPassages(Passages(database)),
+        retention=retention,
+        blob_grace_s=settings.blob_delete_grace_s,
+    )
 
 
 def open_database(settings: Settings) -> AbstractAsyncContextManager[Database]:

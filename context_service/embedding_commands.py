@@ -8,9 +8,9 @@ import json
 import sys
 
 from context_service import maintenance
-from context_service.retrieval.passage_backfill import BackfilledPassages
+from context_service.progress import progress_bar
+from context_service.retrieval.backfilled import Backfilled
 from context_service.settings import Settings
-from context_service.working_memory.backfill import Backfilled
 from service_runtime import process
 from service_runtime.commands import Subparsers
 
@@ -38,17 +38,11 @@ def run_embeddings(settings: Settings, arguments: argparse.Namespace) -> None:
         FailedPrecondition: there is no embedder.
         Unavailable: Postgres does not answer.
     """
-    from rich.console import Console  # `serve` starts without it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
     try:
-        with Progress(*columns, console=console, disable=arguments.json or not console.is_terminal) as bar:
-            task = bar.add_task("vectors owed", total=None)
+        with progress_bar("vectors owed", quiet=arguments.json) as show:
 
-            def on_progress(records: Backfilled, passages: BackfilledPassages) -> None:
-                bar.update(task, completed=records.owed + passages.owed, total=records.to_do + passages.to_do)
+            def on_progress(records: Backfilled, passages: Backfilled) -> None:
+                show(records.owed + passages.owed, records.to_do + passages.to_do)
 
             records, passages = process.run(
                 maintenance.backfill(settings, dry_run=arguments.dry_run, on_progress=on_progress)

@@ -7,6 +7,7 @@ import json
 import sys
 
 from context_service import maintenance
+from context_service.progress import progress_bar
 from context_service.settings import Settings
 from service_runtime import process
 from service_runtime.commands import Subparsers
@@ -39,18 +40,8 @@ def run_contexts(settings: Settings, arguments: argparse.Namespace) -> None:
         NoSuchTenant: no tenant has this name.
         Unavailable: Postgres does not answer.
     """
-    from rich.console import Console  # `serve` starts without it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
     try:
-        with Progress(*columns, console=console, disable=arguments.json or not console.is_terminal) as bar:
-            task = bar.add_task("contexts removed", total=None)
-
-            def on_progress(gone: int, there_were: int) -> None:
-                bar.update(task, completed=gone, total=there_were)
-
+        with progress_bar("contexts removed", quiet=arguments.json) as on_progress:
             erased = process.run(
                 maintenance.erase_subject(
                     settings, arguments.tenant, arguments.user, dry_run=arguments.dry_run, on_progress=on_progress

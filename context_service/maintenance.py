@@ -14,15 +14,19 @@ from context_service.contexts.artifact_source import ArtifactSource
 from context_service.contexts.log_source import LogSource
 from context_service.contexts.pointed_source import PointedSource
 from context_service.llm.providers import model_of
-from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
+from context_service.retrieval.backfilled import Backfilled
+from context_service.retrieval.passage_backfill import PassageBackfill
 from context_service.retrieval.passages import CONTEXT, Passages
+from context_service.retrieval.sources import Source
 from context_service.retrieval.verifying import Verified, Verifying
 from context_service.settings import Settings
 from context_service.tokens import TokenCounter
-from context_service.working_memory.backfill import Backfill, Backfilled
+from context_service.working_memory.backfill import Backfill
 from context_service.working_memory.fsck import Fsck, Report
 from context_service.working_memory.moving import Copied, Mover, ProviderCopy
+from context_service.working_memory.record_source import RecordSource
 from context_service.working_memory.sweep import Swept
+from context_service.working_memory.text_backfill import TextBackfill
 from contextkeep.errors import FailedPrecondition, InvalidArgument
 from service_runtime.tenants import all_tenants, tenant_named
 
@@ -70,8 +74,8 @@ async def fsck(settings: Settings, *, quick: bool, repair: bool, on_progress: Ca
 
 
 async def backfill(
-    settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, BackfilledPassages], None]
-) -> tuple[Backfilled, BackfilledPassages]:
+    settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled, Backfilled], None]
+) -> tuple[Backfilled, Backfilled]:
     """Owe the embedder's vectors that are lacking, of records and of passages of contexts, for an operator.
 
     Raises:
@@ -85,7 +89,7 @@ async def backfill(
             "there is no embedder: set EMBEDDING_PROVIDER or EMBEDDING_URL as the services have it"
         )
     async with open_database(settings) as database:
-        none = BackfilledPassages()
+        none = Backfilled()
         records = await Backfill(database, model=model).run(
             dry_run=dry_run, on_progress=lambda done: on_progress(done, none)
         )
@@ -93,6 +97,17 @@ async def backfill(
             dry_run=dry_run, on_progress=lambda done: on_progress(records, done)
         )
         return records, passages
+
+
+async def backfill_texts(settings: Settings, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
+    """Owe the texts of records that were written before they were read, for an operator.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+        UnsafeRole: as `app.running`.
+    """
+    async with open_database(settings) as database:
+        return await TextBackfill(database).run(dry_run=dry_run, on_progress=on_progress)
 
 
 async def erase_subject(
@@ -156,9 +171,8 @@ async def verify_index(
     async with open_database(settings) as database:
         tenants = [await tenant_named(database, tenant)] if tenant else await all_tenants(database)
         count = TokenCounter().count
-        verifying = Verifying(
-            database, Passages(database), [LogSource(count), PointedSource(count), ArtifactSource(count)]
-        )
+        sources: list[Source] = [LogSource(count), PointedSource(count), ArtifactSource(count), RecordSource()]
+        verifying = Verifying(database, Passages(database), sources)
         return await verifying.run(tenants, scope_id=context_id, mend=mend, on_progress=on_progress)
 
 

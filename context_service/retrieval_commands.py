@@ -1,4 +1,4 @@
-"""`context-service retrieval`: what an operator does with the index that contexts are recalled from."""
+"""`context-service retrieval`: what an operator does with the index of contexts, and of the records of nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import sys
 from uuid import UUID
 
 from context_service import maintenance
+from context_service.progress import progress_bar
+from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.reindexing import reindex
 from context_service.retrieval.verifying import Verified
 from context_service.settings import Settings
@@ -22,12 +24,12 @@ _INTERRUPTED = 130
 
 def add_retrieval(commands: Subparsers) -> None:
     """Add `retrieval` and what it does."""
-    retrieval = commands.add_parser("retrieval", help="look after the index of what was said")
+    retrieval = commands.add_parser("retrieval", help="look after the index of what was said, and of long records")
     retrieval_commands = retrieval.add_subparsers(dest="retrieval_command", required=True)
 
     verify = retrieval_commands.add_parser(
         "verify",
-        help="compare the index with the messages that it is made of; changes nothing",
+        help="compare the index with what it is made of; changes nothing",
         description="Says which passages the index lacks, has too many, or has otherwise than they would be written"
         " now, and which counts differ. Nobody waits for it. Exits with 1 if something differs.",
     )
@@ -42,13 +44,21 @@ def add_retrieval(commands: Subparsers) -> None:
     for command in (verify, rebuild):
         command.add_argument("--tenant", metavar="NAME", help="only this one (default: all)")
         command.add_argument("--context", type=UUID, metavar="ID", help="only this one (default: all)")
+    backfill = retrieval_commands.add_parser(
+        "backfill",
+        help="have the texts read of records that were written before they were: PDF, Office and long ones",
+        description="Owes them; the running services read them, and SearchWMRecords finds them then. Stays until the"
+        " last is owed; may be broken off and started again.",
+    )
+    backfill.add_argument("--dry-run", action="store_true", help="only count what there is to do")
+    backfill.set_defaults(run=_backfill)
     again = retrieval_commands.add_parser(
         "reindex",
         help="build the index of words anew, which makes it small; needs DATABASE_ADMIN_URL",
         description="REINDEX CONCURRENTLY: the services read and write meanwhile. It takes room for a second index.",
     )
     again.set_defaults(run=_reindex)
-    for command in (verify, rebuild, again):
+    for command in (verify, rebuild, backfill, again):
         command.add_argument("--json", action="store_true", help="print the outcome as JSON")
 
 
@@ -70,17 +80,11 @@ def run_retrieval(settings: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
-    from rich.console import Console  # `serve` starts without it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     mend = arguments.retrieval_command == "rebuild"
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=arguments.json or not console.is_terminal) as bar:
-        task = bar.add_task("contexts", total=None)
+    with progress_bar("contexts and nodes", quiet=arguments.json) as show:
 
         def on_progress(verified: Verified) -> None:
-            bar.update(task, completed=verified.scopes, total=verified.to_do)
+            show(verified.scopes, verified.to_do)
 
         verified = process.run(
             maintenance.verify_index(
@@ -92,7 +96,7 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
         print(json.dumps({**dataclasses.asdict(verified), "is_equal": is_done}))  # noqa: T201
         return is_done
     print(  # noqa: T201
-        f"compared {verified.passages:,} passages of {verified.scopes:,} contexts; "
+        f"compared {verified.passages:,} passages of {verified.scopes:,} contexts and nodes; "
         + ("the index is what would be written now" if verified.is_equal else _told(verified, mend=mend))
     )
     if verified.differences and not mend:
@@ -100,11 +104,27 @@ def _verify(settings: Settings, arguments: argparse.Namespace) -> bool:
     return is_done
 
 
+def _backfill(settings: Settings, arguments: argparse.Namespace) -> bool:
+    with progress_bar("texts owed", quiet=arguments.json) as show:
+
+        def on_progress(done: Backfilled) -> None:
+            show(done.owed, done.to_do)
+
+        done = process.run(maintenance.backfill_texts(settings, dry_run=arguments.dry_run, on_progress=on_progress))
+    if arguments.json:
+        print(json.dumps({"dry_run": arguments.dry_run, **dataclasses.asdict(done)}))  # noqa: T201
+    elif arguments.dry_run:
+        print(f"{done.to_do} records were not read yet")  # noqa: T201
+    else:
+        print(f"{done.owed} texts are owed; the services read them")  # noqa: T201
+    return True
+
+
 def _told(verified: Verified, *, mend: bool) -> str:
     said = (
         f"{verified.missing:,} are missing, {verified.extra:,} too many, {verified.different:,} different; "
-        f"the counts of {verified.sessions_different:,} sessions and {verified.totals_different:,} contexts differ; "
-        f"{verified.strays:,} contexts are gone, and their passages are not"
+        f"the counts of {verified.sessions_different:,} sessions and {verified.totals_different:,} of them differ; "
+        f"{verified.strays:,} of them are gone, and their passages are not"
     )
     return f"mended what differed: {said}" if mend else said
 

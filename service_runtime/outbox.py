@@ -7,6 +7,7 @@ comes due again; whoever is slower than a newer write finds that his row is gone
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -53,6 +54,12 @@ class Outbox:
             WHERE o.tenant_id = %(tenant_id)s AND o.id = due.id
             RETURNING o.id, o.subject_id, o.attempts
         """  # noqa: S608
+        self._hold = f"""
+            SELECT id FROM {schema}.outbox WHERE tenant_id = %s AND id = %s AND attempts = %s FOR UPDATE
+        """  # noqa: S608
+        self._due = f"""
+            SELECT count(*) AS due FROM {schema}.outbox WHERE tenant_id = %s AND topic = %s AND due_at <= now()
+        """  # noqa: S608
         self._done = f"DELETE FROM {schema}.outbox WHERE tenant_id = %s AND id = %s RETURNING id"  # noqa: S608
         self._postpone = f"""
             UPDATE {schema}.outbox SET due_at = now() + %s, last_error = %s WHERE tenant_id = %s AND id = %s
@@ -67,6 +74,14 @@ class Outbox:
         """Owe nothing for a subject any more."""
         await transaction.query(self._drop, (transaction.tenant_id, self._topic, subject_id))
 
+    async def wait_for_room(self, tenant: Tenant, *, due_max: int, poll_s: float) -> None:
+        """Return when less than `due_max` is due of a tenant: whoever owes much at once lets others come between."""
+        while True:
+            (row,) = await tenant.query(self._due, (tenant.tenant_id, self._topic))
+            if row.due < due_max:
+                return
+            await asyncio.sleep(poll_s)
+
     async def claim(self, tenant: Tenant, *, count_max: int, lease_s: float) -> list[Owed]:
         """Take work that is due; nobody else gets it for `lease_s`."""
         parameters = {
@@ -79,6 +94,10 @@ class Outbox:
             Owed(id=row.id, subject_id=row.subject_id, attempts=row.attempts)
             for row in await tenant.query(self._claim, parameters)
         ]
+
+    async def hold(self, transaction: Transaction, owed: Owed) -> bool:
+        """Keep work that is done step by step from others for a step; False if it is not this claim's any more."""
+        return bool(await transaction.query(self._hold, (transaction.tenant_id, owed.id, owed.attempts)))
 
     async def done(self, transaction: Transaction, owed: Owed) -> bool:
         """Strike work out; False if it was struck out or replaced before, and its result must not be stored."""

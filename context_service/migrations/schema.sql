@@ -148,6 +148,7 @@ CREATE TABLE context.wm_record (
     search_language text DEFAULT ''::text NOT NULL,
     text_state text DEFAULT 'NONE'::text NOT NULL,
     text_error text DEFAULT ''::text NOT NULL,
+    passage_count integer,
     CONSTRAINT wm_record_check CHECK (((blob_id IS NULL) OR (content IS NULL))),
     CONSTRAINT wm_record_check1 CHECK (((blob_id IS NULL) = (blob_key IS NULL))),
     CONSTRAINT wm_record_index_state_check CHECK ((index_state = ANY (ARRAY['NONE'::text, 'PENDING'::text, 'INDEXED'::text, 'FAILED'::text]))),

@@ -6,12 +6,13 @@ that what is written meanwhile waits behind few. Breaking off loses nothing, and
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
+from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.owed_vectors import IS_OWED, OF_PASSAGES, TOGETHER, owing_topic
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Across, Database, Tenant
 from service_runtime.tenants import all_tenants
 
@@ -66,17 +67,6 @@ _OWE = Across(
     subjects=True,
     why=_WHY,
 )
-_WAITING = """
-SELECT count(*) AS scopes FROM context.outbox WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackfilledPassages:
-    """What a backfill did."""
-
-    to_do: int = 0  # passages that lacked a vector when it began
-    owed: int = 0  # of which a vector is owed now, or made already
 
 
 class PassageBackfill:
@@ -90,9 +80,10 @@ class PassageBackfill:
 
     def __init__(self, database: Database, kind: str, *, model: str) -> None:
         self._database = database
+        self._outbox = Outbox("context", owing_topic(kind))
         self._parameters = {"scope_kind": kind, "topic": owing_topic(kind), "model": model}
 
-    async def run(self, *, dry_run: bool, on_progress: Callable[[BackfilledPassages], None]) -> BackfilledPassages:
+    async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
         """Owe every vector that is lacking; returns when the last is owed.
 
         Args:
@@ -105,17 +96,13 @@ class PassageBackfill:
         lacking = [
             (tenant, *scope) for tenant in await all_tenants(self._database) for scope in await self._lacking(tenant)
         ]
-        done = BackfilledPassages(to_do=sum(passages for _, _, passages, _ in lacking))
+        done = Backfilled(to_do=sum(passages for _, _, passages, _ in lacking))
         if dry_run:
             return done
         for tenant, scope_id, passages, owed in lacking:
             on_progress(done)
             named = {**self._parameters, "tenant_id": tenant.tenant_id, "scope_id": scope_id, "owed": owed}
-            while True:
-                (waiting,) = await tenant.query(_WAITING, named)
-                if waiting.scopes < WAITING_MAX:
-                    break
-                await asyncio.sleep(POLL_S)
+            await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
             await tenant.query(_OWE, named)
             done = replace(done, owed=done.owed + passages)
         on_progress(done)

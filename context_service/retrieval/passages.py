@@ -264,10 +264,30 @@ WHERE t.tenant_id = %(tenant_id)s AND t.scope_id = %(scope_id)s AND t.scope_kind
 RETURNING g.passages
 """
 
+# Of what has its sessions for itself: nothing is counted of it any more.
+_FORGET_SESSIONS = """
+DELETE FROM context.passage_session
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+    AND session = ANY (%(seqs)s::bigint[]) AND passages = 0
+"""
+_FORGET_SCOPE = """
+DELETE FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s AND passages = 0
+"""
+
 _TOTALS = """
 SELECT passages, sessions, length, length_before, length_after, first_seq, last_seq, authors
 FROM context.passage_scope
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND scope_kind = %(scope_kind)s
+"""
+
+_SCOPES_WITH = """
+SELECT scope_id FROM context.passage_scope
+WHERE tenant_id = %(tenant_id)s AND scope_id = ANY (%(ids)s::uuid[]) AND scope_kind = %(scope_kind)s
+GROUP BY scope_id
+HAVING sum(passages) > 0
+ORDER BY sum(passages) DESC, scope_id
+LIMIT %(count)s
 """
 
 _COLUMNS = """
@@ -515,6 +535,21 @@ class Passages:
         if rows:
             await transaction.query(_REMOVE_VECTORS, named)
         return sum(int(row.passages) for row in rows)
+
+    async def remove_documents(self, transaction: Transaction, scope: Scope, seqs: Sequence[int]) -> None:
+        """Remove the passages of sources that each are a session of their own, and all that is counted of them."""
+        await self.remove(transaction, scope, seqs)
+        named = {**_named(transaction.tenant_id, scope), "seqs": list(seqs)}
+        await transaction.query(_FORGET_SESSIONS, named)
+        await transaction.query(_FORGET_SCOPE, _named(transaction.tenant_id, scope))
+
+    async def scopes_with_passages(
+        self, principal: Principal, kind: str, ids: Sequence[UUID], *, count: int
+    ) -> list[UUID]:
+        """Return which of some scopes have passages that the caller may see, `count` at most, those with most first."""
+        tenant = self._database.of(principal)
+        parameters = {"tenant_id": tenant.tenant_id, "scope_kind": kind, "ids": list(ids), "count": count}
+        return [row.scope_id for row in await tenant.query(_SCOPES_WITH, parameters)]
 
     async def matching(self, principal: Principal, scope: Scope, terms: Sequence[str]) -> Matching:
         """Return the rows that a question is ranked by; none of a scope that the caller may not see.

@@ -6,12 +6,13 @@ written meanwhile waits behind few. Breaking off loses nothing, and starting aga
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
+from context_service.retrieval.backfilled import Backfilled
 from context_service.working_memory.records import EMBEDDING_TOPIC
+from service_runtime.outbox import Outbox
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import all_tenants
 
@@ -57,18 +58,6 @@ FROM owed WHERE r.tenant_id = %(tenant_id)s AND r.id = owed.subject_id
 RETURNING r.id
 """  # noqa: S608
 
-_WAITING = """
-SELECT count(*) AS vectors FROM context.outbox WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s AND due_at <= now()
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backfilled:
-    """What a backfill did."""
-
-    to_do: int = 0  # records that lacked a vector when it began
-    owed: int = 0  # of which a vector is owed now, or made already
-
 
 class Backfill:
     """Owes vectors, of all tenants.
@@ -80,6 +69,7 @@ class Backfill:
 
     def __init__(self, database: Database, *, model: str) -> None:
         self._database = database
+        self._outbox = Outbox("context", EMBEDDING_TOPIC)
         self._parameters = {"topic": EMBEDDING_TOPIC, "model": model}
 
     async def run(self, *, dry_run: bool, on_progress: Callable[[Backfilled], None]) -> Backfilled:
@@ -93,16 +83,14 @@ class Backfill:
             Unavailable: Postgres does not answer.
         """
         tenants = await all_tenants(self._database)
-        done = Backfilled(to_do=sum([await self._count(_COUNT, tenant) for tenant in tenants]))
+        done = Backfilled(to_do=sum([await self._count(tenant) for tenant in tenants]))
         if dry_run:
             return done
         for tenant in tenants:
             behind: UUID | None = _FIRST_ID
             while behind is not None:
                 on_progress(done)
-                if await self._count(_WAITING, tenant) >= WAITING_MAX:
-                    await asyncio.sleep(POLL_S)
-                    continue
+                await self._outbox.wait_for_room(tenant, due_max=WAITING_MAX, poll_s=POLL_S)
                 behind, owed = await self._owe_batch(tenant, behind)
                 done = replace(done, owed=done.owed + owed)
         on_progress(done)
@@ -120,7 +108,6 @@ class Backfill:
 
         return await tenant.transaction(work)
 
-    async def _count(self, sql: str, tenant: Tenant) -> int:
-        (row,) = await tenant.query(sql, {**self._parameters, "tenant_id": tenant.tenant_id})
-        count: int = row[0]
-        return count
+    async def _count(self, tenant: Tenant) -> int:
+        (row,) = await tenant.query(_COUNT, {**self._parameters, "tenant_id": tenant.tenant_id})
+        return int(row.records)

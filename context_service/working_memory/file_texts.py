@@ -1,31 +1,38 @@
-"""Texts of files that are no texts as they are, such as PDF: read behind the upload, so that a search finds them.
+"""Texts of records that are read behind the write: of files such as PDF, and of what is too long for a column.
 
-An upload owes it with a row of the outbox, in the transaction that makes its record. The beginning of what is read
-stands then where the beginning of a text file stands from the first. The order of locks is that of vectors: the record,
-then its row.
+Who writes such a record owes it with a row of the outbox, in the same transaction. Of a file that is no text as it is,
+the beginning of what is read stands then where the beginning of a text file stands from the first. And of a record that
+has a node, all of it becomes passages (`record_passages`), in steps, so that nobody waits for long; a step that was
+broken off is done again from the first. The order of locks is that of vectors: the record, then its row.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 from context_service.retrieval.documents.kinds import BY_CHANCE, Kind, Reason, Unread, kind_of
-from context_service.retrieval.documents.reading import FileText
-from context_service.working_memory.fields import RecordInput, content_type_of_name
+from context_service.retrieval.documents.reading import FILE_BYTES_MAX, FileText
+from context_service.retrieval.pieces import NumberedPiece, numbered
+from context_service.working_memory.record_passages import PLACE, RecordPassages
 from context_service.working_memory.record_texts import RecordTexts
 from context_service.working_memory.records import TEXT_TOPIC
 from context_service.working_memory.texts import TEXT_CHARS_MAX
 from contextkeep.errors import Unavailable
 from service_runtime import background
+from service_runtime.auth import Principal
 from service_runtime.outbox import Outbox, Owed
-from service_runtime.postgres import Database, Tenant, Transaction
+from service_runtime.postgres import Database, Row, Tenant, Transaction
 from service_runtime.tenants import in_turns
 
 _log = logging.getLogger("file_texts")
 
 CLAIMED = 4
+PASSAGES_OF_STEP = 200  # that are written at once
+PASSAGES_MAX = 100_000  # of a record; two million characters have a tenth of it
 LEASE_S = 300.0
 INTERVAL_S = 1.0
 DELAY_S, DELAY_S_MAX = 2.0, 3600.0  # after a first failure; then twice as long each time
@@ -33,9 +40,12 @@ ATTEMPTS_MAX = 3  # of what may have failed by chance, on a crowded machine
 
 _READ_BEHIND = frozenset({Kind.HTML, Kind.PDF, Kind.DOCX, Kind.XLSX, Kind.PPTX})
 
-_LOCK = "SELECT id FROM context.wm_record WHERE tenant_id = %s AND id = %s FOR NO KEY UPDATE"
+_LOCK = f"SELECT {PLACE} FROM context.wm_record WHERE tenant_id = %s AND id = %s FOR NO KEY UPDATE"  # noqa: S608
+_NODE = "SELECT entity_node_id FROM context.wm_record WHERE tenant_id = %s AND id = %s"
 _PUT = """
-UPDATE context.wm_record SET blob_text = %(text)s, text_state = 'INDEXED', text_error = ''
+UPDATE context.wm_record
+SET blob_text = CASE WHEN blob_id IS NOT NULL THEN coalesce(blob_text, %(text)s) END, text_state = 'INDEXED',
+    text_error = '', passage_count = coalesce(passage_count, 0)
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 """
 _TELL = """
@@ -45,9 +55,17 @@ WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 """
 
 
-def owes_text(said: RecordInput) -> bool:
-    """Tell whether the text of a record's file is read behind its upload."""
-    return kind_of([said.content_type, content_type_of_name(said.name), said.memory_type], said.name) in _READ_BEHIND
+def owes_text(types: Sequence[str], name: str, *, size_bytes: int, is_inline: bool) -> bool:
+    """Tell whether what a record holds is read behind the write.
+
+    Args:
+        types: Media types that are said of it, the surest first.
+        name: Of the record.
+        size_bytes: Of what it holds.
+        is_inline: That is no file.
+    """
+    kind = None if is_inline else kind_of(types, name)
+    return kind in _READ_BEHIND or ((is_inline or kind is not None) and TEXT_CHARS_MAX < size_bytes <= FILE_BYTES_MAX)
 
 
 class FileTexts:
@@ -55,12 +73,18 @@ class FileTexts:
 
     Args:
         database: Where records and outbox are.
-        texts: Reads files.
+        texts: Reads what records hold.
+        passages: Where that is found.
+        count: Counts the tokens of a text.
     """
 
-    def __init__(self, database: Database, texts: RecordTexts) -> None:
+    def __init__(
+        self, database: Database, texts: RecordTexts, passages: RecordPassages, *, count: Callable[[str], int]
+    ) -> None:
         self._database = database
         self._texts = texts
+        self._passages = passages
+        self._count = count
         self._outbox = Outbox("context", TEXT_TOPIC)
 
     async def keep_reading(self) -> None:
@@ -84,7 +108,10 @@ class FileTexts:
     async def _read(self, tenant: Tenant, owed: Owed) -> None:
         """Read one file, and store its text or why there is none."""
         try:
-            read = await self._texts.file(tenant, owed.subject_id)
+            read = await self._texts.content(tenant, owed.subject_id)
+            if isinstance(read, FileText):
+                await self._put(tenant, owed, read)
+                return
         except Exception as error:
             is_away = isinstance(error, Unavailable)
             _log.warning("file not read", extra={"record_id": owed.subject_id}, exc_info=None if is_away else error)
@@ -96,18 +123,41 @@ class FileTexts:
             failed = read.reason not in BY_CHANCE or owed.attempts >= ATTEMPTS_MAX
             await self._tell(tenant, owed, read, failed=failed)
             return
-        await self._put(tenant, owed, read)
+        await tenant.transaction(partial(self._outbox.done, owed=owed))  # the record is gone
 
-    async def _put(self, tenant: Tenant, owed: Owed, read: FileText | None) -> None:
-        """Store the text of a file; None if its record is gone."""
+    async def _put(self, tenant: Tenant, owed: Owed, read: FileText) -> None:
+        """Write the passages of a text step by step, then its beginning; nothing more if somebody else is at it."""
+        # Within the walls of what is nobody's in particular, as records are.
+        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject="indexing"))
+        node_id = next(
+            (row.entity_node_id for row in await door.query(_NODE, (tenant.tenant_id, owed.subject_id))), None
+        )
+        pieces: Sequence[NumberedPiece] = ()
+        if node_id:
+            cut = partial(numbered, read.text, node_id, count=self._count, pieces_max=PASSAGES_MAX)
+            pieces = await asyncio.to_thread(cut)
+        for first in range(0, max(1, len(pieces)), PASSAGES_OF_STEP):
+            step = pieces[first : first + PASSAGES_OF_STEP]
+            is_last = first + PASSAGES_OF_STEP >= len(pieces)
 
-        async def work(transaction: Transaction) -> None:
-            there = await _lock(transaction, owed.subject_id)
-            if await self._outbox.done(transaction, owed) and there and read is not None:
-                parameters = {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]}
-                await transaction.query(_PUT, parameters)
+            async def work(
+                transaction: Transaction,
+                first: int = first,
+                step: Sequence[NumberedPiece] = step,
+                is_last: bool = is_last,
+            ) -> bool:
+                record = await _lock(transaction, owed.subject_id)
+                if not await self._outbox.hold(transaction, owed):
+                    return False
+                if record and record.entity_node_id == node_id and step:
+                    await self._passages.put(transaction, owed.subject_id, record, step, first=first)
+                if is_last:
+                    await transaction.query(_PUT, {**_named(transaction, owed), "text": read.text[:TEXT_CHARS_MAX]})
+                    await self._outbox.done(transaction, owed)
+                return True
 
-        await tenant.transaction(work)
+            if not await door.transaction(work):
+                return
 
     async def _tell(self, tenant: Tenant, owed: Owed, unread: Unread, *, failed: bool) -> None:
         """Let the record say why there is no text, and try again unless it stays so."""
@@ -126,8 +176,9 @@ class FileTexts:
         await tenant.transaction(work)
 
 
-async def _lock(transaction: Transaction, record_id: UUID) -> bool:
-    return bool(await transaction.query(_LOCK, (transaction.tenant_id, record_id)))
+async def _lock(transaction: Transaction, record_id: UUID) -> Row | None:
+    rows = await transaction.query(_LOCK, (transaction.tenant_id, record_id))
+    return rows[0] if rows else None
 
 
 def _named(transaction: Transaction, owed: Owed) -> dict[str, object]:

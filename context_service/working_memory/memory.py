@@ -28,10 +28,12 @@ from context_service.working_memory.fields import (
 )
 from context_service.working_memory.file_texts import owes_text
 from context_service.working_memory.record import Record
+from context_service.working_memory.record_passages import RecordPassages
 from context_service.working_memory.record_reader import RecordName, record_archived
 from context_service.working_memory.records import (
     EMBEDDING_TOPIC,
     INLINE_PROVIDER,
+    TEXT_TOPIC,
     RecordOrRequestExists,
     Records,
 )
@@ -49,6 +51,7 @@ from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.requests import Request, Requests
 
 _BLOB_KEY_PREFIX = "blob_"
+_PLACE = ("entity_node_id", "graph_name", "agent_bundle_id", "app_id")
 _UUIDS = ("id", "entity_node_id", "context_id")
 _TIMES = ("expires_at", "created_at", "updated_at")
 _JSON, _TEXT, _BINARY = "application/json", "text/plain", "application/octet-stream"
@@ -65,6 +68,7 @@ class WorkingMemory:
         checks: Of what callers say.
         writer: Writes new ones.
         limits: Of the tenants.
+        passages: What records are found by beside their columns.
         embeds_texts: Somebody makes the vectors of texts for which no caller gives one.
     """
 
@@ -77,6 +81,7 @@ class WorkingMemory:
         checks: FieldChecks,
         writer: BlobWriter,
         limits: Limits,
+        passages: RecordPassages,
         embeds_texts: bool = False,
     ) -> None:
         self._database = database
@@ -86,7 +91,9 @@ class WorkingMemory:
         self._writer = writer
         self._limits = limits
         self._embeds_texts = embeds_texts
+        self._passages = passages
         self._outbox = Outbox("context", EMBEDDING_TOPIC)
+        self._texts = Outbox("context", TEXT_TOPIC)
 
     async def insert(self, said: RecordInput, *, principal: Principal, request: Request | None) -> Record:
         """Insert a record with inline content, or with none.
@@ -105,7 +112,12 @@ class WorkingMemory:
 
         async def write(door: Tenant | Transaction) -> Record:
             return await self._records.insert(
-                door, record, embedding=said.embedding, owes_vector=self._owes_vector(said), request=request
+                door,
+                record,
+                embedding=said.embedding,
+                owes_vector=self._owes_vector(said),
+                owes_text=_owes_text(record),
+                request=request,
             )
 
         async def take_room_and_write(transaction: Transaction) -> Record:
@@ -172,6 +184,8 @@ class WorkingMemory:
             await limits.take_room(transaction, records=0, size_bytes=changed.size_bytes - record.size_bytes)
             if index_state := await self._index_anew(transaction, record_id, said, names):
                 changed = dataclasses.replace(changed, index_state=index_state, index_error="")
+            if content_changes or _moves(record, changed):
+                changed = await self._text_anew(transaction, record, changed)
             updated = await self._records.update(transaction, changed, content_changes=content_changes)
             if "embedding" in names:
                 await self._records.put_embedding(transaction, record_id, said.embedding)
@@ -317,7 +331,7 @@ class WorkingMemory:
                 blob_text=text,
                 embedding=said.embedding,
                 owes_vector=self._owes_vector(said),
-                owes_text=owes_text(said),
+                owes_text=_owes_text(record),
                 request=request,
             )
             raise_if_cancelled()
@@ -352,6 +366,18 @@ class WorkingMemory:
             return ""
         await self._outbox.put(transaction, record_id)
         return "PENDING"
+
+    async def _text_anew(self, transaction: Transaction, record: Record, changed: Record) -> Record:
+        """Owe the passages of what a locked record will say, and where it will stand, instead of those that it has."""
+        owes = _owes_text(changed)
+        if record.text_state == "NONE" and not owes:
+            return changed
+        await self._passages.forget(transaction, record.id)
+        if not owes:
+            await self._texts.drop(transaction, record.id)
+            return dataclasses.replace(changed, text_state="NONE", text_error="")
+        await self._texts.put(transaction, record.id)
+        return dataclasses.replace(changed, text_state="PENDING", text_error="")
 
     async def _made_before(
         self,
@@ -414,6 +440,16 @@ def _new_record(said: RecordInput, principal: Principal) -> Record:
         created_at=datetime.min,
         updated_at=datetime.min,
     )
+
+
+def _owes_text(record: Record) -> bool:
+    types = [record.content_type, content_type_of_name(record.name), record.memory_type]
+    return owes_text(types, record.name, size_bytes=record.size_bytes, is_inline=not record.blob_key)
+
+
+def _moves(record: Record, changed: Record) -> bool:
+    """Tell whether a change lets others see a record, or elsewhere."""
+    return any(getattr(record, name) != getattr(changed, name) for name in _PLACE)
 
 
 def _check_content(limits: TenantLimits, said: RecordInput) -> None:

@@ -11,6 +11,7 @@ from context_service.retrieval.documents.reading import FILE_BYTES_MAX, Document
 from context_service.retrieval.part_texts import json_text
 from context_service.working_memory.fields import content_type_of_name
 from contextkeep.errors import BlobCorrupted
+from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Row, Tenant
 
 _READ = """
@@ -40,7 +41,8 @@ class RecordTexts:
             ProviderNotConfigured, Unavailable: what it says is not known.
         """
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
-            content = json_text(row.content_json) if row.content_json else row.content_text or ""
+            inline = row.content_json or ""
+            content = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
             of_file = await self._of_file(row) if row.key else FileText(text="", is_cut=False)
             unread = of_file if isinstance(of_file, Unread) else None
             content = content if isinstance(of_file, Unread) else content + of_file.text
@@ -48,14 +50,18 @@ class RecordTexts:
             return RecordText(text=text, unread=unread)
         return None
 
-    async def file(self, tenant: Tenant, record_id: UUID) -> FileText | Unread | None:
-        """Return what the file of a record says; None if there is no record with one.
+    async def content(self, tenant: Tenant, record_id: UUID) -> FileText | Unread | None:
+        """Return what a record holds, inline or in its file; None if there is no record.
 
         Raises:
             ProviderNotConfigured, Unavailable: what it says is not known.
         """
         for row in await tenant.query(_READ, (tenant.tenant_id, record_id)):
-            return await self._of_file(row) if row.key else None
+            if row.key:
+                return await self._of_file(row)
+            inline = row.content_json or ""
+            said = await beside_the_loop(len(inline), json_text, inline) if inline else row.content_text or ""
+            return FileText(text=said.replace("\0", " "), is_cut=False)
         return None
 
     async def _of_file(self, row: Row) -> FileText | Unread:

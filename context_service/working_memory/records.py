@@ -27,7 +27,7 @@ from service_runtime.requests import Request
 
 INLINE_PROVIDER = "postgres"
 EMBEDDING_TOPIC = "embedding"  # of the outbox: a record's text is to become a vector
-TEXT_TOPIC = "text"  # the text of its file is to be read
+TEXT_TOPIC = "text"  # what it holds is to be read, and found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,8 @@ UPDATE context.wm_record r SET
     {", ".join(f"{name} = %({name})s" for name in _SAID)}, metadata = %(metadata_json)s,
     content = CASE WHEN %(content_changes)s THEN %(content_json)s::json ELSE content END,
     content_text = CASE WHEN %(content_changes)s THEN %(content_text)s::text ELSE content_text END,
-    index_state = %(index_state)s, index_error = %(index_error)s,
+    index_state = %(index_state)s, index_error = %(index_error)s, text_state = %(text_state)s,
+    text_error = %(text_error)s,
     updated_at = greatest(now(), updated_at), version = version + 1
 WHERE tenant_id = %(tenant_id)s AND id = %(id)s
 RETURNING {STORED}
@@ -329,7 +330,7 @@ class Records:
             blob_text: What is to be found of its blob.
             embedding: Its vector.
             owes_vector: One is to be made of its text.
-            owes_text: That of its blob is to be read.
+            owes_text: What it holds is to be read behind this.
             request: Makes it happen once.
 
         Raises:
@@ -460,6 +461,8 @@ class Records:
             "agent_id": record.agent_id,
             "index_state": record.index_state,
             "index_error": record.index_error,
+            "text_state": record.text_state,
+            "text_error": record.text_error,
             "expires_at": record.expires_at,
             "search_language": self._search_language,
         }

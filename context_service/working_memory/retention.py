@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from context_service.working_memory import blob_rows
-from service_runtime.postgres import Tenant, Transaction
+from context_service.working_memory.record_passages import RecordPassages
+from service_runtime.auth import Principal
+from service_runtime.postgres import Database, Tenant, Transaction
 
 SWEEPER = "sweeper"  # the principal of what no caller did
 
@@ -56,7 +58,7 @@ LIMIT %(count_max)s
 _PURGE_RECORDS = """
 WITH purged AS (
     DELETE FROM context.wm_record WHERE tenant_id = %(tenant_id)s AND id = ANY (%(ids)s)
-    RETURNING id, entity_node_id, blob_id, memory_type, size_bytes
+    RETURNING id, seq, entity_node_id, blob_id, memory_type, size_bytes, passage_count
 ), vectors AS (
     DELETE FROM context.embedding
     WHERE tenant_id = %(tenant_id)s AND owner_kind = 'record' AND owner_id = ANY (%(ids)s)
@@ -69,7 +71,7 @@ WITH purged AS (
         jsonb_build_object('why', %(why)s::text, 'memory_type', memory_type, 'size_bytes', size_bytes)
     FROM purged
 )
-SELECT id, blob_id FROM purged
+SELECT id, seq, entity_node_id, blob_id, passage_count FROM purged
 """
 
 # A statement behind that one: it sees who pointed at a record while that one waited for it.
@@ -88,11 +90,17 @@ class Purges:
     """Removes records for good.
 
     Args:
+        database: Where they are.
+        passages: What they are found by.
         retention: How long archived ones stay.
         blob_grace_s: How long bytes stay behind their last record.
     """
 
-    def __init__(self, *, retention: Retention, blob_grace_s: float) -> None:
+    def __init__(
+        self, database: Database, passages: RecordPassages, *, retention: Retention, blob_grace_s: float
+    ) -> None:
+        self._database = database
+        self._passages = passages
         self._retention = retention
         self._blob_grace_s = blob_grace_s
 
@@ -111,6 +119,7 @@ class Purges:
         purged = await transaction.query(_PURGE_RECORDS, parameters)
         if purged:
             await transaction.query(_LET_GO, ([row.id for row in purged],))
+            await self._passages.remove(transaction, purged)
         blob_ids = {row.blob_id for row in purged if row.blob_id is not None}
         if blob_ids:
             await blob_rows.release(transaction, sorted(blob_ids), grace_s=self._blob_grace_s)
@@ -134,4 +143,6 @@ class Purges:
             due = [row.id for row in await transaction.query(_LOCK_DUE_RECORDS, parameters)]
             return await self.purge(transaction, due, principal=SWEEPER, why="retention") if due else 0
 
-        return await tenant.transaction(work)
+        # Within the walls of what is nobody's in particular: what they are found by stands there.
+        door = self._database.of(Principal(tenant_id=tenant.tenant_id, subject=SWEEPER))
+        return await door.transaction(work)

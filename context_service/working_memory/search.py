@@ -17,13 +17,17 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+import orjson
 from pgvector import HalfVector
 
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
 from context_service.retrieval.fusion import reciprocal_ranks
+from context_service.retrieval.passages import Passages
 from context_service.working_memory.fields import FILTER_VALUES_MAX, check_count
+from context_service.working_memory.in_passages import found_in_passages
 from context_service.working_memory.record import CONTENT, READ, SIZE_WITH_CONTENT, STORED, Record, record_of
 from context_service.working_memory.record_fields import ACTIVE, RECORD_FIELDS
+from context_service.working_memory.record_passages import NODE
 from contextkeep.errors import InvalidArgument, SliceTooLarge
 from service_runtime.auth import Principal
 from service_runtime.conditions import Bindings, condition_sql
@@ -86,6 +90,29 @@ SELECT m.id,
 FROM matched m
 ORDER BY score DESC, m.id DESC
 LIMIT %(limit)s
+"""  # noqa: S608
+
+# What a passage lacks of the words, the column of its record has. Ranked is the passage alone, in the forms of the
+# language: a number of the index may stand for another word, too, and then there is none of them.
+_BY_PASSAGES = f"""
+SELECT r.id, ts_rank(p.words, {_WORDS}, 1) AS score
+FROM (
+    SELECT p.source_id, context.words_of(%(language)s::text, p.text) AS words, f.lacking
+    FROM json_to_recordset(%(found)s::json) f (node_id uuid, seq bigint, ordinal integer, lacking text[])
+        JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}'
+            AND p.seq = f.seq AND p.ordinal = f.ordinal
+    OFFSET 0
+) p
+    JOIN context.wm_record_of_tenant r ON r.tenant_id = %(tenant_id)s AND r.id = p.source_id
+WHERE (%(include_archived)s OR {ACTIVE}) AND {{scope}} AND {{where}}
+    AND p.words @@ (
+        SELECT string_agg(one::text, ' | ')::tsquery
+        FROM unnest(%(terms)s::text[]) term, nullif(context.words_asked(%(language)s::text, term), '') one
+    )
+    AND NOT EXISTS (
+        SELECT FROM unnest(p.lacking) word
+        WHERE NOT coalesce(r.search @@ nullif(context.words_asked(%(language)s::text, word), ''), true)
+    )
 """  # noqa: S608
 
 # The dimension is no parameter: an index of vectors is of one dimension, and a planner must see that it is this one.
@@ -214,16 +241,24 @@ class Searches:
         database: Where the records are.
         language: In whose forms words are found.
         vectors_max: Vectors that one search may compare with.
+        passages: What records of nodes say beyond what their column holds.
         embed_text: Makes the vector of a text, where there is an embedder.
     """
 
     def __init__(
-        self, database: Database, *, language: str, vectors_max: int, embed_text: EmbedText | None = None
+        self,
+        database: Database,
+        *,
+        language: str,
+        vectors_max: int,
+        passages: Passages,
+        embed_text: EmbedText | None = None,
     ) -> None:
         self._language = language
         self._embed_text = embed_text
         self._database = database
         self._vectors_max = vectors_max
+        self._passages = passages
         self._has_index = False
         self._asked_at = -INDEX_KNOWN_S
 
@@ -245,18 +280,18 @@ class Searches:
         by_vector: list[Found] = []
         if mode is SearchMode.FUSED:
             async with asyncio.TaskGroup() as both:
-                text_task = both.create_task(self._by_text(tenant, question, places_max))
+                text_task = both.create_task(self._by_text(tenant, question, places_max, principal))
                 vector_task = both.create_task(self._by_vector(tenant, question, places_max))
             by_text, by_vector = text_task.result(), vector_task.result()
         elif mode is SearchMode.TEXT:
-            by_text = await self._by_text(tenant, question, places_max)
+            by_text = await self._by_text(tenant, question, places_max, principal)
         else:
             by_vector = await self._by_vector(tenant, question, places_max)
         found = fused(by_text, by_vector)[:limit] if mode is SearchMode.FUSED else by_text or by_vector
         records = await self._records(tenant, [one.id for one in found], with_content=question.with_content)
         return [SearchHit(record=records[one.id], found=one) for one in found if one.id in records]
 
-    async def _by_text(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
+    async def _by_text(self, tenant: Tenant, question: SearchQuestion, limit: int, principal: Principal) -> list[Found]:
         bindings = Bindings()
         where = condition_sql("where_json", question.where_json, RECORD_FIELDS, bindings)
         statement = _BY_TEXT.format(scope=_SCOPE.format(row="r"), where=where)
@@ -269,11 +304,29 @@ class Searches:
             "ranked_max": RANKED_MAX,
             "limit": limit,
         }
-        rows = await tenant.query(statement, parameters, ad_hoc=True)
+        scores = {row.id: row.score for row in await tenant.query(statement, parameters, ad_hoc=True)}
+        for record_id, score in await self._by_passages(principal, question, where, parameters):
+            scores[record_id] = max(score, scores.get(record_id, 0.0))
+        best = sorted(scores.items(), key=lambda one: (one[1], one[0]), reverse=True)[:limit]
         return [
-            Found(id=row.id, score=row.score, text_place=place, text_score=row.score)
-            for place, row in enumerate(rows, 1)
+            Found(id=record_id, score=score, text_place=place, text_score=score)
+            for place, (record_id, score) in enumerate(best, 1)
         ]
+
+    async def _by_passages(
+        self, principal: Principal, question: SearchQuestion, where: str, parameters: Mapping[str, Any]
+    ) -> list[tuple[UUID, float]]:
+        """Return records of named nodes that say the words anywhere, each with its score: beyond its column, too."""
+        if _OPERATOR.search(question.text):
+            return []
+        node_ids = question.entity_node_ids
+        found = await found_in_passages(self._passages, principal, node_ids, question.text)
+        if not found:
+            return []
+        statement = _BY_PASSAGES.format(scope=_SCOPE.format(row="r"), where=where)
+        given = orjson.dumps([dataclasses.asdict(one) for one in found]).decode()
+        rows = await self._database.of(principal).query(statement, {**parameters, "found": given}, ad_hoc=True)
+        return [(row.id, row.score) for row in rows]
 
     async def _by_vector(self, tenant: Tenant, question: SearchQuestion, limit: int) -> list[Found]:
         assert question.embedding is not None

@@ -16,7 +16,8 @@ from aiohttp import web
 from context_service.contexts import index_state as index_state_module
 from context_service.retrieval import passage_vectors as passage_vectors_module
 from context_service.retrieval import vectors as vectors_module
-from context_service.retrieval.passage_backfill import BackfilledPassages, PassageBackfill
+from context_service.retrieval.backfilled import Backfilled
+from context_service.retrieval.passage_backfill import PassageBackfill
 from context_service.retrieval.passages import CONTEXT
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
@@ -199,7 +200,7 @@ async def test_what_a_task_makes_lets_nobody_look_at_the_conversation_again(worl
     assert "Thing number 1." not in world.server.texts
 
     backfill = PassageBackfill(world.database, CONTEXT, model="m1")
-    assert await backfill.run(dry_run=False, on_progress=lambda _: None) == BackfilledPassages(to_do=2, owed=2)
+    assert await backfill.run(dry_run=False, on_progress=lambda _: None) == Backfilled(to_do=2, owed=2)
     assert (await world.waited(context_id)).is_complete
     assert len(await world.vectors(context_id)) == 9
     assert await world.owed() == []
@@ -367,12 +368,12 @@ async def test_vectors_of_another_model_do_not_count_until_they_are_made_anew(wo
 
     world.server.gate.clear()
     backfill = PassageBackfill(world.database, CONTEXT, model="m1")
-    assert await backfill.run(dry_run=True, on_progress=lambda done: None) == BackfilledPassages(to_do=2)
-    told: list[BackfilledPassages] = []
-    assert await backfill.run(dry_run=False, on_progress=told.append) == BackfilledPassages(to_do=2, owed=2)
-    assert told == [BackfilledPassages(to_do=2), BackfilledPassages(to_do=2, owed=2)]
+    assert await backfill.run(dry_run=True, on_progress=lambda done: None) == Backfilled(to_do=2)
+    told: list[Backfilled] = []
+    assert await backfill.run(dry_run=False, on_progress=told.append) == Backfilled(to_do=2, owed=2)
+    assert told == [Backfilled(to_do=2), Backfilled(to_do=2, owed=2)]
     assert (await world.index(context_id)).pending_count == 2
-    assert await backfill.run(dry_run=True, on_progress=lambda done: None) == BackfilledPassages(), "it is owed"
+    assert await backfill.run(dry_run=True, on_progress=lambda done: None) == Backfilled(), "it is owed"
     world.server.gate.set()
     assert (await world.waited(context_id)).index == pb.ContextIndex(passage_count=2, indexed_count=2)
     assert [row.model for row in await world.vectors(context_id)] == ["m1", "m1"]

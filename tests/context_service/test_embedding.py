@@ -20,10 +20,11 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from context_service.retrieval import vectors as vectors_module
+from context_service.retrieval.backfilled import Backfilled
 from context_service.settings import Settings
 from context_service.working_memory import backfill as backfill_module
 from context_service.working_memory import record_vectors
-from context_service.working_memory.backfill import Backfill, Backfilled
+from context_service.working_memory.backfill import Backfill
 from context_service.working_memory.records import EMBEDDING_TOPIC
 from contextkeep.context.v1 import working_memory_pb2 as pb
 from contextkeep.errors import RecordExists

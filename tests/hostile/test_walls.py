@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from context_service.llm.embeddings import EMBEDDING_DIMENSION, Embedding
+from context_service.retrieval.passages import Passages
 from context_service.working_memory.query import Order, Question, RecordQueries
 from context_service.working_memory.record_fields import RECORD_FIELDS
 from context_service.working_memory.search import Searches, SearchMode, SearchQuestion, terms_of
@@ -308,7 +309,7 @@ async def test_a_group_is_made_of_no_record_that_its_caller_may_not_see(database
 
 
 async def test_a_search_compares_with_no_record_that_its_caller_may_not_see(database: Database, caller: Principal):
-    searches = Searches(database, language="english", vectors_max=ROWS)
+    searches = Searches(database, language="english", vectors_max=ROWS, passages=Passages(database))
     modes = (SearchMode.TEXT, SearchMode.VECTOR, SearchMode.FUSED)
     conditions = ["", *(document(one, "metadata") for one in CONDITIONS)]
     for mode, condition in zip(itertools.cycle(modes), conditions * 2, strict=False):

@@ -51,7 +51,7 @@ class Record(Value):
     version: int = 1
     index_state: IndexState = "none"
     index_error: str = ""  # what went wrong last, of a pending or failed one
-    text_state: IndexState = "none"  # of its file, if that is a PDF, an Office file or HTML: a search finds its text
+    text_state: IndexState = "none"  # of a PDF, an Office file, HTML or a long text: found by a search
     text_error: str = ""  # why there is none, or none yet
     _metadata: Any = kept()
     _content: Any = kept()

@@ -194,8 +194,8 @@ export type WMRecord = Message<"contextkeep.context.v1.WMRecord"> & {
   contentText: string;
 
   /**
-   * How far the text of its file is, which SearchWMRecords finds: of PDF, Office files and HTML, whose text is read behind the upload.
-   * NONE of others: a text is found at once, a picture has none.
+   * How far that is which SearchWMRecords finds behind the write: the text of PDF, Office files and HTML; and all of what is longer than
+   * 50,000 characters. NONE of others: a text is found at once, a picture has none.
    *
    * @generated from field: contextkeep.context.v1.IndexState text_state = 32;
    */

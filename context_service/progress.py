@@ -1,0 +1,24 @@
+"""The bar that commands show while they go through much, where somebody sits at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar for the block, yielding what is told how much is done, and of how much.
+
+    Args:
+        what: That is counted.
+        quiet: Show nothing.
+    """
+    from rich.console import Console  # `serve` starts without it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, to_do: bar.update(task, completed=done, total=to_do)
