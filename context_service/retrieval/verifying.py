@@ -179,6 +179,35 @@ SELECT count(*) AS different FROM different
 """  # noqa: S608
 
 
+# What a scope has that is another user's than its own: whoever looks at it as its owner does not see that, and could
+# write nothing in its place.
+_OTHERS = f"{_IN_SCOPE} AND owner_user_id NOT IN ('', %(owner_user_id)s)"
+_WHY_OTHERS = "an operator looks for what is not whose it should be: it counts it, or removes it, and reads nothing"
+_COUNT_OTHERS = Across(
+    sql=f"""
+        SELECT (SELECT count(*) FROM context.passage WHERE {_OTHERS}) AS passages,
+            (SELECT count(*) FROM context.passage_session WHERE {_OTHERS}) AS sessions,
+            (SELECT count(*) FROM context.passage_scope WHERE {_OTHERS}) AS totals
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why=_WHY_OTHERS,
+)
+_REMOVE_OTHERS = Across(
+    sql=f"""
+        WITH vectors AS (DELETE FROM context.passage_vector WHERE {_OTHERS}),
+            passages AS (DELETE FROM context.passage WHERE {_OTHERS} RETURNING true),
+            sessions AS (DELETE FROM context.passage_session WHERE {_OTHERS} RETURNING true),
+            totals AS (DELETE FROM context.passage_scope WHERE {_OTHERS} RETURNING true)
+        SELECT (SELECT count(*) FROM passages) AS passages, (SELECT count(*) FROM sessions) AS sessions,
+            (SELECT count(*) FROM totals) AS totals
+    """,  # noqa: S608
+    contexts=True,
+    subjects=True,
+    why=_WHY_OTHERS,
+)
+
+
 def _scopes_of(table: str) -> Across:
     """Return the statement that lists which scopes a table has, one look-up of the primary key each."""
     next_one = f"""
@@ -355,6 +384,8 @@ class Verifying:
             Principal(tenant_id=tenant.tenant_id, subject="operator", user_id=owned.owner_user_id),
             context_id=scope.context_id,
         )
+        named = {**_named(tenant.tenant_id, scope), "owner_user_id": owned.owner_user_id}
+        (others,) = await tenant.query(_REMOVE_OTHERS if mend else _COUNT_OTHERS, named)
         run = door.transaction if mend else door.snapshot
         passages = sessions_different = 0
         found: list[Difference] = []
@@ -381,10 +412,10 @@ class Verifying:
         report.scopes += 1
         report.passages += passages
         report.missing += counts["missing"]
-        report.extra += counts["extra"] + nobodys
+        report.extra += counts["extra"] + nobodys + others.passages
         report.different += counts["different"]
-        report.sessions_different += sessions_different + sessions
-        report.totals_different += totals
+        report.sessions_different += sessions_different + sessions + others.sessions
+        report.totals_different += totals + others.totals
         report.differences += found[: _KEPT - len(report.differences)]
 
     async def _compare_page(

@@ -86,6 +86,18 @@ DAMAGES: dict[str, tuple[str, dict[str, int]]] = {
         "UPDATE context.passage_scope SET length_after = length_after - 1 WHERE scope_id = %s",
         {"totals_different": 1},
     ),
+    "a passage is another user's": (
+        "UPDATE context.passage SET owner_user_id = 'eve' WHERE scope_id = %s AND seq = 2",
+        {"missing": 1, "extra": 1, "sessions_different": 1, "totals_different": 1},
+    ),
+    "a session is another user's": (
+        "UPDATE context.passage_session SET owner_user_id = 'eve' WHERE scope_id = %s AND session = 0",
+        {"sessions_different": 3},
+    ),
+    "the counts are another user's": (
+        "UPDATE context.passage_scope SET owner_user_id = 'eve' WHERE scope_id = %s",
+        {"totals_different": 2},
+    ),
     "the scope is not counted": ("DELETE FROM context.passage_scope WHERE scope_id = %s", {"totals_different": 1}),
 }
 
