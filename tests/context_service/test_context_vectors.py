@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,19 @@ import pytest
 from aiohttp import web
 
 from context_service.contexts import index_state as index_state_module
+from context_service.llm.embeddings import Embedder, Embedding
 from context_service.retrieval import passage_vectors as passage_vectors_module
 from context_service.retrieval import vectors as vectors_module
 from context_service.retrieval.backfilled import Backfilled
 from context_service.retrieval.passage_backfill import PassageBackfill
+from context_service.retrieval.passage_vectors import PassageVectorMaking
 from context_service.retrieval.passages import CONTEXT
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.postgres import Across, Database
+from service_runtime.postgres import Across, Database, Tenant
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, cloned
 from tests.context_service.contexts import KEYS, Caller, an_id
@@ -236,6 +238,10 @@ async def test_a_text_that_the_model_refuses_fails_alone_and_words_find_it(world
     assert [hit.text for hit in found.hits][:1] == ["poison"]
 
 
+def _said(texts: Sequence[str], value: object) -> dict[str, Any]:
+    return {"data": [{"index": n, "embedding": [value] * 1536} for n in range(len(texts))]}
+
+
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
@@ -244,6 +250,9 @@ async def test_a_text_that_the_model_refuses_fails_alone_and_words_find_it(world
         (lambda texts: web.Response(text="<html>"), "not one of /embeddings"),
         (lambda texts: embedded(texts, dimension=8), "has 8 values"),
         (lambda texts: web.json_response({"data": []}), "not one of /embeddings"),
+        (lambda texts: web.json_response(_said(texts, 0.0)), "zero"),
+        (lambda texts: web.json_response(_said(texts, 1e300)), "past half precision"),
+        (lambda texts: web.json_response(_said(texts, "much")), "not one of /embeddings"),
     ],
 )
 async def test_an_embedder_that_fails_is_named_and_asked_again(world: World, answer: Any, says: str):
@@ -259,6 +268,39 @@ async def test_an_embedder_that_fails_is_named_and_asked_again(world: World, ans
     world.server.answer = embedded
     waited = await world.waited(context_id)
     assert waited.index == pb.ContextIndex(passage_count=1, indexed_count=1)
+
+
+class Made(Embedder):
+    """Makes the vectors that the server makes."""
+
+    model = "m1"
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        return [Embedding(values=tuple(vector_of(text)), model=self.model) for text in texts]
+
+
+@pytest.mark.parametrize("step", ["_lacking", "_made", "_store", "_go_on"])
+async def test_a_worker_that_is_killed_at_any_step_is_followed_by_one_that_goes_on(
+    world: World, step: str, monkeypatch: pytest.MonkeyPatch
+):
+    async def killed(self: PassageVectorMaking, *args: Any, **kwargs: Any) -> None:
+        raise asyncio.CancelledError
+
+    async def nothing(self: PassageVectorMaking, tenant: Tenant) -> tuple[int, bool]:
+        return 0, False
+
+    make_some, tenant = PassageVectorMaking.make_some, world.database.tenant(PRINCIPAL.tenant_id)
+    monkeypatch.setattr(PassageVectorMaking, "make_some", nothing)
+    context_id = await world.begun("pear", "plum", "fig")
+    worker = PassageVectorMaking(world.database, CONTEXT, Made(), text_chars=1_000, timeout_s=2)
+    with monkeypatch.context() as patched, pytest.raises(asyncio.CancelledError):
+        patched.setattr(PassageVectorMaking, step, killed)
+        await make_some(worker, tenant)
+    assert await make_some(worker, tenant) == (0, False), "it is leased"
+    await tenant.query("UPDATE context.outbox SET due_at = now()")
+    monkeypatch.setattr(PassageVectorMaking, "make_some", make_some)
+    assert (await world.waited(context_id)).index == pb.ContextIndex(passage_count=3, indexed_count=3)
+    assert await world.owed() == []
 
 
 async def test_what_is_retracted_has_no_vector_left(world: World):

@@ -315,6 +315,30 @@ async def test_users_recall_their_own(caller: Caller):
             await recall(caller.of(stranger), hers, "zebra")
 
 
+async def test_authors_and_users_named_like_anothers_id_reach_nothing(caller: Caller):
+    """A name is a text that is found; and whose something is, is asked as a whole."""
+    planted, shown = f"planted{an_id()[:8]}", f"shown{an_id()[:8]}"
+    hers = await begun(caller.of("ada"), f"The word is {planted}.")
+    for name in (hers, "ada", "*", "=ada", "ada*", "{ada}"):
+        said = pb.MessageInput(content=f"I say {shown}.", name=name, agent_id=name)
+        mine = str((await caller.append("", said)).context_id)
+        found = await recall(caller, mine, f"what did {name} say of {planted} and {shown}?")
+        assert [item.name for item in found.items] == [name]
+        assert planted not in str(found)
+        assert shown not in str(await recall(caller.of("ada"), hers, f"what did {name} say of {planted} and {shown}?"))
+        if name == "ada":
+            continue
+        runtime, user = caller.of("runtime"), {"subject_user_id": name}
+        with pytest.raises(ContextNotFound):
+            await recall(runtime, hers, planted, **user)
+        theirs = await runtime.send(f"I say {shown}.", **user)
+        assert planted not in str(await recall(runtime, theirs.context_id, f"{planted} {shown}", **user))
+        listed = (await runtime.call("ListContexts", owner_user_id="ada", **user)).contexts
+        assert hers not in [one.context_id for one in listed]
+        with pytest.raises(ContextNotFound):
+            await recall(caller.of("ada"), theirs.context_id, shown)
+
+
 async def test_a_message_with_a_malformed_recall_is_refused_before_it_is_written(caller: Caller):
     """A refused call that wrote all the same would be sent again, and be there twice."""
     context_id = await begun(caller, "The cat is black.")
