@@ -14,12 +14,10 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
-import orjson
-
 from context_service.history.messages import ChatMessage
 from context_service.parts import Part, ToolCall
 from context_service.rendering import Call, Format, Result, Turn, body
-from context_service.rendering.turns import text_of
+from context_service.rendering.turns import result_text, text_of
 
 NO_RESULT = "No result is recorded."
 
@@ -83,7 +81,7 @@ class _Conversation:
             self._add_call(call, message.name)
         beside = said if message.role == "tool" else []  # is of the result, or is the result
         for result in results:
-            text = "\n\n".join(filter(None, [text_of(beside), _result_text(result.content_json)]))
+            text = "\n\n".join(filter(None, [text_of(beside), result_text(result.content_json)]))
             self._add_result(result.tool_call_id, Result(text, result.is_error))
             beside = []
         if beside:
@@ -140,11 +138,3 @@ class _Conversation:
             attempt += 1
         self._ids.add(found)
         return found
-
-
-def _result_text(content_json: str) -> str:
-    """Return what a tool answered as text: a text as it is, null as none, anything else as JSON."""
-    value = orjson.loads(content_json)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else content_json

@@ -7,14 +7,14 @@ does the vendor's cache of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from types import ModuleType
 
 from context_service.rendering import anthropic, gemini, openai_chat, openai_responses
 from context_service.rendering.turns import Call, Piece, Result, Turn
 
-__all__ = ["Call", "Format", "Piece", "Result", "Turn", "body", "pieces"]
+__all__ = ["Call", "Format", "Piece", "Result", "Turn", "assembled", "body", "pieces"]
 
 
 class Format(Enum):
@@ -40,11 +40,16 @@ def pieces(turn: Turn, to: Format) -> list[Piece]:
     return made
 
 
+def assembled(pieces: Sequence[Piece], to: Format) -> bytes:
+    """Return what pieces are together: see `body`."""
+    made: bytes = _MODULES[to].body(pieces)
+    return made
+
+
 def body(turns: Iterable[Turn], to: Format) -> bytes:
     """Return a JSON object for the body of a request.
 
     It has `messages`, for Anthropic also `system`; for Gemini `contents` and `systemInstruction`; for OpenAI's
     Responses `input`.
     """
-    made: bytes = _MODULES[to].body([piece for turn in turns for piece in pieces(turn, to)])
-    return made
+    return assembled([piece for turn in turns for piece in pieces(turn, to)], to)

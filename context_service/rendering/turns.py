@@ -102,6 +102,14 @@ def part_text(part: Part) -> str:
     return orjson.dumps({name: value for name, value in reference.items() if value}).decode()
 
 
+def result_text(content_json: str) -> str:
+    """Return what a tool answered as text: a text as it is, null as none, anything else as JSON."""
+    value = orjson.loads(content_json or "null")
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else content_json
+
+
 def arguments(call: ToolCall) -> dict[str, Any]:
     """Return the arguments as an object: themselves, or the one that their text is the JSON of, or one with them."""
     value = orjson.loads(call.arguments_json or "{}")
