@@ -11,13 +11,13 @@ export function fieldsOf<M extends { $typeName: string }>(message: M): Omit<M, "
 /** Return what a literal stands for, which may be written in any case: "STATUS" is "status". */
 export function choice<T>(field: string, value: string, choices: Readonly<Record<string, T>>): T {
   const name = String(value).toLowerCase();
-  const found = Object.hasOwn(choices, name) ? choices[name] : undefined;
-  if (found === undefined) {
+  const found = Object.entries(choices).find(([each]) => each.toLowerCase() === name);
+  if (!found) {
     throw new InvalidArgument(`${field} is ${JSON.stringify(value)}, not one of ${Object.keys(choices).join(", ")}`, {
       field,
     });
   }
-  return found;
+  return found[1];
 }
 
 /** Return the text of an enum's value: `RECORD_STATUS_ACTIVE` is "active"; "unknown": this client is older than the service. */
