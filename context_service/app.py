@@ -56,6 +56,7 @@ from context_service.retrieval.passage_vectors import PassageVectorMaking
 from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.retrieval.vectors import VectorMaking, Worker
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
 from context_service.servicers.node_names import NodeNames
@@ -63,6 +64,8 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
+from context_service.windows.window_rows import WindowRows
+from context_service.windows.windows import Windows
 from context_service.working_memory.actions import ActionLog
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.file_texts import FileTexts
@@ -84,6 +87,7 @@ from context_service.working_memory.writing import BlobWriter
 from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
 from contextkeep.context.v1.working_memory_pb2_grpc import add_WorkingMemoryServicer_to_server
@@ -165,8 +169,9 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts = await _contexts(ground, stack, callers)
+        windows = _windows(ground)
         tools = _tools(ground, memory, history, contexts)
-        services = [room.service for room in (memory, history, contexts, tools)]
+        services = [room.service for room in (memory, history, contexts, windows, tools)]
         ground.database.show(metrics)
         border = Border(
             callers,
@@ -202,6 +207,8 @@ class _Ground:
     names: NodeNames
     actions: ActionLog
     records: Records
+    log: Log
+    order: Order
     mappings: MappingRegistry
     assembly: ContextAssembly
     embedder: Embedder | None
@@ -232,6 +239,7 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     mappings = MappingRegistry(MappingStore(database, mappings_max=limits.mappings_max), limits, files=files)
     await stack.enter_async_context(background.running(mappings.keep_current()))
     embedder = await _embedder(settings, stack)
+    passages = Passages(database, embedded_kinds=[CONTEXT] if embedder else [])
     return _Ground(
         settings=settings,
         metrics=metrics,
@@ -249,7 +257,9 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
                 timeout_s=settings.document_parser_timeout_s,
             ),
         ),
-        passages=Passages(database, embedded_kinds=[CONTEXT] if embedder else []),
+        passages=passages,
+        log=Log(database, passages),
+        order=Order(),
         tokens=await asyncio.to_thread(TokenCounter),
         mappings=mappings,
         assembly=ContextAssembly(graph, mappings, limits),
@@ -363,13 +373,12 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
 async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticator) -> _Room[ContextsServicer]:
     """Begin to erase what is due, to embed, and to read the records that messages point at."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
+    passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
 
     async def check_record(record_id: UUID, principal: Principal) -> None:
         if not await ground.records.exists(principal, record_id):
             raise RecordName(record_id=record_id).not_found()
 
-    passages, tokens = ground.passages, ground.tokens
-    log, order = Log(database, passages), Order()
     task_rows = TaskRows(database, log)
     references = References(task_rows)
     eraser = Eraser(database, passages)
@@ -460,6 +469,23 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticat
         add=partial(add_ContextsServicer_to_server, servicer),
         checks=[ground.schema_ready],
         ending=watching.end,
+    )
+    return _Room(servicer, service)
+
+
+def _windows(ground: _Ground) -> _Room[ContextWindowsServicer]:
+    windows = Windows(
+        WindowRows(ground.database, ground.log),
+        log=ground.log,
+        requests=_REQUESTS,
+        order=ground.order,
+        nesting_max=ground.settings.json_nesting_max,
+    )
+    servicer = ContextWindowsServicer(windows)
+    service = Service(
+        full_name="contextkeep.context.v1.ContextWindows",
+        add=partial(add_ContextWindowsServicer_to_server, servicer),
+        checks=[ground.schema_ready],
     )
     return _Room(servicer, service)
 

@@ -36,7 +36,16 @@ OF_CONTEXTS = frozenset(
         ),
         "WaitForIndex",
     )
-) | {"/contextkeep.context.v1.Tools/ListTools", "/contextkeep.context.v1.Tools/ExecuteTool"}
+) | frozenset(
+    (
+        *(
+            f"/contextkeep.context.v1.ContextWindows/{name}"
+            for name in ("OpenWindow", "GetWindow", "ListWindows", "CloseWindow", "Pack")
+        ),
+        "/contextkeep.context.v1.Tools/ListTools",
+        "/contextkeep.context.v1.Tools/ExecuteTool",
+    )
+)
 
 
 def scope_of(method: str) -> str:

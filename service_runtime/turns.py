@@ -39,6 +39,8 @@ EXPENSIVE = {
     "SearchWMRecords": "compares texts and vectors of many records",
     "Recall": "compares a text with many passages",
     "SearchContext": "as Recall",
+    "OpenWindow": "counts the tokens of a prompt and of tools",
+    "Pack": "renders and counts what a window has not read yet",
     "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",
     "SearchNodes": "meets conditions that no index knows",

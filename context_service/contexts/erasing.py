@@ -49,6 +49,8 @@ OF_SUBJECTS = (
     "context.context_external_id",
     "context.artifact",
     "context.task",
+    "context.context_window",
+    "context.window_block",
     "context.context",
     "context.erasure",
 )
@@ -56,7 +58,7 @@ OF_SUBJECTS = (
 _RECEIPT = """
     erasure_id, context_id, created_at, finished_at, message_count, messages_removed, passages_removed,
     vectors_removed, external_ids_removed, answers_removed, keys_ended, tasks_removed, artifacts_removed,
-    requested_by
+    windows_removed, window_steps_removed, requested_by
 """
 
 
@@ -214,7 +216,28 @@ _REMOVE_ARTIFACTS = _removing(
         )""",
 )
 _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
+# Before its blocks, and by its id: whoever writes some holds the row of the window, and what was changed meanwhile has
+# another place. With the window gone nobody writes any.
+_REMOVE_WINDOWS = _of_all(f"""
+    WITH mine AS ({_MINE}), gone AS (
+        DELETE FROM context.context_window w USING mine
+        WHERE w.tenant_id = mine.tenant_id AND w.context_id = mine.context_id AND w.window_id IN (
+            SELECT one.window_id FROM context.context_window one
+            WHERE one.tenant_id = %(tenant_id)s AND one.context_id = %(context_id)s
+            LIMIT %(rows)s
+        )
+        RETURNING true
+    )
+    UPDATE context.erasure e SET windows_removed = e.windows_removed + (SELECT count(*) FROM gone)
+    FROM mine
+    WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
+    RETURNING (SELECT count(*) FROM gone) AS removed
+""")  # noqa: S608
+_REMOVE_BLOCKS = _removing(
+    "context.window_block", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.pieces)"
+)
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
+_STEPS = (_REMOVE_MESSAGES, _REMOVE_ARTIFACTS, _REMOVE_TASKS, _REMOVE_WINDOWS, _REMOVE_BLOCKS, _REMOVE_ANSWERS)
 _COUNT_PASSAGES = _of_all("""
     UPDATE context.erasure
     SET passages_removed = passages_removed + %(passages)s, vectors_removed = vectors_removed + %(vectors)s
@@ -279,6 +302,8 @@ class Erasure:
     keys_ended: int
     tasks_removed: int
     artifacts_removed: int  # versions
+    windows_removed: int
+    window_steps_removed: int  # what they were packed of
     requested_by: str  # the subject of who deleted it; empty: it was past its time
 
 
@@ -435,7 +460,7 @@ class Eraser:
         dropped = await self._passages.drop_scope(tenant.tenant_id, Scope.of_context(context_id))
         if any(dropped):
             await tenant.query(_COUNT_PASSAGES, {**named, **dropped._asdict()})
-        for statement in (_REMOVE_MESSAGES, _REMOVE_ARTIFACTS, _REMOVE_TASKS, _REMOVE_ANSWERS):
+        for statement in _STEPS:
             while True:
                 began = time.monotonic()
                 rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})

@@ -486,6 +486,38 @@ CREATE TABLE context.context_external_id (
 
 ALTER TABLE context.context_external_id OWNER TO contextkeep_owner;
 
+CREATE TABLE context.context_window (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone,
+    reached_seq bigint DEFAULT 0 NOT NULL,
+    retracted_count bigint DEFAULT 0 NOT NULL,
+    epoch integer DEFAULT 0 NOT NULL,
+    first_number integer DEFAULT 0 NOT NULL,
+    block_count integer DEFAULT 0 NOT NULL,
+    left_out_tokens bigint DEFAULT 0 NOT NULL,
+    context_tokens integer NOT NULL,
+    token_limit integer NOT NULL,
+    head_tokens integer NOT NULL,
+    format text NOT NULL,
+    tokens_family text NOT NULL,
+    model text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    system_prompt text NOT NULL,
+    goal text NOT NULL,
+    tools json,
+    CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
+);
+
+ALTER TABLE context.context_window OWNER TO contextkeep_owner;
+
 CREATE TABLE context.embedding (
     tenant_id uuid NOT NULL,
     owner_kind text NOT NULL,
@@ -551,7 +583,9 @@ CREATE TABLE context.erasure (
     agent_bundle_id text NOT NULL,
     requested_by text NOT NULL,
     tasks_removed bigint DEFAULT 0 NOT NULL,
-    artifacts_removed bigint DEFAULT 0 NOT NULL
+    artifacts_removed bigint DEFAULT 0 NOT NULL,
+    windows_removed bigint DEFAULT 0 NOT NULL,
+    window_steps_removed bigint DEFAULT 0 NOT NULL
 );
 
 ALTER TABLE context.erasure OWNER TO contextkeep_owner;
@@ -863,6 +897,23 @@ CREATE TABLE context.upload_part (
 
 ALTER TABLE context.upload_part OWNER TO contextkeep_owner;
 
+CREATE TABLE context.window_block (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    number integer NOT NULL,
+    tokens integer NOT NULL,
+    seq_from bigint NOT NULL,
+    seq_to bigint NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    pieces text NOT NULL
+);
+
+ALTER TABLE context.window_block OWNER TO contextkeep_owner;
+
 CREATE VIEW context.wm_record_of_tenant AS
  SELECT tenant_id,
     id,
@@ -965,6 +1016,9 @@ ALTER TABLE ONLY context.context_external_id
 ALTER TABLE ONLY context.context
     ADD CONSTRAINT context_pkey PRIMARY KEY (tenant_id, context_id);
 
+ALTER TABLE ONLY context.context_window
+    ADD CONSTRAINT context_window_pkey PRIMARY KEY (tenant_id, window_id);
+
 ALTER TABLE ONLY context.embedding
     ADD CONSTRAINT embedding_pkey PRIMARY KEY (tenant_id, owner_kind, owner_id, name);
 
@@ -1018,6 +1072,9 @@ ALTER TABLE ONLY context.upload_part
 
 ALTER TABLE ONLY context.upload
     ADD CONSTRAINT upload_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY context.window_block
+    ADD CONSTRAINT window_block_pkey PRIMARY KEY (tenant_id, window_id, number);
 
 ALTER TABLE context.wm_record
     ADD CONSTRAINT wm_record_content_text_check CHECK (((blob_id IS NULL) OR (content_text IS NULL))) NOT VALID;
@@ -1101,6 +1158,10 @@ CREATE INDEX upload_due ON context.upload USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX upload_part_blob ON context.upload_part USING btree (tenant_id, blob_id);
 
+CREATE INDEX window_block_context ON context.window_block USING btree (tenant_id, context_id);
+
+CREATE INDEX window_newest ON context.context_window USING btree (tenant_id, context_id, window_id);
+
 CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, memory_type, LEAST(archived_at, expires_at)) WHERE (LEAST(archived_at, expires_at) IS NOT NULL);
 
 CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
@@ -1152,6 +1213,8 @@ CREATE POLICY bounds ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT 
 
 CREATE POLICY bounds ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.context_window AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -1184,6 +1247,8 @@ CREATE POLICY bounds ON context.upload AS RESTRICTIVE USING ((NULLIF((( SELECT (
 
 CREATE POLICY bounds ON context.upload_part AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_upload(upload_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
@@ -1199,6 +1264,8 @@ ALTER TABLE context.context ENABLE ROW LEVEL SECURITY;
 CREATE POLICY context ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.context_window AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
@@ -1216,7 +1283,11 @@ CREATE POLICY context ON context.passage_vector AS RESTRICTIVE USING ((NULLIF(((
 
 CREATE POLICY context ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+CREATE POLICY context ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.context_window ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
@@ -1246,6 +1317,8 @@ CREATE POLICY subject ON context.context AS RESTRICTIVE USING ((NULLIF((( SELECT
 
 CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.context_window AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
@@ -1262,6 +1335,8 @@ CREATE POLICY subject ON context.passage_vector AS RESTRICTIVE USING ((NULLIF(((
 
 CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1273,6 +1348,8 @@ CREATE POLICY tenant ON context.blob USING ((tenant_id = ( SELECT (NULLIF(curren
 CREATE POLICY tenant ON context.context USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.context_external_id USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.context_window USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1306,6 +1383,8 @@ CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_block USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE context.tenant_limit ENABLE ROW LEVEL SECURITY;
@@ -1315,6 +1394,8 @@ ALTER TABLE context.tenant_usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.upload_part ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_block ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
@@ -1336,6 +1417,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_external_id TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.context_window TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.embedding TO contextkeep_service;
 
@@ -1378,5 +1461,7 @@ GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextkeep_service;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextkeep_service;

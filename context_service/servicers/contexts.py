@@ -490,4 +490,6 @@ def _erasure(erasure: Erasure) -> pb.Erasure:
         keys_ended=erasure.keys_ended,
         tasks_removed=erasure.tasks_removed,
         artifacts_removed=erasure.artifacts_removed,
+        windows_removed=erasure.windows_removed,
+        window_steps_removed=erasure.window_steps_removed,
     )

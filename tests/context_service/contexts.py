@@ -10,7 +10,9 @@ from typing import Any
 import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
 from tests.errors import raised
@@ -28,20 +30,21 @@ KEYS = {
 
 
 class Caller:
-    """Calls the stub of Contexts with one of `KEYS`."""
+    """Calls the stubs of Contexts and ContextWindows with one of `KEYS`."""
 
     def __init__(self, channel: grpc.aio.Channel, key: str = "plain") -> None:
         self.channel = channel
-        self.stub = ContextsStub(channel)
+        self.stub, self.windows = ContextsStub(channel), ContextWindowsStub(channel)
         self.metadata = (("authorization", f"Bearer {key}"),)
 
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
     async def call(self, name: str, **fields: Any) -> Any:
-        request = getattr(pb, f"{name}Request")(**fields)
+        module, stub = (pb, self.stub) if hasattr(self.stub, name) else (windows_pb, self.windows)
+        request = getattr(module, f"{name}Request")(**fields)
         try:
-            return await getattr(self.stub, name)(request, metadata=self.metadata, timeout=30)
+            return await getattr(stub, name)(request, metadata=self.metadata, timeout=30)
         except grpc.aio.AioRpcError as error:
             raise raised(error) from None
 

@@ -72,6 +72,8 @@ EMPTIED = {
     "context.passage_session",
     "context.passage_vector",
     "context.task",
+    "context.context_window",
+    "context.window_block",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
@@ -140,6 +142,16 @@ class Stack:
         made = {"artifact_id": words, "name": words, "parts": [{"text": words}]}
         for _ in range(2):
             await caller.call("PutArtifact", task_id=task.task.task_id, artifact=made, request_id=an_id())
+        window = await caller.call(
+            "OpenWindow",
+            context_id=answer.context_id,
+            model="gpt-5",
+            system_prompt=words,
+            tools_json=f'[{{"name": "{words}"}}]',
+            goal=words,
+            request_id=an_id(),
+        )
+        await caller.call("Pack", window_id=window.window.window_id)
         await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
 
@@ -227,7 +239,8 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     assert (receipt.context_id, receipt.message_count, receipt.requested_by) == (context_id, 1, PRINCIPAL.subject)
     done = await finished(stack.caller, receipt.erasure_id)
 
-    assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 4)
+    assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 5)
+    assert (done.windows_removed, done.window_steps_removed) == (1, 1)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []
@@ -275,7 +288,7 @@ async def test_a_kill_at_any_step_goes_on(stack: Stack, steps: int, monkeypatch:
 
     await stack.eraser.erase_tenant(stack.tenant)
     done = await finished(stack.caller, receipt.erasure_id)
-    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 4)
+    assert (done.messages_removed, done.message_count, done.answers_removed) == (10, 10, 5)
     assert stack.holding(words) == []
 
 
@@ -314,7 +327,7 @@ async def test_replicas_that_erase_at_once_count_every_row_once(stack: Stack, mo
         assert (done.messages_removed, done.tasks_removed, done.answers_removed, done.external_ids_removed) == (
             20,
             1,
-            4,
+            5,
             1,
         )
     assert stack.holding(words) == []

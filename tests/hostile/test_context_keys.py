@@ -11,6 +11,7 @@ import pytest
 
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.servicer import TOOLS
+from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import tools_pb2 as tools
@@ -68,6 +69,15 @@ def test_it_reads_and_writes_its_context(issued: Issued):
     assert [one.content for one in listed.answers[0].messages] == ["of the key", "by the key"]
     (headers,) = issued.client.call(RPCS["ListContexts"], pb.ListContextsRequest(), key=issued.key).answers
     assert [one.context_id for one in headers.contexts] == [issued.context_id]
+
+
+def test_it_packs_a_window_of_its_context(issued: Issued):
+    opening = windows.OpenWindowRequest(context_id=issued.context_id, model="gpt-5")
+    (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.key).answers
+    asked = windows.PackRequest(window_id=opened.window.window_id)
+    packed = issued.client.call(RPCS["Pack"], asked, key=issued.key)
+    assert "of the key" in packed.answers[0].messages_json
+    assert issued.client.call(RPCS["Pack"], asked, key=issued.reader).reason == "PERMISSION_DENIED"
 
 
 def test_one_that_may_read_writes_nothing(issued: Issued):

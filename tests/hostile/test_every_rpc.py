@@ -41,6 +41,7 @@ PROMISED = {
         CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
         SyncHistory
     """,
+    "contextkeep.context.v1.ContextWindows": "OpenWindow GetWindow ListWindows CloseWindow Pack",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

@@ -56,6 +56,8 @@ OF_CONTEXTS = (
     "context.task",
     "context.message_record",
     "context.artifact",
+    "context.context_window",
+    "context.window_block",
     "context.erasure",
 )
 

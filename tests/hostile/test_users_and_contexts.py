@@ -26,8 +26,13 @@ from tests.hostile.test_two_tenants import requests, shown, tokens_of
 from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
-OF_USERS = [rpc for rpc in RPCS.values() if rpc.service.endswith(".Contexts") or rpc.name == "ExecuteTool"]
-NAMES = ("context_id", "message_id", "task_id", "artifact_id", "thread_id", "user_id", "doomed_id", "erasure_id")
+OF_USERS = [
+    rpc for rpc in RPCS.values() if rpc.service.endswith((".Contexts", ".ContextWindows")) or rpc.name == "ExecuteTool"
+]
+NAMES = (
+    *("context_id", "message_id", "task_id", "artifact_id", "window_id", "thread_id", "user_id", "doomed_id"),
+    "erasure_id",
+)
 LISTS = {"ListContexts", "GetContextsByExternalId"}  # headers, of whichever contexts
 SCOPES = ("read", "write")
 

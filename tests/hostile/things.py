@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
@@ -52,6 +53,7 @@ class Things:
     message_id: str
     task_id: str
     artifact_id: str
+    window_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
@@ -84,6 +86,7 @@ def invented() -> Things:
         message_id=f"message {label}",
         task_id=str(new_id()),
         artifact_id=f"artifact {label}",
+        window_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
         doomed_id=str(new_id()),
@@ -221,6 +224,9 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     done("PutArtifact", contexts.PutArtifactRequest(task_id=begun_task.task.task_id, artifact=made_of_it))
     of_it = contexts.MessageInput(content=SECRET, task_id=begun_task.task.task_id)
     done("SendMessage", contexts.SendMessageRequest(message=of_it))
+    for _ in range(2):  # two, so that a list of them has two pages
+        (opened,) = done("OpenWindow", _opening(sent.context_id)).answers
+        done("Pack", windows.PackRequest(window_id=opened.window.window_id))
     gone, doomed = (
         done("SendMessage", contexts.SendMessageRequest(message=said)).answers[0].context_id for _ in range(2)
     )
@@ -230,6 +236,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "upload_id": upload.upload.upload_id,
         "context_id": sent.context_id,
         "task_id": begun_task.task.task_id,
+        "window_id": opened.window.window_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
     }
@@ -250,6 +257,16 @@ def _task(t: Things) -> contexts.TaskInput:
     return contexts.TaskInput(
         status=contexts.TaskStatusInput(state=contexts.TASK_STATE_WORKING, message=said),
         reference_task_ids=[t.task_id],
+    )
+
+
+def _opening(context_id: str) -> windows.OpenWindowRequest:
+    return windows.OpenWindowRequest(
+        context_id=context_id,
+        model="gpt-5",
+        system_prompt=SECRET,
+        tools_json=json.dumps([{"name": SECRET}]),
+        goal=SECRET,
     )
 
 
@@ -922,6 +939,37 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _tool("context_send", entity=t.node_id, content="x", message_id=t.message_id, title=t.node_name),
         _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),
         _tool("wm_archive", working_memory_id=t.record_id),
+    ],
+    "OpenWindow": lambda t: [
+        windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", system_prompt="x", goal="x"),
+        windows.OpenWindowRequest(
+            context_id=t.context_id, model="a model", context_tokens=100_000, tools_json="[]", subject_user_id=t.user_id
+        ),
+        windows.OpenWindowRequest(
+            context_id=t.context_id,
+            model="claude-x",
+            format=history.MESSAGE_FORMAT_GEMINI,
+            token_budget=0.5,
+            output_reservation=1,
+            request_id=t.request_id,
+        ),
+    ],
+    "GetWindow": lambda t: [
+        windows.GetWindowRequest(window_id=t.window_id),
+        windows.GetWindowRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "ListWindows": lambda t: [
+        windows.ListWindowsRequest(context_id=t.context_id),
+        windows.ListWindowsRequest(context_id=t.context_id, subject_user_id=t.user_id),
+    ],
+    "Pack": lambda t: [
+        windows.PackRequest(window_id=t.window_id),
+        windows.PackRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "CloseWindow": lambda t: [
+        windows.CloseWindowRequest(window_id=t.window_id),
+        windows.CloseWindowRequest(window_id=t.window_id, request_id=t.request_id),
+        windows.CloseWindowRequest(window_id=t.window_id, subject_user_id=t.user_id),
     ],
     "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
 }

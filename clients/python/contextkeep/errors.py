@@ -191,6 +191,12 @@ class ArtifactNotFound(NotFound):
     reason = "ARTIFACT_NOT_FOUND"
 
 
+class WindowNotFound(NotFound):
+    """There is no window with this id that the caller may see, or its context is gone."""
+
+    reason = "WINDOW_NOT_FOUND"
+
+
 class AlreadyExists(ContextKeepError):
     """Something has this name or id already."""
 
@@ -332,6 +338,12 @@ class ContextClosed(FailedPrecondition):
     reason = "CONTEXT_CLOSED"
 
 
+class WindowClosed(FailedPrecondition):
+    """The window packs no more: open another one on its context."""
+
+    reason = "WINDOW_CLOSED"
+
+
 class TaskEnded(FailedPrecondition):
     """The task has ended: `state` in the metadata. What goes on with it is a new task of the same context."""
 
@@ -407,6 +419,15 @@ class CostExceeded(ResourceExhausted):
     """The expressions of a mapping cost more than a call may spend."""
 
     reason = "COST_EXCEEDED"
+
+
+class BudgetTooSmall(ResourceExhausted):
+    """A window's limit has no room for what a pack must have: `least` and `token_limit` in the metadata.
+
+    `least` is the limit with which it would fit.
+    """
+
+    reason = "BUDGET_TOO_SMALL"
 
 
 class StorageFull(ResourceExhausted):

@@ -310,6 +310,9 @@ export interface Erasure {
   tasksRemoved: number;
   /** Versions. */
   artifactsRemoved: number;
+  windowsRemoved: number;
+  /** Of its windows: what they were packed of. */
+  windowStepsRemoved: number;
 }
 
 /** Return the message of what is said of a context. */
@@ -491,6 +494,8 @@ export function erasureOf(message: pb.Erasure): Erasure {
     keysEnded: Number(message.keysEnded),
     tasksRemoved: Number(message.tasksRemoved),
     artifactsRemoved: Number(message.artifactsRemoved),
+    windowsRemoved: Number(message.windowsRemoved),
+    windowStepsRemoved: Number(message.windowStepsRemoved),
   };
 }
 

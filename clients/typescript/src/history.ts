@@ -10,6 +10,16 @@ import { type JsonObject, parseJson, parseObject, toJson, toObject } from "./jso
 import { enumText, fieldsOf } from "./messages.js";
 import { timeText, toTimestamp } from "./times.js";
 
+export const FORMATS = {
+  openai: pb.MessageFormat.OPENAI,
+  anthropic: pb.MessageFormat.ANTHROPIC,
+  gemini: pb.MessageFormat.GEMINI,
+  openaiResponses: pb.MessageFormat.OPENAI_RESPONSES,
+};
+
+/** Whose messages: OpenAI's Chat Completions or Responses, Anthropic's Messages or Gemini's generateContent. */
+export type MessageFormat = keyof typeof FORMATS;
+
 /** One turn, as a prompt wants it. */
 export interface ChatMessage {
   /** "user", "assistant", "system" or "tool". */

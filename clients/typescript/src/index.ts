@@ -13,6 +13,7 @@ export type {
   SendOptions,
   TaskOptions,
   UploadOptions,
+  WindowOptions,
 } from "./context.js";
 export type {
   ByMeaning,
@@ -52,6 +53,7 @@ export type {
   Mapping,
   MappingInput,
   MappingRules,
+  MessageFormat,
   MessageRule,
   NodeTrial,
   Part,
@@ -83,3 +85,4 @@ export type { Artifact, ArtifactInput, ContextEvent, RetractedMessages, StatusIn
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
+export type { Pack, Window } from "./windows.js";

@@ -61,6 +61,7 @@ from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
+from contextkeep.values.windows import Pack, Window
 
 __all__ = [
     "AppendedEnvelope",
@@ -104,6 +105,7 @@ __all__ = [
     "NodeBatch",
     "NodeIO",
     "NodeTrial",
+    "Pack",
     "Part",
     "PartKind",
     "QueryAnswer",
@@ -132,6 +134,7 @@ __all__ = [
     "TraversedNode",
     "UnreadRecord",
     "Upload",
+    "Window",
     "WrittenGraph",
     "WrittenRow",
 ]

@@ -339,6 +339,8 @@ class Erasure(Value):
     keys_ended: int = 0
     tasks_removed: int = 0
     artifacts_removed: int = 0  # versions
+    windows_removed: int = 0
+    window_steps_removed: int = 0  # what they were packed of
 
     def __str__(self) -> str:
         done = "all" if self.state == "finished" else f"{self.messages_removed} of {self.message_count} messages"
@@ -363,4 +365,6 @@ class Erasure(Value):
             keys_ended=erasure.keys_ended,
             tasks_removed=erasure.tasks_removed,
             artifacts_removed=erasure.artifacts_removed,
+            windows_removed=erasure.windows_removed,
+            window_steps_removed=erasure.window_steps_removed,
         )

@@ -12,13 +12,6 @@ import { BlobCalls } from "./blobs.js";
 
 const chat = pb.ChatHistory.method;
 
-const FORMATS = {
-  openai: pb.MessageFormat.OPENAI,
-  anthropic: pb.MessageFormat.ANTHROPIC,
-  gemini: pb.MessageFormat.GEMINI,
-  openaiResponses: pb.MessageFormat.OPENAI_RESPONSES,
-};
-
 export interface HistoryOptions extends CallOptions {
   /** How nodes become messages; else "simple_chat". */
   mappingName?: string;
@@ -72,11 +65,11 @@ export abstract class HistoryCalls extends BlobCalls {
    */
   async getFormattedChatHistory(
     node: NodeName,
-    format: keyof typeof FORMATS,
+    format: history.MessageFormat,
     options: WholeHistoryOptions = {},
   ): Promise<history.FormattedHistory> {
     const { strict, tokensMax } = options;
-    const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, FORMATS) };
+    const asked = { ...this.historyOf(node, options), strict, tokensMax, format: choice("format", format, history.FORMATS) };
     return history.formattedHistoryOf(await this.call(chat.getChatHistory, asked, options));
   }
 

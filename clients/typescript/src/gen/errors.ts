@@ -99,6 +99,11 @@ export class ArtifactNotFound extends NotFound {
   static override readonly reason: string = "ARTIFACT_NOT_FOUND";
 }
 
+/** There is no window with this id that the caller may see, or its context is gone. */
+export class WindowNotFound extends NotFound {
+  static override readonly reason: string = "WINDOW_NOT_FOUND";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
@@ -217,6 +222,11 @@ export class ContextClosed extends FailedPrecondition {
   static override readonly reason: string = "CONTEXT_CLOSED";
 }
 
+/** The window packs no more: open another one on its context. */
+export class WindowClosed extends FailedPrecondition {
+  static override readonly reason: string = "WINDOW_CLOSED";
+}
+
 /** The task has ended: `state` in the metadata. What goes on with it is a new task of the same context. */
 export class TaskEnded extends FailedPrecondition {
   static override readonly reason: string = "TASK_ENDED";
@@ -277,6 +287,11 @@ export class NodeBudgetExceeded extends ResourceExhausted {
 /** The expressions of a mapping cost more than a call may spend. */
 export class CostExceeded extends ResourceExhausted {
   static override readonly reason: string = "COST_EXCEEDED";
+}
+
+/** A window's limit has no room for what a pack must have: `least` and `token_limit` in the metadata. */
+export class BudgetTooSmall extends ResourceExhausted {
+  static override readonly reason: string = "BUDGET_TOO_SMALL";
 }
 
 /** The disk, the bucket or the database has no room left. */

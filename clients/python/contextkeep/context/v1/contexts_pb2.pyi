@@ -342,7 +342,7 @@ class CancelTaskResponse(_message.Message):
     def __init__(self, task: _Optional[_Union[Task, _Mapping]] = ...) -> None: ...
 
 class Erasure(_message.Message):
-    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed", "artifacts_removed")
+    __slots__ = ("erasure_id", "context_id", "state", "created_at", "finished_at", "requested_by", "message_count", "messages_removed", "passages_removed", "vectors_removed", "external_ids_removed", "answers_removed", "keys_ended", "tasks_removed", "artifacts_removed", "windows_removed", "window_steps_removed")
     ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -358,6 +358,8 @@ class Erasure(_message.Message):
     KEYS_ENDED_FIELD_NUMBER: _ClassVar[int]
     TASKS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     ARTIFACTS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    WINDOWS_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_STEPS_REMOVED_FIELD_NUMBER: _ClassVar[int]
     erasure_id: str
     context_id: str
     state: ErasureState
@@ -373,7 +375,9 @@ class Erasure(_message.Message):
     keys_ended: int
     tasks_removed: int
     artifacts_removed: int
-    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ..., tasks_removed: _Optional[int] = ..., artifacts_removed: _Optional[int] = ...) -> None: ...
+    windows_removed: int
+    window_steps_removed: int
+    def __init__(self, erasure_id: _Optional[str] = ..., context_id: _Optional[str] = ..., state: _Optional[_Union[ErasureState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested_by: _Optional[str] = ..., message_count: _Optional[int] = ..., messages_removed: _Optional[int] = ..., passages_removed: _Optional[int] = ..., vectors_removed: _Optional[int] = ..., external_ids_removed: _Optional[int] = ..., answers_removed: _Optional[int] = ..., keys_ended: _Optional[int] = ..., tasks_removed: _Optional[int] = ..., artifacts_removed: _Optional[int] = ..., windows_removed: _Optional[int] = ..., window_steps_removed: _Optional[int] = ...) -> None: ...
 
 class ExternalId(_message.Message):
     __slots__ = ("system", "id")

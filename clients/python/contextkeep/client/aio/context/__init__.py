@@ -13,14 +13,25 @@ from contextkeep.client.aio.context.search import SearchCalls
 from contextkeep.client.aio.context.tasks import TaskCalls
 from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
+from contextkeep.client.aio.context.windows import WindowCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
 from contextkeep.context.v1.working_memory_pb2_grpc import WorkingMemoryStub
 
 
 class AsyncContextClient(
-    RecordCalls, SearchCalls, BlobCalls, UploadCalls, ContextCalls, TaskCalls, HistoryCalls, MappingCalls, ToolCalls
+    RecordCalls,
+    SearchCalls,
+    BlobCalls,
+    UploadCalls,
+    ContextCalls,
+    TaskCalls,
+    WindowCalls,
+    HistoryCalls,
+    MappingCalls,
+    ToolCalls,
 ):
     """Working memory, contexts and chat history.
 
@@ -57,7 +68,7 @@ class AsyncContextClient(
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ToolsStub],
+            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ToolsStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

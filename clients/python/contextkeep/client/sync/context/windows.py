@@ -1,0 +1,143 @@
+# Generated from aio/context/windows.py by tools/make_sync.py: change that file and run `make sync-client`.
+"""Windows on contexts: what one model shall see of one, within its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from contextkeep.client import _messages as messages
+from contextkeep.client._messages import Id, MessageFormat
+from contextkeep.client.sync.client import Client
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.values import Pack, Window
+
+
+class WindowCalls(Client):
+    """The RPCs of windows. One that is of another's context, or not there at all, is `WindowNotFound`."""
+
+    def open_window(
+        self,
+        context_id: Id,
+        model: str,
+        *,
+        system_prompt: str = "",
+        tools: Sequence[Any] | None = None,
+        goal: str = "",
+        message_format: MessageFormat | None = None,
+        context_tokens: int = 0,
+        token_budget: float = 0.0,
+        output_reservation: int = 0,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Window:
+        """Open a window on a context, and return it.
+
+        Args:
+            context_id: What it reads.
+            model: Such as "gpt-5": of those that are known, so are tokens, tokenizer and format.
+            system_prompt: What stands in front of all, up to 256 KiB.
+            tools: JSON values as the vendor wants them, up to 1 MiB.
+            goal: Told to the model behind the system prompt, up to 16 KiB.
+            message_format: Whose messages: "openai" (Chat Completions), "openai_responses", "anthropic" or "gemini".
+                None: that of the model.
+            context_tokens: What the model takes, with its answer. 0: what is known of it.
+            token_budget: The share of it that a request may have. 0: 0.8.
+            output_reservation: Tokens that are kept for the answer. 0: 4,096.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again answers the same window. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context.
+            ContextClosed: it is closed.
+            BudgetTooSmall: what stands in front of all does not fit: `least` in the metadata.
+            InvalidArgument: the model is not known, and `context_tokens` is 0.
+            LimitExceeded: the context has 16 open windows, or something is too large.
+        """
+        request = windows_pb.OpenWindowRequest(
+            context_id=messages.to_id(context_id),
+            model=model,
+            context_tokens=context_tokens,
+            format=messages.choice("message_format", message_format, messages.FORMATS) if message_format else None,
+            system_prompt=system_prompt,
+            tools_json="" if tools is None else messages.to_json("tools", list(tools)),
+            goal=goal,
+            token_budget=token_budget,
+            output_reservation=output_reservation,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.OpenWindowResponse = self.call("OpenWindow", request, timeout_s=timeout_s)
+        return Window.from_proto(response.window)
+
+    def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
+        """Return a window.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.GetWindowRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
+        response: windows_pb.GetWindowResponse = self.call("GetWindow", request, timeout_s=timeout_s)
+        return Window.from_proto(response.window)
+
+    def list_windows(
+        self, context_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[Window, None, None]:
+        """Yield the windows of a context, the newest first, without prompts and tools, following the pages.
+
+        Args:
+            context_id: Whose.
+            subject_user_id: For which user a key without one calls.
+            page_size: Windows of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+
+        Raises:
+            ContextNotFound: there is no such context.
+        """
+        request = windows_pb.ListWindowsRequest(
+            context_id=messages.to_id(context_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: windows_pb.ListWindowsResponse = self.call("ListWindows", request, timeout_s=timeout_s)
+            for window in page.windows:
+                yield Window.from_proto(window)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def pack(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Pack:
+        """Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
+
+        A window that is far behind its context takes its time: a second for some thousand messages.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it packs no more.
+            BudgetTooSmall: the last step does not fit: `least` in the metadata.
+            AnswerTooLarge: what fits the model fits no answer.
+        """
+        request = windows_pb.PackRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
+        return Pack.from_proto(self.call("Pack", request, timeout_s=timeout_s))
+
+    def close_window(
+        self,
+        window_id: Id,
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Window:
+        """Close a window, and return it without prompt, tools and goal; again is harmless. The log stays.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.CloseWindowRequest(
+            window_id=messages.to_id(window_id),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.CloseWindowResponse = self.call("CloseWindow", request, timeout_s=timeout_s)
+        return Window.from_proto(response.window)

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+
+import { BudgetTooSmall, InvalidArgument, WindowClosed, WindowNotFound, newId } from "contextkeep";
+
+import { context } from "./stack.js";
+
+test("a window packs what a model shall see, and each pack begins with the one before", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const tools = [{ name: "look" }];
+
+  const window = await context.openWindow(contextId, "claude-sonnet-4-5", { systemPrompt: "Be brief.", tools, goal: "Find it." });
+  const first = await context.pack(window.windowId);
+  await context.sendMessage({ content: "Hello yourself", role: "assistant" }, { contextId });
+  const second = await context.pack(window.windowId);
+
+  assert.deepEqual([window.format, window.tokensFamily, window.tokenLimit, window.tools], ["anthropic", "claude", 160_000, tools]);
+  assert.deepEqual(second.body["tools"], tools);
+  assert.deepEqual([second.stepCount, second.lastSeq, second.epoch, second.isWaiting], [2, 2n, 0, false]);
+  assert.equal(second.tokens, second.tokensByZone.system + second.tokensByZone.verbatim);
+  const bytes = Buffer.from(second.messagesJson).subarray(0, first.prefixBytes);
+  assert.equal(createHash("sha256").update(bytes).digest("hex"), first.prefixSha);
+  const { reachedSeq, stepCount } = await context.getWindow(window.windowId);
+  assert.deepEqual([reachedSeq, stepCount], [2n, 2]);
+});
+
+test("a window packs messages in the format that it is told", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  for (const [format, field] of [["openai", "messages"], ["openaiResponses", "input"], ["gemini", "contents"]] as const) {
+    const window = await context.openWindow(contextId, "claude-sonnet-4-5", { format });
+    assert.equal(window.format, format);
+    assert.ok(field in (await context.pack(window.windowId)).body);
+  }
+});
+
+test("windows are listed, and a closed one packs no more", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const [one, another] = [await context.openWindow(contextId, "gpt-5"), await context.openWindow(contextId, "gemini-2.5-pro")];
+
+  assert.deepEqual(await context.listWindows(contextId, { pageSize: 1 }), [another, one]);
+  assert.equal((await context.closeWindow(one.windowId)).isClosed, true);
+  await assert.rejects(context.pack(one.windowId), WindowClosed);
+  await assert.rejects(context.pack(newId()), WindowNotFound);
+});
+
+test("a budget that is too small, and a model that nobody knows, are refused", async () => {
+  const { contextId } = await context.sendMessage("lorem ipsum ".repeat(500));
+
+  await assert.rejects(context.openWindow(contextId, "nobody's"), InvalidArgument);
+  const window = await context.openWindow(contextId, "nobody's", { contextTokens: 500, tokenBudget: 1, outputReservation: 1 });
+  await assert.rejects(context.pack(window.windowId), (error: BudgetTooSmall) => {
+    assert.ok(error instanceof BudgetTooSmall);
+    return Number(error.metadata["least"]) > 500;
+  });
+});

@@ -1,0 +1,49 @@
+"""What is known of models: what they take, whose tokenizer counts, and whose messages they want.
+
+The longest beginning of a model's name that is in `models.yaml` says it, so dated versions are known with their model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+from context_service.rendering import Format
+from context_service.tokens import FAMILIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What is known of a model.
+
+    Attributes:
+        context_tokens: What it takes, with its answer; 0: nobody knows.
+        family: Of tokenizers, of `tokens.FAMILIES`.
+        format: Whose messages it wants.
+    """
+
+    context_tokens: int = 0
+    family: str = "o200k"
+    format: Format = Format.OPENAI
+
+
+def model(name: str) -> Model:
+    """Return what is known of a model; of an unknown one, what most others want."""
+    known = _known()
+    found = max((one for one in known if name.startswith(one)), key=len, default=None)
+    return known[found] if found else Model()
+
+
+@cache
+def _known() -> dict[str, Model]:
+    table = yaml.safe_load(files("context_service.windows").joinpath("models.yaml").read_text())
+    made = {}
+    for vendor in table.values():
+        family, to = vendor["tokens_family"], Format(vendor["format"])
+        assert family in FAMILIES, family
+        for name, context_tokens in vendor["models"].items():
+            made[name] = Model(context_tokens=context_tokens, family=family, format=to)
+    return made

@@ -1,0 +1,75 @@
+"""Windows through both clients: what a client makes of values, and of packs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from contextkeep import MessageInput, PartInput, ToolCallInput, ToolResultInput, new_id
+from contextkeep.errors import BudgetTooSmall, ContextNotFound, InvalidArgument, WindowClosed, WindowNotFound
+
+TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
+
+
+async def test_each_pack_begins_with_the_one_before(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Where is my file?")).context_id
+    window = await world.run(
+        context.open_window, context_id, "claude-sonnet-4-5", system_prompt="Be brief.", tools=TOOLS, goal="Find it."
+    )
+    assert (window.message_format, window.tokens_family, window.token_limit) == ("anthropic", "claude", 160_000)
+    assert (window.tools, window.system_prompt, window.goal) == (TOOLS, "Be brief.", "Find it.")
+    assert str(window) == f"window of claude-sonnet-4-5 on {context_id} (160000 tokens)"
+    first = await world.run(context.pack, window.window_id)
+
+    look = PartInput(tool_call=ToolCallInput(id="c-1", name="look", arguments={"at": "/"}))
+    await world.run(context.send_message, MessageInput("I look.", role="assistant", parts=[look]), context_id)
+    waiting = await world.run(context.pack, window.window_id)
+    found = PartInput(tool_result=ToolResultInput(tool_call_id="c-1", content="a.txt"))
+    await world.run(context.send_message, MessageInput(role="tool", parts=[found]), context_id)
+    second = await world.run(context.pack, window.window_id)
+
+    assert (waiting.is_waiting, second.is_waiting) == (True, False)
+    for before in (first, waiting):
+        prefix = str(second).encode()[: before.prefix_bytes]
+        assert hashlib.sha256(prefix).hexdigest() == before.prefix_sha
+    assert second.body["tools"] == TOOLS
+    assert [one["role"] for one in second.body["messages"]] == ["user", "assistant", "user"]
+    assert second.tokens == second.system_tokens + second.verbatim_tokens
+    assert (second.step_count, second.last_seq, second.epoch, second.omitted_step_count) == (2, 3, 0, 0)
+    again = await world.run(context.get_window, window.window_id)
+    assert (again.step_count, again.reached_seq) == (2, 3)
+
+
+async def test_windows_are_listed_and_a_closed_one_packs_no_more(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    opened = [
+        await world.run(context.open_window, context_id, "a model", context_tokens=9_000, message_format=one)
+        for one in ("openai_responses", "GEMINI")
+    ]
+    assert await world.run(context.list_windows, context_id, page_size=1) == opened[::-1]
+    closed = await world.run(context.close_window, opened[0].window_id)
+    assert closed.is_closed and str(closed).endswith(", closed)")
+    for call, window_id, error in (
+        (context.pack, closed.window_id, WindowClosed),
+        (context.pack, new_id(), WindowNotFound),
+        (context.get_window, new_id(), WindowNotFound),
+        (context.close_window, new_id(), WindowNotFound),
+    ):
+        with pytest.raises(error):
+            await world.run(call, window_id)
+
+
+async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "lorem ipsum " * 500)).context_id
+    small = {"context_tokens": 500, "token_budget": 1.0, "output_reservation": 1}
+    window = await world.run(context.open_window, context_id, "m", **small)
+    with pytest.raises(BudgetTooSmall) as error:
+        await world.run(context.pack, window.window_id)
+    assert int(error.value.metadata["least"]) > 1000
+    for given in ({"context_tokens": 0}, {"message_format": "none"}, {"tools": [float("nan")]}, {"token_budget": 2}):
+        with pytest.raises(InvalidArgument):
+            await world.run(context.open_window, context_id, "m", **{**small, **given})
+    with pytest.raises(ContextNotFound):
+        await world.run(context.open_window, new_id(), "gpt-5")

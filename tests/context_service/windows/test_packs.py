@@ -1,0 +1,202 @@
+"""Steps and packs, over random logs: nothing is lost, calls have their results, and a pack begins as the one before."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_service.contexts.model import Message
+from context_service.parts import Part, Reasoning, ToolCall, ToolResult
+from context_service.rendering import Format
+from context_service.windows.packing import Block, Budget, DoesNotFit, block_of, first_seen, packed
+from context_service.windows.steps import NO_RESULT, Step, cut
+from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+IDS = st.sampled_from(["c1", "c2", "", "not an id"])
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[Message]:
+    """Return messages of a log: each says its number, so that it is found again."""
+    messages = []
+    for seq in range(1, draw(st.integers(0, 12)) + 1):
+        role = draw(st.sampled_from(["user", "assistant", "assistant", "tool", "tool", "system"]))
+        parts: list[Part] = []
+        if role == "assistant":
+            if draw(st.booleans()):
+                parts.append(Part(reasoning=Reasoning(provider="anthropic", data_json=THINKING)))
+            for call_id in draw(st.lists(IDS, max_size=3)):
+                parts.append(Part(tool_call=ToolCall(id=call_id, name="look", arguments_json="{}")))
+        if role == "tool":
+            for number, call_id in enumerate(draw(st.lists(IDS, min_size=1, max_size=3))):
+                content = orjson.dumps(f"r{seq}.{number};").decode()
+                parts.append(Part(tool_result=ToolResult(tool_call_id=call_id, content_json=content)))
+        says = role not in ("assistant", "tool") or draw(st.booleans())
+        messages.append(
+            Message(
+                message_id=str(seq),
+                seq=seq,
+                role=role,
+                content=f"m{seq};" if says else "",
+                parts=tuple(parts),
+                name="",
+                agent_id="",
+                metadata_json="",
+                created_at=AT,
+                said_at=AT,
+                tokens=1,
+                task_id=None,
+                reference_task_ids=(),
+            )
+        )
+    return messages
+
+
+def count(text: str) -> int:
+    return len(text)
+
+
+def said(steps: Sequence[Step], to: Format = Format.OPENAI_RESPONSES) -> list[str]:
+    """Return what is said in steps, in order."""
+    blocks = [block_of(step, to, count) for step in steps]
+    return re.findall(r"[mr][\d.]+;", packed([], blocks, to).decode())
+
+
+def all_said(messages: Sequence[Message]) -> list[str]:
+    texts = [
+        orjson.dumps([one.content, *(part.tool_result.content_json for part in one.parts if part.tool_result)])
+        for one in messages
+    ]
+    return re.findall(r"[mr][\d.]+;", b"".join(texts).decode())
+
+
+@given(messages=logs())
+def test_all_that_was_said_is_in_one_step_once(messages: list[Message]):
+    done = cut(messages, is_end=True)
+
+    steps = done.closed + ([done.open] if done.open else [])
+    # Results of an open step beyond the first that is missing are not read yet.
+    shown = said([step for step in steps if not step.is_open])
+    held = [call.result.text for step in steps if step.is_open for call in step.turn.calls if call.result]
+    opened = [part.text for step in steps if step.is_open for part in step.turn.parts if part.text]
+    assert sorted(shown + held + opened) == sorted(all_said(messages))
+
+
+@given(messages=logs())
+def test_every_step_that_is_closed_has_a_result_for_each_call(messages: list[Message]):
+    done = cut(messages, is_end=True)
+
+    assert not any(step.is_open for step in done.closed)
+    assert done.open is None or done.open.is_open
+    assert done.next_seq == (done.open.seqs[0] if done.open else None)
+    unanswered = [
+        call for step in done.closed for call in step.turn.calls if call.result and call.result.text == NO_RESULT
+    ]
+    assert all(call.result and call.result.is_error for call in unanswered)
+
+
+@given(messages=logs(), sizes=st.lists(st.integers(1, 4), min_size=12, max_size=12))
+def test_reading_on_where_it_stopped_gives_the_same_steps(messages: list[Message], sizes: list[int]):
+    """However many messages are read at once: what is not closed is read again."""
+    whole = cut(messages, is_end=False)
+
+    steps: list[Step] = []
+    start, reach = 0, 0
+    for size in sizes:
+        reach = min(reach + size, len(messages))
+        done = cut(messages[start:reach], is_end=False)
+        steps += done.closed
+        start = reach if done.next_seq is None else done.next_seq - 1
+
+    assert said(steps) == said(whole.closed)
+    assert [step.seqs for step in steps] == [step.seqs for step in whole.closed]
+
+
+def body_without_its_end(body: bytes) -> bytes:
+    return body.rstrip(b"]}")
+
+
+@pytest.mark.parametrize("to", Format)
+@given(messages=logs(), stops=st.sets(st.integers(0, 12)))
+@settings(max_examples=60)
+def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: list[Message], stops: set[int]):
+    """Whenever it is asked for: blocks that were made stay, and an open step only grows."""
+    blocks: list[Block] = []
+    start, before = 0, b""
+    for stop in sorted(one for one in stops if one <= len(messages)):
+        done = cut(messages[start:stop], is_end=True)
+        blocks += [block_of(step, to, count) for step in done.closed]
+        start = stop if done.next_seq is None else done.next_seq - 1
+        tail = [block_of(done.open, to, count)] if done.open else []
+        body = packed([], [*blocks, *tail], to)
+        exhausted(adapter(to).validate_python(orjson.loads(body)[MESSAGES[to]]))
+        if before:
+            assert body.startswith(body_without_its_end(before))
+        before = body if orjson.loads(body)[MESSAGES[to]] else b""
+
+
+@given(
+    tokens=st.lists(st.integers(0, 60), max_size=40),
+    limit=st.integers(1, 400),
+    head=st.integers(0, 50),
+    step=st.integers(1, 5),
+)
+def test_packs_are_never_over_budget_and_break_seldom(tokens: list[int], limit: int, head: int, step: int):
+    budget, first, folds = Budget(limit=limit, head=head), 0, 0
+    for reach in itertools.chain(range(0, len(tokens), step), [len(tokens)]):
+        try:
+            seen = first_seen(tokens[:reach], budget, first=first)
+        except DoesNotFit as error:
+            last = tokens[reach - 1] if reach else 0
+            assert error.least == head + last > limit * 0.97 - 1
+            continue
+        assert head + sum(tokens[seen:reach]) <= limit
+        assert first <= seen < max(reach, 1)
+        if seen != first:
+            folds += 1
+            assert first_seen(tokens[:reach], budget, first=seen) == seen  # folding twice is folding once
+        first = seen
+
+
+def test_a_fold_goes_down_to_the_low_mark_and_keeps_the_last_steps():
+    tokens = [10] * 98
+    assert first_seen(tokens[:97], Budget(limit=1000, head=0), first=0) == 0
+    assert first_seen(tokens, Budget(limit=1000, head=0), first=0) == 48
+    # Ten steps are kept though they are over the low mark.
+    assert first_seen([95] * 11, Budget(limit=1000, head=0), first=0) == 1
+
+
+def test_a_result_that_comes_when_nobody_waits_for_it_is_said():
+    def message(seq: int, role: str, *parts: Part, content: str = "") -> Message:
+        return Message(
+            message_id=str(seq),
+            seq=seq,
+            role=role,
+            content=content,
+            parts=parts,
+            name="",
+            agent_id="",
+            metadata_json="",
+            created_at=AT,
+            said_at=AT,
+            tokens=1,
+            task_id=None,
+            reference_task_ids=(),
+        )
+
+    call = Part(tool_call=ToolCall(id="c1", name="look", arguments_json="{}"))
+    result = Part(tool_result=ToolResult(tool_call_id="c1", content_json='"seen"'))
+    done = cut([message(1, "assistant", call), message(2, "user", content="hurry")], is_end=True)
+    late = cut([message(3, "tool", result)], is_end=True)
+
+    assert [step.seqs for step in done.closed] == [[1], [2]]
+    assert done.closed[0].turn.calls[0].result is not None
+    assert late.closed[0].turn.parts[0].text == "[A result of the call c1 that came late, or twice]\nseen"
