@@ -110,6 +110,7 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
         "CONTEXT": begun.context_id,
         "RECEIPT": gone.erasure_id,
         "TASK": task.task_id,
+        "WINDOW": context.open_window(begun.context_id, "gpt-5").window_id,
     }
 
 
@@ -125,9 +126,9 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
 
 @pytest.mark.parametrize(("command", "line"), of_helps)
 def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
-    first = ids["CONTEXT" if command.startswith("context") else "SESSION"]
+    first = ids["CONTEXT" if command.startswith(("context", "window")) else "SESSION"]
     second = ids["RECORD" if command.startswith("wm") else "TURN"]
-    for number, one in enumerate((first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"]), 1):
+    for number, one in enumerate((first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"], ids["WINDOW"]), 1):
         line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
 
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))

@@ -12,6 +12,7 @@ from contextkeep.cli.mapping import mapping
 from contextkeep.cli.message import message
 from contextkeep.cli.node import node
 from contextkeep.cli.search import search
+from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
 from contextkeep.version import __version__
 
@@ -40,5 +41,5 @@ def contextkeep() -> None:
     """Working memory, contexts, the entity graph, and the chat history read off it."""
 
 
-for _command in (context, message, node, edge, search, graph, wm, history, mapping):
+for _command in (context, window, message, node, edge, search, graph, wm, history, mapping):
     contextkeep.add_command(_command)

@@ -1,0 +1,140 @@
+"""`contextkeep window`: what one model sees of a context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from contextkeep.cli._base import JSON_ARRAY, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._output import Format, Output
+from contextkeep.client._messages import FORMATS, MessageFormat
+
+_ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
+_PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
+_WINDOW = click.argument("window_id")
+_SUBJECT = click.option(
+    "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
+)
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep window pack 0197f1f2-0000-7000-8000-000000000006")
+def window() -> None:
+    """Windows: what one model sees of a context."""
+
+
+@command(
+    click.argument("context_id"),
+    click.argument("model"),
+    click.option("--system", "system_prompt", default="", help="What stands in front of all."),
+    click.option("--goal", default="", help="Told to the model behind it."),
+    click.option("--tools", type=JSON_ARRAY, help="A JSON list as the vendor wants it, or @FILE."),
+    click.option(
+        "--format",
+        "message_format",
+        type=click.Choice(list(FORMATS), case_sensitive=False),
+        help="Whose messages; else those of the model's vendor.",
+    ),
+    click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What the model takes."),
+    click.option("--budget", "token_budget", type=float, default=0.0, help="The share of it for a request; else 0.8."),
+    click.option("--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Kept for the answer."),
+    _SUBJECT,
+    name="open",
+    group=window,
+    example="""
+contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --system 'Be brief.'
+contextkeep window open 0197f1f2-0000-7000-8000-000000000001 mine --tokens 32000 --format openai
+""",
+)
+def open_window(
+    session: Session, output: Output, *, context_id: str, model: str, message_format: MessageFormat | None, **given: Any
+) -> None:
+    """Open a window on a context."""
+    output.one(session.context.open_window(context_id, model, message_format=message_format, **given))
+
+
+@command(
+    _WINDOW, _SUBJECT, name="get", group=window, example="contextkeep window get 0197f1f2-0000-7000-8000-000000000006"
+)
+def get(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Print a window."""
+    output.one(session.context.get_window(window_id, **given))
+
+
+@command(
+    click.argument("context_id"),
+    _SUBJECT,
+    limit_option(),
+    name="list",
+    group=window,
+    example="contextkeep window list 0197f1f2-0000-7000-8000-000000000001",
+)
+def list_windows(session: Session, output: Output, *, context_id: str, limit: int, **given: Any) -> None:
+    """List the windows of a context, newest first."""
+    output.many(session.context.list_windows(context_id, **given), *_ROW, limit=limit)
+
+
+@command(
+    _WINDOW,
+    click.option("--body", is_flag=True, help="Print the JSON that goes into a request to the model, and no more."),
+    _SUBJECT,
+    name="pack",
+    group=window,
+    example="""
+contextkeep window pack 0197f1f2-0000-7000-8000-000000000006
+contextkeep window pack 0197f1f2-0000-7000-8000-000000000006 --body > request.json
+""",
+)
+def pack(session: Session, output: Output, *, window_id: str, body: bool, **given: Any) -> None:
+    """Print what the model shall see now, message by message."""
+    packed = session.context.pack(window_id, **given)
+    if body:
+        click.echo(packed.messages_json)
+        return
+    if output.format is Format.JSON:
+        output.one(packed)
+        return
+    output.many(_messages(packed.body), "role", "text")
+    if output.format is Format.TABLE:
+        click.echo()
+        output.one(packed, *_PACKED)
+
+
+@command(
+    _WINDOW,
+    yes_option,
+    _SUBJECT,
+    name="close",
+    group=window,
+    example="contextkeep window close 0197f1f2-0000-7000-8000-000000000006 --yes",
+)
+def close(session: Session, output: Output, *, window_id: str, yes: bool, **given: Any) -> None:
+    """Close a window; the log stays."""
+    confirm("Close it?", yes)
+    output.one(session.context.close_window(window_id, **given), *_ROW)
+
+
+def _messages(body: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield what is in a request, whoever's: of each message its role, and what it says and calls as text."""
+    for name in ("system", "systemInstruction", "messages", "contents", "input"):
+        said = body.get(name, [])
+        for one in said if isinstance(said, list) else [said]:
+            role = one.get("role") or ("system" if name.startswith("system") else one.get("type", ""))
+            yield {"role": role, "text": _text({key: value for key, value in one.items() if key != "role"})}
+
+
+def _text(value: Any) -> str:
+    """Return what a message, or a block of one, says: a text as it is, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(map(_text, value))
+    said = [_text(value[key]) for key in ("content", "parts", "text") if value.get(key)]
+    rest = {key: each for key, each in value.items() if key not in ("content", "parts", "text", "type", "name")}
+    return "\n".join([*said, *([json.dumps({**rest, **_named(value)}, ensure_ascii=False)] if rest else [])])
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    return {"name": value["name"]} if "name" in value else {}

@@ -1,0 +1,43 @@
+"""`contextkeep window`: a pack as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Answer, Run
+
+SAID = [
+    {"content": "Where is it?"},
+    {"role": "assistant", "parts": [{"tool_call": {"id": "c", "name": "look", "arguments": {"at": "/"}}}]},
+    {"role": "tool", "parts": [{"tool_result": {"tool_call_id": "c", "content": "a.txt"}}]},
+]
+
+
+@pytest.fixture
+def context_id(answer: Answer) -> str:
+    return answer("context append", stdin="\n".join(map(json.dumps, SAID)))[0]["context_id"]
+
+
+@pytest.mark.parametrize("given", ["openai", "openai_responses", "anthropic", "gemini"])
+def test_a_pack_is_shown_message_by_message_whoevers_it_is(answer: Answer, run: Run, context_id: str, given: str):
+    opened = answer(f"window open {context_id} gpt-5 --system Brief. --format {given} --tools '[]' --tokens 9000")
+    assert (opened["message_format"], opened["token_limit"]) == (given, 4904)
+
+    shown = run(f"window pack {opened['window_id']}")
+
+    lines = shown.stdout.splitlines()
+    assert lines[1].split() == ["system", "Brief."]
+    assert lines[2].split() == ["user", "Where", "is", "it?"]
+    for text in ("look", "/", "a.txt"):
+        assert text in shown.stdout
+    assert [line.split() for line in lines if line.startswith(("step_count", "last_seq"))] == [
+        ["step_count", "2"],
+        ["last_seq", "3"],
+    ]
+    body = json.loads(run(f"window pack {opened['window_id']} --body").stdout)
+    assert answer(f"window pack {opened['window_id']}")["messages"] == body
+    assert answer(f"window list {context_id}")[0]["window_id"] == opened["window_id"]
+    assert answer(f"window close {opened['window_id']} --yes")["is_closed"]
+    assert run(f"window pack {opened['window_id']}").exit_code == 4
