@@ -31,15 +31,18 @@ from contextkeep import (
     EntityClient,
     MessageInput,
     NodeInput,
+    Pack,
     PartInput,
     RecalledItem,
     RecallFilter,
+    Window,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
+WINDOW_TOKENS, WINDOW_STEPS = 4000, 200
 QUESTION = "What was her complaint when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
@@ -243,6 +246,47 @@ def delete(context: ContextClient, context_id: str) -> None:
         raise SystemExit("something is left of what was deleted")
 
 
+def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
+    """Let a model work on in a conversation that it cannot see whole."""
+    title("Windows: what a model sees of a long conversation, within its budget")
+    with step(f"talk, {TALK_MESSAGES} messages long"):
+        context_id = context.append_messages(talk(TALK_MESSAGES), context=ContextInput(title="long"))[0].context_id
+    with step(f"open a window of {WINDOW_TOKENS:,} tokens on it, in Anthropic's format"):
+        window = context.open_window(
+            context_id,
+            "claude-sonnet-4-5",
+            system_prompt="You keep the minutes.",
+            context_tokens=WINDOW_TOKENS,
+            token_budget=1.0,
+            output_reservation=200,
+        )
+    with step("pack it for the first time: it reads the whole log"):
+        pack = context.pack(window.window_id)
+    show_pack(pack, window)
+    begun_with, folds = 0, 0
+    with step(f"go on for {WINDOW_STEPS} steps, each packed before it"):
+        for message in talk(WINDOW_STEPS):
+            context.send_message(message, context_id, recall=False)
+            before, pack = pack, context.pack(window.window_id)
+            folds += pack.epoch - before.epoch
+            prefix = pack.messages_json.encode()[: before.prefix_bytes]
+            same = hashlib.sha256(prefix).hexdigest() == before.prefix_sha
+            begun_with += same
+            if pack.tokens > window.token_limit or same != (pack.epoch == before.epoch):
+                raise SystemExit("a pack is over its budget, or another one than it says")
+    show_pack(pack, window)
+    print(f"    {begun_with} packs of {WINDOW_STEPS} began with the bytes of the one before; {folds} folds")
+    if not folds:
+        raise SystemExit("nothing was left out")
+
+
+def show_pack(pack: Pack, window: Window) -> None:
+    """Print what a pack is made of."""
+    zones = f"{pack.system_tokens} system, {pack.note_tokens} note, {pack.verbatim_tokens} steps"
+    print(f"    {pack.tokens:,} of {window.token_limit:,} tokens ({zones}), in epoch {pack.epoch}")
+    print(f"    {pack.step_count} steps are seen, {pack.omitted_step_count} left out ({pack.omitted_tokens:,} tokens)")
+
+
 def put_letter(context: ContextClient, context_id: str) -> None:
     """Let a task make an artifact."""
     with step("put what a task made: an artifact"):
@@ -329,7 +373,8 @@ def step(text: str) -> Iterator[None]:
     print(f"  {(time.perf_counter() - started) * 1000:7.1f} ms  {text}")
 
 
-CHAPTERS = {"memory": memory, "mappings": mappings, "recall": recall}  # the first is shown where none is asked for
+# The first is shown where none is asked for.
+CHAPTERS = {"memory": memory, "mappings": mappings, "recall": recall, "windows": windows}
 
 if __name__ == "__main__":
     main()
