@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from heapq import merge
 from uuid import UUID
 
@@ -190,10 +191,12 @@ class Recalling:
         found = await self._found(context_id, asked, limit=RANKED_MAX, principal=principal)
         candidates = found.items
         quotations = [_quotation(one) for one in candidates]
-        items = [
-            Item(tokens=self._tokens.count(quotation), is_result=one.kind == "tool_result", terms=terms_of(one.text))
+        tokens_of = cache(self._tokens.count)
+        # One by one: those behind the last that goes in are not counted.
+        items = (
+            Item(tokens=tokens_of(quotation), is_result=one.kind == "tool_result", terms=terms_of(one.text))
             for one, quotation in zip(candidates, quotations, strict=True)
-        ]
+        )
         budget = asked.tokens_max - self._tokens.count(_HEAD)
         taken = within_budget(items, tokens_max=budget, items_max=asked.items_max)
         # Pieces that are joined may count otherwise than alone: the last ones go until the whole fits.
@@ -204,7 +207,7 @@ class Recalling:
                 break
             taken = taken[:-1]
         return Recalled(
-            items=[replace(candidates[one], tokens=items[one].tokens) for one in taken],
+            items=[replace(candidates[one], tokens=tokens_of(quotations[one])) for one in taken],
             prompt_text=block,
             tokens=tokens,
             left_out=len(candidates) - len(taken),
@@ -234,24 +237,25 @@ class Recalling:
             near, matching = await self._near(
                 vector, self._meaning.nearest, question, matching, scope, asked, principal
             )
-        best = ranked(
-            question, matching, profile(name), cosines=near.cosines if near else None, limit=len(matching.rows) or 1
-        )
         answers = _places_of_answers(matching.rows)
         nearest = near.nearest if near else frozenset()
-        wanted = [
-            one
-            for one in best
-            if (
-                one.row.found
-                or (one.row.session, one.row.place) in answers
-                or (one.row.seq, one.row.ordinal) in nearest
-            )
-            and asked.which.admits(one.row)
-        ][:limit]
-        if asked.reference_task_ids:
-            wanted = (await self._referred(context_id, asked, best, principal=principal) + wanted)[:limit]
-            wanted = list({(one.row.seq, one.row.ordinal): one for one in wanted}.values())
+
+        referred = await self._referred(context_id, asked, principal=principal)
+
+        def is_wanted(row: Row) -> bool:
+            place = row.seq, row.ordinal
+            is_answer = row.found or (row.session, row.place) in answers or place in nearest
+            return place in referred or (bool(is_answer) and asked.which.admits(row))
+
+        wanted = ranked(
+            question,
+            matching,
+            profile(name),
+            cosines=near.cosines if near else None,
+            wanted=is_wanted,
+            limit=limit + len(referred),
+        )
+        wanted = _first(referred, wanted)[:limit]
         texts = await self._passages.texts(principal, scope, [(one.row.seq, one.row.ordinal) for one in wanted])
         seqs = {one.row.seq for one in wanted}
         ids: dict[int, str | Artifact] = {}
@@ -318,27 +322,33 @@ class Recalling:
             matching = replace(matching, rows=[*matching.rows, *rows])
         return near, matching
 
-    async def _referred(
-        self, context_id: UUID, asked: Asked, best: Sequence[Ranked], *, principal: Principal
-    ) -> list[Ranked]:
-        """Return the passages of the artifacts of tasks that are referred to: the best first, then in their order.
+    async def _referred(self, context_id: UUID, asked: Asked, *, principal: Principal) -> dict[tuple[int, int], Row]:
+        """Return passages of the artifacts of tasks that are referred to, by `seq` and `ordinal`.
 
         Raises:
             TaskNotFound: the context has not all of them.
         """
+        if not asked.reference_task_ids:
+            return {}
         places = await self._artifacts.places(context_id, asked.reference_task_ids, principal=principal)
         for task_id in asked.reference_task_ids:
             if task_id not in places:
                 raise task_not_found(task_id)
-        scope = Scope.of_context(context_id)
         made = [place for several in places.values() for place in several]
-        rows = await self._passages.of_sources(principal, scope, made, count=RANKED_MAX) if made else []
-        ranks = {(one.row.seq, one.row.ordinal): one for one in best}
-        found = [ranks.get((row.seq, row.ordinal), Ranked(row=row, score=0.0, features={})) for row in rows]
-        return sorted(
-            (one for one in found if asked.which.admits(one.row)),
-            key=lambda one: (-one.score, -one.row.seq, one.row.ordinal),
-        )
+        if not made:
+            return {}
+        rows = await self._passages.of_sources(principal, Scope.of_context(context_id), made, count=RANKED_MAX)
+        return {(row.seq, row.ordinal): row for row in rows if asked.which.admits(row)}
+
+
+def _first(referred: Mapping[tuple[int, int], Row], best: Sequence[Ranked]) -> list[Ranked]:
+    """Return what is referred to, the best first and then in its order, and the other candidates behind it."""
+    if not referred:
+        return list(best)
+    ranks = {(one.row.seq, one.row.ordinal): one for one in best}
+    first = [ranks.get(place, Ranked(row=row, score=0.0, features={})) for place, row in referred.items()]
+    first.sort(key=lambda one: (-one.score, -one.row.seq, one.row.ordinal))
+    return [*first, *(one for place, one in ranks.items() if place not in referred)]
 
 
 def _places_of_answers(rows: Sequence[Row]) -> set[tuple[int, int | None]]:

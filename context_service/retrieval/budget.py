@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 SAME_SHARE = 0.9  # of the terms of two texts that both have: more, and one says what the other does
@@ -18,14 +18,14 @@ class Item(NamedTuple):
     terms: Sequence[str]  # of its text, for what it repeats
 
 
-def within_budget(items: Sequence[Item], *, tokens_max: int, items_max: int) -> list[int]:
+def within_budget(items: Iterable[Item], *, tokens_max: int, items_max: int) -> list[int]:
     """Return which items go in, by their numbers, in their order.
 
     One that does not fit is passed over: a shorter one behind it may. So are near-duplicates of one that is in, and
     results of tools behind the first third of `items_max`.
 
     Args:
-        items: The best first.
+        items: The best first; what comes behind the last that goes in is not looked at.
         tokens_max: Of all that go in.
         items_max: That go in.
     """

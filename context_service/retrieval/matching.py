@@ -51,7 +51,7 @@ class Matching:
 
     totals: Totals
     rows: Sequence[Row]
-    is_whole: bool  # all passages of the scope; else those that a term found, and what was said beside them
+    is_whole: bool  # all passages of the scope; else of those that a term found, and what was said beside them
     # Of terms, by their number, of which not all passages are rows: in how many they are. Those did not find, or found
     # more than is read.
     estimated: Mapping[int, float]

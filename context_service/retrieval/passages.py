@@ -5,9 +5,9 @@ transaction of their source, so that what was acknowledged is found, and what wa
 their order, as numbers (`terms.mask`); a search reads rows with where in each the terms are that were asked for, and
 never a text: those are read of what is shown.
 
-Of a small scope all rows are read; of others those that have one of the terms, and what was said directly before and
-after them: an answer often has none of the words of its question. What BM25 counts comes from these rows and from
-counters, which are written with the passages:
+Of a small scope all rows are read; of others those that have one of the terms, what was said directly after them, since
+an answer often has none of the words of its question, and what was said directly before them, if it has a term, too.
+What BM25 counts comes from these rows and from counters, which are written with the passages:
 
 ======== ================================== ==================== ===================================================
 document how many                           mean length          in how many a term is
@@ -25,11 +25,13 @@ is an estimate. A row tells the length of its own documents, but for the window 
 after that one may be no row.
 
 In large scopes the rarest of the terms find: what every third passage has costs more to read than it tells. How common
-a term is, is known from a sample of the scope.
+a term is, is known from a sample of the scope. Of more passages than are read, those are which have most of the rarest
+terms.
 """
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +52,8 @@ CONTEXT = "context"  # the kind of scope whose passages are a context's
 
 READ_WHOLE = 600  # passages of a scope that is read as it is
 WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one that it does not have
-FOUND_MAX = 1_000  # rows that terms find; of more, the newest
+SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
+FOUND_MAX = 400  # of them that are rows, with what was said beside each
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
 AUTHORS_MAX = 100  # of a scope that are known by name
 
@@ -319,40 +322,62 @@ WITH read AS MATERIALIZED (
 """  # noqa: S608
 
 # The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
-# rows that the terms find. What was said beside them is looked up by its place; what follows one of them, or is one
-# already, is not looked up a second time.
+# rows that the terms find. What was said beside them is looked up by its place, but for what is one of them already;
+# what was said before them only where it may have a term, and not be found by it.
 _MATCHING = f"""
 WITH matched AS MATERIALIZED (
     SELECT {_COLUMNS}
     FROM context.passage_of_tenant p
     WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
-    ORDER BY p.seq DESC, p.ordinal DESC
+    ORDER BY (
+        SELECT sum(a.weight) FROM unnest(%(asked)s::integer[], %(weights)s::real[]) a (term, weight)
+        WHERE a.term = ANY (p.terms)
+    ) DESC, p.seq DESC, p.ordinal DESC
     LIMIT %(rows_max)s
-), places AS (
+), behind AS MATERIALIZED (
     SELECT m.session, m.place + 1 AS place FROM matched m
-    UNION
-    SELECT m.session, m.place - 1 FROM matched m
     EXCEPT
     SELECT m.session, m.place FROM matched m
+), before AS MATERIALIZED (
+    SELECT m.session, m.place - 1 AS place FROM matched m
+    WHERE %(is_left_out)s OR (SELECT count(*) FROM matched) >= %(rows_max)s
+    EXCEPT
+    SELECT m.session, m.place FROM matched m
+    EXCEPT
+    SELECT b.session, b.place FROM behind b
 ), read AS MATERIALIZED (
     SELECT {_COLUMNS} FROM matched p
     UNION ALL
     SELECT {_COLUMNS}
-    FROM places b
+    FROM behind b
         CROSS JOIN LATERAL (
             SELECT {_COLUMNS} FROM context.passage p
             WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
             LIMIT 1
         ) p
+    UNION ALL
+    SELECT {_COLUMNS}
+    FROM before b
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.session = b.session AND p.place = b.place
+            LIMIT 1
+        ) p
+    WHERE p.terms && %(asked)s::integer[]
 )
 {_AS_ROWS}
 """  # noqa: S608
 
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
 _AT = f"""
 WITH read AS MATERIALIZED (
     SELECT {_COLUMNS}
     FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
-        JOIN context.passage p ON {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+        CROSS JOIN LATERAL (
+            SELECT {_COLUMNS} FROM context.passage p
+            WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+            LIMIT 1
+        ) p
 )
 {_AS_ROWS}
 """  # noqa: S608
@@ -377,12 +402,15 @@ GROUP BY t.term
 HAVING count(*) >= %(sampled_min)s
 """
 
-_TEXTS = """
+_TEXTS = f"""
 SELECT p.seq, p.ordinal, p.text
-FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) asked (seq, ordinal)
-    JOIN context.passage p ON p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s
-        AND p.scope_kind = %(scope_kind)s AND p.seq = asked.seq AND p.ordinal = asked.ordinal
-"""
+FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+    CROSS JOIN LATERAL (
+        SELECT p.seq, p.ordinal, p.text FROM context.passage p
+        WHERE {_IN_SCOPE} AND p.seq = a.seq AND p.ordinal = a.ordinal
+        LIMIT 1
+    ) p
+"""  # noqa: S608
 
 _NEWEST_TEXTS = f"""
 SELECT p.text FROM context.passage p WHERE {_IN_SCOPE} AND p.seq > %(behind)s
@@ -568,11 +596,17 @@ class Passages:
             return Matching(totals=totals, rows=rows, is_whole=True, estimated={})
         shares = await self._shares(principal, scope, totals)
         finding, left_out = _finding(asked, shares, totals.passages)
-        searched = {"asked": asked, "finding": finding, "rows_max": FOUND_MAX}
+        searched = {
+            "asked": asked,
+            "weights": [-math.log(shares.get(term, RARE_SHARE)) for term in asked],
+            "finding": finding,
+            "is_left_out": bool(left_out),
+            "rows_max": FOUND_MAX,
+        }
         rows = await self._rows(principal, scope, _MATCHING, searched)
         if not rows and left_out:  # the rare ones are not there at all
             finding.append(left_out.pop(0))
-            rows = await self._rows(principal, scope, _MATCHING, searched)
+            rows = await self._rows(principal, scope, _MATCHING, {**searched, "is_left_out": bool(left_out)})
         if _is_cut(rows, asked, finding):
             left_out += finding
         return Matching(
@@ -759,20 +793,20 @@ async def _dropped(tenant: Tenant, statement: Across, named: Mapping[str, object
 def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -> tuple[list[int], list[int]]:
     """Return the rarest of the terms, one at least, and the rest, the rarer first.
 
-    Those that find are together in no more passages than are read, and none of them is a common one beside others.
+    Those that find are together in no more passages than are searched, and none of them is a common one beside others.
     """
     by_share = sorted(dict.fromkeys(asked), key=lambda one: shares.get(one, 0.0))
     together = 0.0
     for count, term in enumerate(by_share):
         share = shares.get(term, RARE_SHARE)
         together += share * passages
-        if count and (share > COMMON_SHARE or together > FOUND_MAX):
+        if count and (share > COMMON_SHARE or together > SEARCHED_MAX):
             return by_share[:count], by_share[count:]
     return by_share, []
 
 
 def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:
-    """Say whether as many passages were found as are read, so that there are others."""
+    """Say whether as many passages were found as are rows, so that there may be others."""
     if len(rows) < FOUND_MAX:
         return False
     finding_numbers = {number for number, term in enumerate(asked) if term in finding}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from context_service.retrieval.features import FEATURES, Candidates
@@ -28,6 +28,7 @@ def ranked(
     profile: Profile,
     *,
     cosines: Mapping[tuple[int, int], tuple[float, float]] | None = None,
+    wanted: Callable[[Row], bool] | None = None,
     limit: int = RANKED_MAX,
 ) -> list[Ranked]:
     """Return the best candidates, the best first. Of equal ones what was said first is first.
@@ -40,6 +41,7 @@ def ranked(
         profile: What counts how much.
         cosines: Of the question's vector, by `seq` and `ordinal`: with that of the passage, and of it with what was
             said before it. Passages without one count as the farthest. None: words decide.
+        wanted: Which candidates are returned; the others count for the scores of these. None: any.
         limit: Candidates to return.
     """
     weights = profile.words if cosines is None else profile.with_meaning
@@ -49,13 +51,15 @@ def ranked(
     for name, weight in weights.items():
         if any(columns[name]):
             scores = [score + weight * value for score, value in zip(scores, columns[name], strict=True)]
-    least = min(heapq.nlargest(limit, scores), default=0.0)
     # Sessions may overlap, so candidates are not in the order in which they were said.
-    best = sorted(
-        (-score, rows[number].seq, rows[number].ordinal, number)
-        for number, score in enumerate(scores)
-        if score >= least
-    )[:limit]
+    best = heapq.nsmallest(
+        limit,
+        [
+            (-score, row.seq, row.ordinal, number)
+            for number, (score, row) in enumerate(zip(scores, rows, strict=True))
+            if wanted is None or wanted(row)
+        ],
+    )
     return [
         Ranked(
             row=rows[number],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -9,7 +11,7 @@ from functools import partial
 from context_service.retrieval.features import FEATURES, Candidates
 from context_service.retrieval.marks import marks_of
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
-from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE
+from context_service.retrieval.passages import COMMON_SHARE, FOUND_MAX, READ_WHOLE, SEARCHED_MAX
 from context_service.retrieval.profiles import Profile
 from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import ranked
@@ -91,35 +93,62 @@ class Index:
             rows = [self._row(seq, numbers) for seq in range(len(self._rows))]
             return Matching(totals=self._totals, rows=rows, is_whole=True, estimated={})
         often = {term: len(self._seqs.get(term, ())) for term in numbers}
-        rare = {term for term in numbers if often[term] <= self._common_share * len(self._rows)}
-        left_out = sorted(numbers.keys() - rare, key=often.__getitem__)
-        finding = rare or {left_out.pop(0)}
-        seqs = self._found(finding)
+        finding = self._finding(often)
+        left_out = sorted(numbers.keys() - finding, key=often.__getitem__)
+        seqs = self._having(finding)
         if not seqs and left_out:
-            finding = {*finding, left_out[0]}
-            seqs = self._found(finding)
-        beside = {other for seq in seqs for other in self._beside(seq)}
+            finding |= {left_out.pop(0)}
+            seqs = self._having(finding)
+        estimated = numbers.keys() - finding if len(seqs) < FOUND_MAX else numbers.keys()
+        best = self._best(seqs, often)
+        beside = {other for seq in best for other in self._beside(seq, numbers)}
         return Matching(
             totals=self._totals,
-            rows=[self._row(seq, numbers) for seq in sorted(seqs | beside)],
+            rows=[self._row(seq, numbers) for seq in sorted(best | beside)],
             is_whole=False,
-            estimated={numbers[term]: float(often[term]) for term in numbers.keys() - finding},
+            estimated={numbers[term]: float(often[term]) for term in estimated},
         )
 
-    def _found(self, terms: Collection[str]) -> set[int]:
-        """Return the newest that have one of the terms."""
-        return set(sorted({seq for term in terms for seq in self._seqs.get(term, ())})[-FOUND_MAX:])
+    def _finding(self, often: Mapping[str, int]) -> set[str]:
+        """Return the terms that find: the rarest, of passages that are not too many together."""
+        finding: set[str] = set()
+        together = 0
+        for term in sorted(often, key=often.__getitem__):
+            together += often[term]
+            if finding and (often[term] > self._common_share * len(self._rows) or together > SEARCHED_MAX):
+                break
+            finding.add(term)
+        return finding
+
+    def _having(self, terms: Collection[str]) -> set[int]:
+        return {seq for term in terms for seq in self._seqs.get(term, ())}
+
+    def _best(self, seqs: Collection[int], often: Mapping[str, int]) -> set[int]:
+        """Return those that have most of the rarest terms, of equal ones the newest."""
+        if len(seqs) <= FOUND_MAX:
+            return set(seqs)
+        weights: dict[int, float] = dict.fromkeys(seqs, 0.0)
+        for term, count in often.items():
+            for seq in self._seqs.get(term, ()):
+                if seq in weights:
+                    weights[seq] -= math.log(count / len(self._rows))
+        return set(heapq.nlargest(FOUND_MAX, weights, key=lambda seq: (weights[seq], seq)))
 
     def _row(self, seq: int, numbers: Mapping[str, int]) -> Row:
         found = [(place, numbers[term]) for place, term in enumerate(self._terms[seq]) if term in numbers]
         return self._rows[seq]._replace(found=found)
 
-    def _beside(self, seq: int) -> list[int]:
+    def _beside(self, seq: int, asked: Collection[str]) -> list[int]:
+        """Return what was said behind, and before if that has a term."""
         row = self._rows[seq]
         if row.place is None:
             return []
-        places = [(row.session, row.place - 1), (row.session, row.place + 1)]
-        return [self._by_place[place] for place in places if place in self._by_place]
+        behind = self._by_place.get((row.session, row.place + 1))
+        before = self._by_place.get((row.session, row.place - 1))
+        return [
+            *([] if behind is None else [behind]),
+            *([] if before is None or not set(self._terms[before]).intersection(asked) else [before]),
+        ]
 
 
 def by_profile(profile: Profile, conversation: Conversation) -> Ask:

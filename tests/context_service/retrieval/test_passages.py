@@ -121,14 +121,15 @@ async def test_a_row_tells_where_it_has_what_was_asked_and_where_it_stands(datab
     )
 
     matching = await passages.matching(PRINCIPAL, scope, terms_of("plums red"))
-    five, four, three, two, one = matching.rows
-    assert (one.place, one.length, one.length_before, one.found) == (0, 2, 0, []), "said before one that was found"
+    five, four, three, two, *before = matching.rows
+    # Said before one that was found, and without a term.
+    assert [(one.place, one.length, one.found) for one in before] == ([(0, 2, [])] if matching.is_whole else [])
     assert (two.place, two.length, two.length_before, two.found) == (1, 4, 2, [(0, 1), (2, 1), (3, 0)])
     assert (two.marks, two.kind, two.role, two.author) == (5, "text", "assistant", "bob")
     assert (two.said_at, two.task_id) == (at, task)
     assert (three.place, three.length_before, three.found, three.kind) == (None, 0, [(0, 1)], "tool_result")
     assert (four.place, four.length_before, four.found) == (2, 4, [(1, 0)])
-    assert {(row.session, row.session_length, row.session_places) for row in (one, two, three, four)} == {(1, 12, 3)}
+    assert {(row.session, row.session_length, row.session_places) for row in (two, three, four)} == {(1, 12, 3)}
     assert (five.session, five.place, five.length_before, five.session_length, five.session_places) == (5, 0, 0, 1, 1)
     assert matching.totals.authors == {"ann", "bob"}
     assert matching.estimated == {}
@@ -297,7 +298,7 @@ async def test_a_dropped_scope_is_gone_and_no_other(
     )
 )
 @settings(max_examples=25)
-async def test_terms_find_what_has_them_and_what_was_said_beside_it(
+async def test_terms_find_what_has_them_and_what_was_said_behind_it(
     database: Database, batch: list[tuple[int, bool, str]]
 ):
     """As in a scope that is read whole, but for the rest."""
@@ -312,8 +313,8 @@ async def test_terms_find_what_has_them_and_what_was_said_beside_it(
         found = await Passages(database).matching(PRINCIPAL, scope, ["x"])
 
     places = {(row.session, row.place) for row in whole.rows if row.found and row.place is not None}
-    beside = {(session, place + more) for session, place in places for more in (-1, 1)}
-    assert found.rows == [row for row in whole.rows if row.found or (row.session, row.place) in beside]
+    behind = {(session, place + 1) for session, place in places}
+    assert found.rows == [row for row in whole.rows if row.found or (row.session, row.place) in behind]
     assert whole.is_whole
     assert not found.is_whole
 
@@ -340,6 +341,13 @@ class TestLargeScopes:
         assert matching.estimated[0] == 100
         assert matching.estimated[2] == pytest.approx(50, abs=20)
 
+    async def test_what_was_said_before_is_read_if_it_has_a_term_that_did_not_find(
+        self, passages: Passages, scope: Scope
+    ):
+        for question, seqs in (("n7", [8, 7]), ("n7 talk", [8, 7, 6]), ("n7 even", [8, 7]), ("n7 odd", [8, 7, 6])):
+            matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
+            assert [row.seq for row in matching.rows] == seqs, question
+
     async def test_of_common_terms_only_the_rarest_finds(self, passages: Passages, scope: Scope):
         for question in ("talk odd", "talk odd unheard"):
             matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
@@ -347,13 +355,19 @@ class TestLargeScopes:
             assert 0 in matching.estimated
         assert await found(passages, scope, "talk") == list(range(99, -1, -1))
 
-    async def test_of_too_many_the_newest_are_read(
+    async def test_of_too_many_those_with_most_of_the_rarest_terms_are_read(
         self, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
     ):
+        """Of equal ones the newest."""
         monkeypatch.setattr(passages_module, "FOUND_MAX", 20)
         matching = await passages.matching(PRINCIPAL, scope, ["talk"])
         assert [row.seq for row in matching.rows] == list(range(99, 79, -1))
         assert matching.estimated == {0: 100}
+        monkeypatch.setattr(passages_module, "FOUND_MAX", 2)
+        matching = await passages.matching(PRINCIPAL, scope, ["tenth", "n7", "n20"])
+        assert finding(matching) == [20, 7]
+        assert matching.estimated.keys() == {0, 1, 2}
+        monkeypatch.setattr(passages_module, "FOUND_MAX", 3)
         matching = await passages.matching(PRINCIPAL, scope, ["n7", "n8"])
         assert finding(matching) == [8, 7]
         assert matching.estimated == {}
@@ -504,7 +518,9 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
         "scope_id": scopes[3].id,
         "scope_kind": "context",
         "asked": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
+        "weights": [1.0, 2.0],
         "finding": [mask(scopes[3].id, "m7"), mask(scopes[3].id, "n9")],
+        "is_left_out": True,
         "rows_max": 100,
     }
     door = database.of(PRINCIPAL, context_id=scopes[3].id)
@@ -514,5 +530,24 @@ async def test_terms_are_found_by_their_index_alone(database: Database, shared: 
     assert "Bitmap Index Scan on passage_pkey" not in plan
     assert "Seq Scan on passage" not in plan
     assert "Gather" not in plan
-    (beside,) = re.findall(r"Index Scan using passage_place .*\n\s+Index Cond: \((.*)\)", plan)
-    assert all(f"{column} = " in beside for column in ("tenant_id", "scope_id", "session", "place")), plan
+    behind, before = re.findall(r"Index Scan using passage_place .*\n\s+Index Cond: \((.*)\)", plan)
+    for column in ("tenant_id", "scope_id", "session", "place"):
+        assert f"{column} = " in behind and f"{column} = " in before, plan
+
+
+async def test_texts_are_looked_up_where_nobody_has_counted_the_passages(database: Database):
+    """A scope that was written just now would be read whole for a hundred texts."""
+    scope = context()
+    await put(database, scope, [said(seq, f"n{seq}") for seq in range(1, 3_000)])
+    parameters = {
+        "tenant_id": PRINCIPAL.tenant_id,
+        "scope_id": scope.id,
+        "scope_kind": "context",
+        "seqs": list(range(1, 3_000, 30)),
+        "ordinals": [0] * 100,
+    }
+    door = database.of(PRINCIPAL, context_id=scope.id)
+    plan = "\n".join(row[0] for row in await door.query(f"EXPLAIN {passages_module._TEXTS}", parameters, ad_hoc=True))
+
+    (condition,) = re.findall(r"Index Scan using passage_pkey .*\n\s+Index Cond: \((.*)\)", plan)
+    assert "seq = " in condition and "ordinal = " in condition, plan

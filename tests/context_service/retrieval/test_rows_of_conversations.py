@@ -13,6 +13,7 @@ from context_service.retrieval.passages import Audience, Passage, Passages, Scop
 from context_service.retrieval.questions import Question
 from context_service.retrieval.terms import terms_of
 from service_runtime.postgres import Database, Transaction
+from tests.bench.quality import in_memory
 from tests.bench.quality.agent_log import agent_log
 from tests.bench.quality.conversations import Conversation
 from tests.bench.quality.in_memory import Index
@@ -63,7 +64,9 @@ async def test_what_is_measured_is_what_the_service_reads(
     await passages._database.of(PRINCIPAL, context_id=scope.id).transaction(work)
     monkeypatch.setattr(passages_module, "READ_WHOLE", count if is_whole else 0)
     monkeypatch.setattr(passages_module, "COMMON_SHARE", 1.0)
-    monkeypatch.setattr(passages_module, "FOUND_MAX", count * passages_module.ASKED_TERMS_MAX)
+    for bound in ("SEARCHED_MAX", "FOUND_MAX"):
+        for module in (passages_module, in_memory):
+            monkeypatch.setattr(module, bound, count * passages_module.ASKED_TERMS_MAX)
     index = Index(conversation, read_whole=count if is_whole else 0, common_share=1.0)
 
     for one in conversation.asked:
