@@ -55,6 +55,7 @@ class IndexState:
     indexed: int = 0  # passages that meaning finds, too
     pending: int = 0
     failed: int = 0  # words find it all the same
+    without_text: int = 0  # records whose file has none that anything reads
     oldest_pending_at: datetime | None = None
     error: str = ""  # why what is pending was not made the last time
     unread: tuple[UnreadRecord, ...] = ()  # the newest
@@ -66,6 +67,7 @@ class IndexState:
             indexed=self.indexed + other.indexed,
             pending=self.pending + other.pending,
             failed=self.failed + other.failed,
+            without_text=self.without_text + other.without_text,
             oldest_pending_at=min(times, default=None),
             error=self.error or other.error,
             unread=self.unread + other.unread,

@@ -332,8 +332,8 @@ class _Owed:
 
     async def finish(self, unread: Unread | None) -> None:
         """Say what became of it."""
-        failed = unread is not None and unread.reason not in _NOTHING_TO_READ
-        parameters = {**self._named(), "state": "FAILED" if failed else "INDEXED", **_why(unread)}
+        state = "INDEXED" if unread is None else "NO_TEXT" if unread.reason in _NOTHING_TO_READ else "FAILED"
+        parameters = {**self._named(), "state": state, **_why(unread)}
         await self.door.query(_FINISH, parameters)
 
     async def postpone(self, unread: Unread) -> None:

@@ -22,16 +22,24 @@ _OWED_FROM = Across(
     subjects=True,
     why="whoever waits was let into the context before; what comes back is a place in its log",
 )
+# What is not indexed has an index of its own, which a condition finds that says so.
 _STATE = """
 SELECT greatest(r.seq, 0) AS seq, a.task_id, coalesce(a.artifact_id, '') AS artifact_id, r.part, r.record_id, r.state,
     r.reason, r.detail, r.created_at
 FROM context.message_record r
     LEFT JOIN context.artifact a ON a.tenant_id = r.tenant_id AND a.context_id = r.context_id AND a.place = r.seq
-WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq <= %(seq_to)s AND r.state <> 'INDEXED'
-    AND r.record_id IS NOT NULL
+WHERE r.tenant_id = %(tenant_id)s AND r.context_id = %(context_id)s AND r.seq <= %(seq_to)s
+    AND r.state IN ('PENDING', 'FAILED') AND r.state <> 'INDEXED' AND r.record_id IS NOT NULL
 ORDER BY r.created_at DESC, r.seq DESC, r.part DESC
 """
-_STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why="an administrator reads all of the tenant")
+_WITHOUT_TEXT = """
+SELECT count(*) AS records FROM context.message_record
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND seq <= %(seq_to)s AND state = 'NO_TEXT'
+    AND state <> 'INDEXED' AND record_id IS NOT NULL
+"""
+_WHY_ANYBODYS = "an administrator reads all of the tenant"
+_STATE_ANYBODYS = Across(sql=_STATE, subjects=True, why=_WHY_ANYBODYS)
+_WITHOUT_TEXT_ANYBODYS = Across(sql=_WITHOUT_TEXT, subjects=True, why=_WHY_ANYBODYS)
 
 
 class RecordsOwed:
@@ -57,12 +65,15 @@ class RecordsOwed:
             "context_id": context_id,
             "seq_to": SEQ_MAX if seq_to is None else seq_to,
         }
-        rows = await door.query(_STATE_ANYBODYS if principal.sees_all_users else _STATE, parameters)
+        sees_all = principal.sees_all_users
+        rows = await door.query(_STATE_ANYBODYS if sees_all else _STATE, parameters)
+        (without,) = await door.query(_WITHOUT_TEXT_ANYBODYS if sees_all else _WITHOUT_TEXT, parameters)
         pending = [row for row in rows if row.state == "PENDING"]
         failed = [row for row in rows if row.state == "FAILED"]
         return IndexState(
             pending=len(pending),
             failed=len(failed),
+            without_text=without.records,
             oldest_pending_at=min((row.created_at for row in pending), default=None),
             error=next((row.detail for row in reversed(pending) if row.detail), ""),
             unread=tuple(

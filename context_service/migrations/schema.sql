@@ -102,7 +102,7 @@ CREATE TABLE context.message_record (
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
     entity_node_id uuid,
-    CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text])))
+    CONSTRAINT message_record_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'INDEXED'::text, 'FAILED'::text, 'NO_TEXT'::text])))
 );
 
 ALTER TABLE context.message_record OWNER TO contextkeep_owner;

@@ -456,6 +456,7 @@ def _index(state: IndexState) -> pb.ContextIndex:
         indexed_count=state.indexed,
         pending_count=state.pending,
         failed_count=state.failed,
+        without_text_count=state.without_text,
         oldest_pending_at=state.oldest_pending_at and wire.timestamp(state.oldest_pending_at),
         error=state.error,
         unread=[

@@ -213,7 +213,10 @@ async def test_a_file_that_cannot_be_read_fails_with_its_reason_and_the_message_
 async def test_a_picture_has_no_text_and_has_not_failed(stack: Stack):
     context_id = await stack.point(await stack.upload(b"\x89PNG", name="cat.png", content_type="image/png"))
     ((state, why, _),) = await stack.read(context_id)
-    assert (state, why) == ("INDEXED", "unsupported")
+    assert (state, why) == ("NO_TEXT", "unsupported")
+    index = (await stack.caller.call("GetContext", context_id=context_id)).context.index
+    assert (index.without_text_count, index.failed_count, index.pending_count, len(index.unread)) == (1, 0, 0, 0)
+    assert "cat.png" in await stack.texts(context_id, "the cat")
 
 
 async def test_what_a_record_says_is_found_in_no_other_context(stack: Stack):

@@ -65,6 +65,8 @@ export interface ContextIndex {
   error: string;
   /** Records whose file could not be read, the newest 20 first. */
   unread: UnreadRecord[];
+  /** Records whose file has no text that anything reads, such as a picture. */
+  withoutTextCount: number;
 }
 
 /** A record that a message or an artifact points at, and whose file has no text that could be read. */
@@ -461,6 +463,7 @@ export function contextIndexOf(message: pb.ContextIndex): ContextIndex {
     indexedCount: Number(message.indexedCount),
     pendingCount: Number(message.pendingCount),
     failedCount: Number(message.failedCount),
+    withoutTextCount: Number(message.withoutTextCount),
     oldestPendingAt: timeText(message.oldestPendingAt),
     error: message.error,
     unread: message.unread.map(({ seq, part, workingMemoryId, reason, detail, taskId, artifactId }) => ({

@@ -57,6 +57,7 @@ class ContextIndex(Value):
     oldest_pending_at: datetime | None = None  # None: nothing is pending
     error: str = ""  # why what is pending was not made the last time it was tried
     unread: tuple[UnreadRecord, ...] = ()  # records whose file could not be read, the newest 20 first
+    without_text_count: int = 0  # records whose file has no text that anything reads, such as a picture
 
     @property
     def is_complete(self) -> bool:
@@ -77,6 +78,7 @@ class ContextIndex(Value):
             oldest_pending_at=time_of(index.oldest_pending_at) if index.HasField("oldest_pending_at") else None,
             error=index.error,
             unread=tuple(map(UnreadRecord.from_proto, index.unread)),
+            without_text_count=index.without_text_count,
         )
 
 

@@ -430,7 +430,7 @@ class Context(_message.Message):
     def __init__(self, context_id: _Optional[str] = ..., title: _Optional[str] = ..., external_ids: _Optional[_Iterable[_Union[ExternalId, _Mapping]]] = ..., metadata_json: _Optional[str] = ..., entity_node_id: _Optional[str] = ..., agent_ids: _Optional[_Iterable[str]] = ..., app_id: _Optional[str] = ..., agent_bundle_id: _Optional[str] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., state: _Optional[_Union[ContextState, str]] = ..., recall_profile: _Optional[str] = ..., last_seq: _Optional[int] = ..., message_count: _Optional[int] = ..., token_count: _Optional[int] = ..., index: _Optional[_Union[ContextIndex, _Mapping]] = ...) -> None: ...
 
 class ContextIndex(_message.Message):
-    __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread")
+    __slots__ = ("passage_count", "indexed_count", "pending_count", "failed_count", "oldest_pending_at", "error", "unread", "without_text_count")
     PASSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     INDEXED_COUNT_FIELD_NUMBER: _ClassVar[int]
     PENDING_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -438,6 +438,7 @@ class ContextIndex(_message.Message):
     OLDEST_PENDING_AT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     UNREAD_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_TEXT_COUNT_FIELD_NUMBER: _ClassVar[int]
     passage_count: int
     indexed_count: int
     pending_count: int
@@ -445,7 +446,8 @@ class ContextIndex(_message.Message):
     oldest_pending_at: _timestamp_pb2.Timestamp
     error: str
     unread: _containers.RepeatedCompositeFieldContainer[UnreadRecord]
-    def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ..., unread: _Optional[_Iterable[_Union[UnreadRecord, _Mapping]]] = ...) -> None: ...
+    without_text_count: int
+    def __init__(self, passage_count: _Optional[int] = ..., indexed_count: _Optional[int] = ..., pending_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., oldest_pending_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., error: _Optional[str] = ..., unread: _Optional[_Iterable[_Union[UnreadRecord, _Mapping]]] = ..., without_text_count: _Optional[int] = ...) -> None: ...
 
 class UnreadRecord(_message.Message):
     __slots__ = ("seq", "part", "working_memory_id", "reason", "detail", "task_id", "artifact_id")
