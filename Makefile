@@ -56,7 +56,7 @@ test: install npm ## run all tests on real Postgres and real gRPC (PG=16: on the
 	@CONTEXTKEEP_TEST_PG=$(PG) $(PYTEST) $(TESTS)
 
 fuzz: install ## send every RPC whatever a caller may send (REQUESTS=2000 each; other ones each time)
-	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py
+	@FUZZ_REQUESTS=$(or $(REQUESTS),2000) $(RUN) -m pytest tests/hostile/test_fuzz.py tests/hostile/test_http.py -k whatever
 
 lint: install buf ## check style, import directions, protos, and that generated files are current
 	@$(RUN) -m ruff format --check --quiet .

@@ -365,7 +365,7 @@ def test_contexts_and_their_index_are_a_dictionary(own_database: Urls, tmp_path:
             run_state_machine_as_test(
                 Machine,
                 settings=settings(
-                    max_examples=7,
+                    max_examples=4,
                     stateful_step_count=18,
                     deadline=None,
                     database=None,
@@ -374,6 +374,6 @@ def test_contexts_and_their_index_are_a_dictionary(own_database: Urls, tmp_path:
                     suppress_health_check=list(HealthCheck),
                 ),
             )
-            assert operator.kills() > 10
+            assert operator.kills() > 5
         finally:
             operator.close()

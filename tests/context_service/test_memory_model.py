@@ -256,14 +256,14 @@ def check_model(urls: Urls, folder: Path, *, examples: int, steps: int, **variab
 
 
 def test_working_memory_on_a_folder_is_a_dictionary(own_database: Urls, tmp_path: Path):
-    check_model(own_database, tmp_path, examples=5, steps=20, working_memory_storage_provider="local")
+    check_model(own_database, tmp_path, examples=3, steps=20, working_memory_storage_provider="local")
 
 
 def test_working_memory_on_azure_is_a_dictionary(own_database: Urls, tmp_path: Path, azurite: Azurite):
     check_model(
         own_database,
         tmp_path,
-        examples=5,
+        examples=3,
         steps=20,
         working_memory_storage_provider="azure",
         working_memory_storage_account=ACCOUNT,

@@ -24,7 +24,7 @@ from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS") or 0)  # of each RPC; 0: a share of what `make test` has time for
-REQUESTS_IN_ALL = 2500
+REQUESTS_IN_ALL = 1300  # the same ones each time, so more of them find no more: those of `make fuzz` differ
 
 
 class Errors(logging.Handler):

@@ -24,8 +24,8 @@ from tests.hostile.test_cases import HOW
 from tests.hostile.things import RPCS, Things, cases, invented, seeded
 from tests.rpcs import Rpc, fields
 
-TWINS = 6
-ROUNDS = 5
+TWINS = 4
+ROUNDS = 3
 
 ONCE = [rpc for rpc in RPCS.values() if any(path[-1].name == "request_id" for path in fields(rpc.request.DESCRIPTOR))]
 VERSIONED = [rpc for rpc in RPCS.values() if "expected_version" in rpc.request.DESCRIPTOR.fields_by_name]
