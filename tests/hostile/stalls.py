@@ -35,7 +35,7 @@ class StallProbe:
     def watching(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         """Ask the loop for turns within the block."""
         self._loop = loop
-        loop.call_soon_threadsafe(self._ask)
+        loop.call_soon_threadsafe(lambda: self._ask(_cpu_s()))
         try:
             yield
         finally:
@@ -57,8 +57,8 @@ class StallProbe:
         assert second_s <= STALL_S_MAX, told
         assert worst_s <= _ONCE_S_MAX, told
 
-    def _ask(self) -> None:
-        self._before = _cpu_s()
+    def _ask(self, now_s: dict[int, float]) -> None:
+        self._before = now_s
         self._asked = self._loop.call_later(_INTERVAL_S, self._turn)
 
     def _stop(self) -> None:
@@ -66,9 +66,10 @@ class StallProbe:
 
     def _turn(self) -> None:
         # It asked after the interval, in which as much was done without keeping it waiting.
-        taken_s = sum(cpu_s - self._before.get(thread, 0.0) for thread, cpu_s in _cpu_s().items())
+        now_s = _cpu_s()
+        taken_s = sum(cpu_s - self._before.get(thread, 0.0) for thread, cpu_s in now_s.items())
         self._waits_s.append(max(0.0, taken_s - _INTERVAL_S))
-        self._ask()
+        self._ask(now_s)
 
     def _turn_now(self) -> None:
         """End the wait that is under way, and begin the next."""

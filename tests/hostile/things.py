@@ -198,12 +198,12 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     header = contexts.ContextInput(
         title=SECRET, external_ids=[_thread(t)], metadata_json=f'{{"note": "{SECRET}"}}', agent_bundle_id=SECRET
     )
-    done("SendMessage", contexts.SendMessageRequest(message=said, context=header))  # so that lists have two pages
+    done("SendMessage", _sent(message=said, context=header))  # so that lists have two pages
     said.message_id = t.message_id
-    (sent,) = done("SendMessage", contexts.SendMessageRequest(message=said, context=header)).answers
+    (sent,) = done("SendMessage", _sent(message=said, context=header)).answers
     done(
         "SendMessage",
-        contexts.SendMessageRequest(
+        _sent(
             context_id=sent.context_id,
             message=contexts.MessageInput(content=SECRET, parts=[message_pb2.Part(working_memory_id=t.blob_record_id)]),
         ),
@@ -223,13 +223,11 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     )
     done("PutArtifact", contexts.PutArtifactRequest(task_id=begun_task.task.task_id, artifact=made_of_it))
     of_it = contexts.MessageInput(content=SECRET, task_id=begun_task.task.task_id)
-    done("SendMessage", contexts.SendMessageRequest(message=of_it))
+    done("SendMessage", _sent(message=of_it))
     for _ in range(2):  # two, so that a list of them has two pages
         (opened,) = done("OpenWindow", _opening(sent.context_id)).answers
         done("Pack", windows.PackRequest(window_id=opened.window.window_id))
-    gone, doomed = (
-        done("SendMessage", contexts.SendMessageRequest(message=said)).answers[0].context_id for _ in range(2)
-    )
+    gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
         "blob_key": stored.blob_key,
@@ -241,6 +239,11 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "erasure_id": receipt.erasure.erasure_id,
     }
     return Things(**{**{name: getattr(t, name) for name in t.__slots__}, **made})
+
+
+def _sent(**fields: object) -> contexts.SendMessageRequest:
+    """Return a message that asks for nothing to be recalled, which is a third of what it takes."""
+    return contexts.SendMessageRequest(recall=contexts.RecallOptions(off=True), **fields)  # type: ignore[arg-type]
 
 
 def _thread(t: Things) -> contexts.ExternalId:
