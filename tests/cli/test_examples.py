@@ -44,6 +44,11 @@ mappings:
   tickets: {messages: [{when: has(entity.data.question), role: "'user'", content: entity.data.question}]}
 """
 
+READING = re.compile(
+    r"contextkeep (history|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages|query"
+    r"|recall|search|show|similar|stats|types|wait|watch))\b"
+)
+
 of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path)]
 of_docs = [
     line
@@ -67,9 +72,21 @@ def clients(stack: Addresses) -> Iterator[tuple[EntityClient, ContextClient]]:
 
 
 @pytest.fixture
-def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What the examples speak of: a conversation with a record, and files in the folder where they run."""
-    graph, context = clients
+def ids(line: str, request: pytest.FixtureRequest, folder: None) -> dict[str, str]:
+    """What an example speaks of: of its own, or, where it only reads, of all that do."""
+    if READING.search(line):
+        shared: dict[str, str] = request.getfixturevalue("to_read")
+        return shared
+    return written(*request.getfixturevalue("clients"))
+
+
+@pytest.fixture(scope="module")
+def to_read(clients: tuple[EntityClient, ContextClient]) -> dict[str, str]:
+    return written(*clients)
+
+
+def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
+    """Write a conversation with a record and a task, and return the names of everything."""
     session = NodeInput("Session", name="support", data={"language": "de"}, external_id=f"thread-{uuid.uuid4()}")
     turns = [NodeInput("Turn", data={"user_input": "Where?", "language": "de", "score": 0.9}) for _ in range(2)]
     edge = EdgeInput(session.id, turns[0].id, "Contains")
@@ -85,7 +102,22 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     task = context.create_task(begun.context_id, state="working")
     context.put_artifact(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
     gone = context.delete_context(context.send_message("Never mind.").context_id)
+    return {
+        "THREAD": session.external_id,
+        "SESSION": session.id,
+        "TURN": turns[1].id,
+        "EDGE": edge.id,
+        "RECORD": record.working_memory_id,
+        "CONTEXT": begun.context_id,
+        "RECEIPT": gone.erasure_id,
+        "TASK": task.task_id,
+        "WINDOW": context.open_window(begun.context_id, "gpt-5").window_id,
+    }
 
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of the examples, where they run."""
     monkeypatch.setenv("CONTEXT_SERVICE_APP_ID", "shop")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
@@ -101,17 +133,6 @@ def ids(clients: tuple[EntityClient, ContextClient], tmp_path: Path, monkeypatch
     Path("graph.ndjson").write_bytes(line)
     Path("messages.ndjson").write_text('{"content": "Hello"}\n{"role": "assistant", "content": "Hi"}\n')
     Path("graph.ndjson.gz").write_bytes(gzip.compress(line))
-    return {
-        "THREAD": session.external_id,
-        "SESSION": session.id,
-        "TURN": turns[1].id,
-        "EDGE": edge.id,
-        "RECORD": record.working_memory_id,
-        "CONTEXT": begun.context_id,
-        "RECEIPT": gone.erasure_id,
-        "TASK": task.task_id,
-        "WINDOW": context.open_window(begun.context_id, "gpt-5").window_id,
-    }
 
 
 def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str]:

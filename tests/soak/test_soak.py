@@ -19,14 +19,14 @@ VICTIMS = (  # three at a time: a start costs more than a kill
 
 
 @pytest.mark.timeout(600)
-async def test_twenty_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
+async def test_twelve_kills_lose_nothing_and_leave_nothing(tmp_path: Path):
     async with stack.running(tmp_path) as everything:
-        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=20)
+        report = await Soak(everything, seed=1, victims=VICTIMS).run(seconds=240, kills_max=12)
 
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
-    assert sum(report.kills.values()) >= 20
-    assert report.acknowledged > 60
-    assert report.attacks > 5
+    assert sum(report.kills.values()) >= 12
+    assert report.acknowledged > 10
+    assert report.attacks > 1
 
 
 CLOUD_VICTIMS = (
@@ -43,8 +43,8 @@ async def test_a_cloud_that_breaks_off_loses_nothing_and_leaves_nothing(tmp_path
         assert os.environ.get("CI") != "true", reason
         pytest.skip(reason)
     async with clouds.azure(tmp_path / "azurite") as cloud, stack.running(tmp_path / "stack", cloud) as everything:
-        report = await Soak(everything, seed=1, victims=CLOUD_VICTIMS).run(seconds=120, kills_max=10)
+        report = await Soak(everything, seed=1, victims=CLOUD_VICTIMS).run(seconds=120, kills_max=6)
 
     assert report.ok, "\n".join([*report.losses, *report.halves, *report.left_over, *report.faults])
-    assert report.kills["cloud"] + report.kills["copy"] > 2
+    assert report.kills["cloud"] + report.kills["copy"] > 1
     assert report.acknowledged > 30
