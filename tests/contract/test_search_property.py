@@ -130,7 +130,7 @@ async def written(both: Stack) -> AsyncIterator[Case]:
     yield running
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(said=searches)
 async def test_the_service_finds_what_the_contract_says(said: dict[str, Any], written: Case):
     case = CASE | {"search": said}

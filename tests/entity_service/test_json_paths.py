@@ -139,7 +139,7 @@ JSON_PATHS = st.tuples(
 ).map("".join)
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(json_path=JSON_PATHS, documents=st.lists(DOCUMENTS, min_size=1, max_size=20))
 def test_what_a_json_path_means_is_in_what_it_implies(
     connection: psycopg.Connection, json_path: str, documents: list[Any]
