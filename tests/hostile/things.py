@@ -345,7 +345,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             context_id=t.context_id,
             message=contexts.MessageInput(content="what nobody else may read?"),
             subject_user_id=t.user_id,
-            recall=contexts.RecallOptions(with_features=True, filter=contexts.RecallFilter(task_ids=[t.task_id])),
+            recall=contexts.RecallOptions(
+                with_features=True, filter=contexts.RecallFilter(task_ids=[t.task_id], entity_node_ids=[t.node_id])
+            ),
         ),
         contexts.SendMessageRequest(
             context_id=t.context_id,
