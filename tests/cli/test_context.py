@@ -185,3 +185,19 @@ def test_what_is_not_there_is_told(run: Run, context_id: str):
     assert run(f"context message {context_id} none").exit_code == 3
     late = run(f"context send x --context {context_id} --title new")
     assert (late.exit_code, "context update" in late.stderr) == (2, True)
+    told = run(f"context show {new_id()}").stderr
+    assert "give --user" in told
+
+
+def test_a_person_reads_how_far_the_index_is(run: Run, context_id: str):
+    assert "0 of 1 passages have vectors" in run(f"context show {context_id}").stdout
+
+
+def test_what_happens_is_a_line_each(run: Run, context_id: str):
+    run(f"context retract {context_id} greeting --yes")
+    run(f"context update {context_id} --title cough")
+    run(f"context send Hi --context {context_id}")
+    told = run(f"context watch {context_id} --until-now").stdout.splitlines()
+    assert told == ["message 2\tHi", "message 1\tretracted", "context\tcough (1 messages)"]
+    behind = run(f"context watch {context_id} --until-now --from 3 --after 1").stdout
+    assert behind == "context\tcough (1 messages)\n"

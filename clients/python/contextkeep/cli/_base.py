@@ -35,6 +35,8 @@ _EXIT_CODES: tuple[tuple[type[errors.ContextKeepError], int], ...] = (
 _ADVICE: tuple[tuple[type[errors.ContextKeepError], str], ...] = (
     (errors.MappingNotFound, "list what there is with `contextkeep mapping list`; the app is --app-id"),
     (errors.MappingExists, "give --replace, or a higher --rules-version"),
+    (errors.ContextNotFound, "check the id, and that it is the key's to see; of a user's context give --user"),
+    (errors.ContextClosed, "it is read and recalled as before; what goes on is a new context"),
     (errors.NotFound, "check the id, and that the key is of the tenant that owns it"),
     (errors.VersionConflict, "read it again, then repeat with the version that you saw"),
     (errors.StatusConflict, "read it again, then decide anew"),

@@ -11,7 +11,7 @@ import click
 
 from contextkeep.cli._base import JSON_OBJECT, NodeArgument, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._lines import messages_of, time_of
-from contextkeep.cli._output import Format, Output
+from contextkeep.cli._output import Format, Output, to_plain
 from contextkeep.cli.task import artifact, task
 from contextkeep.client._context_messages import STATES, KeyScope
 from contextkeep.inputs import ContextInput, ExternalId, MessageInput, RecallFilter
@@ -152,7 +152,8 @@ def append(session: Session, output: Output, *, file: BinaryIO, **given: Any) ->
 )
 def show(session: Session, output: Output, *, context_id: str, **given: Any) -> None:
     """Print what is known of a context."""
-    output.one(session.context.get_context(context_id, history_length=0, **given).context)
+    found = session.context.get_context(context_id, history_length=0, **given).context
+    output.one(found if output.format is Format.JSON else {**to_plain(found), "index": str(found.index)})
 
 
 @command(
