@@ -3,8 +3,10 @@
 A call is cancelled by its client, by its deadline and by the end of the process, often by two of them at nearly the
 same time. psycopg takes the first cancellation to Postgres and waits for the answer; a second one, while it does, makes
 it hang up, forget the statement half-way, and print an "Exception ignored" that nobody can act on. Here the work of the
-first is done beside the task that was cancelled: however often that happens, Postgres is asked once, and the connection
-lives.
+first is done beside the task that was cancelled: however often that happens, the connection lives.
+
+A backend that still waits for a statement forgets a cancellation. On a busy machine it may come before the statement
+that it is for, which would then run to its end; so Postgres is asked again until it answers.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ Configure = Callable[[Connection], Awaitable[None]]
 
 CONNECT_TIMEOUT_S = 5
 CANCEL_S_MAX = 2.0  # that Postgres may take to end a statement whose caller is gone
+_CANCEL_AGAIN_S = 0.25  # behind a cancellation that may have come too early
 _WAIT_INTERVAL_S = 0.1  # psycopg's own
 
 
@@ -53,8 +56,13 @@ class CancelledOnce(psycopg.AsyncConnection[Any]):
         if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
             try:
                 async with asyncio.timeout(CANCEL_S_MAX):
-                    await self.cancel_safe(timeout=CANCEL_S_MAX)
-                    await waiting.wait_async(gen, self.pgconn.socket, interval=_WAIT_INTERVAL_S)
+                    while True:
+                        # It has been handed on when this returns, so it meets no later statement.
+                        await self.cancel_safe(timeout=CANCEL_S_MAX)
+                        with suppress(TimeoutError):
+                            async with asyncio.timeout(_CANCEL_AGAIN_S):
+                                await waiting.wait_async(gen, self.pgconn.socket, interval=_WAIT_INTERVAL_S)
+                            break
             except psycopg.errors.QueryCanceled:
                 return
             except (psycopg.Error, OSError, TimeoutError):

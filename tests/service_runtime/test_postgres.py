@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
 import time
 import uuid
 from collections.abc import Callable, Coroutine
@@ -215,3 +217,24 @@ async def test_whoever_is_cancelled_twice_leaves_a_connection_that_lives(
 
         assert await backend(database) == before
     assert not [record.getMessage() for record in caplog.records if record.name.startswith("psycopg")]
+
+
+@pytest.mark.parametrize("running", [one_statement, a_transaction])
+async def test_whoever_is_cancelled_before_postgres_has_read_what_it_asks_leaves_a_connection_that_lives(
+    urls: Urls, running: Callable[[Tenant], Coroutine[Any, Any, None]]
+):
+    """A backend that waits for a statement forgets a cancellation: on a busy machine it came before what it was for."""
+    async with Database.open(urls.service, connections_max=1, name="one") as database:
+        before = await backend(database)
+        os.kill(before, signal.SIGSTOP)
+        try:
+            task = asyncio.create_task(running(database.tenant(DEFAULT_TENANT_ID)))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            await asyncio.sleep(0.2)
+        finally:
+            os.kill(before, signal.SIGCONT)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+        assert await backend(database) == before
