@@ -15,6 +15,7 @@ from context_service.settings import Settings
 from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses, cloned
+from tests.context_service.contexts import Opened, opened
 from tests.context_service.working_memory import Caller, Start
 from tests.fakes.blob_backend import FailingBackend
 
@@ -45,6 +46,13 @@ async def shared_channel(
         callers = ApiKeys({KEY: PRINCIPAL, OTHER_KEY: OTHER_PRINCIPAL})
         async with _running(settings, callers) as opened:
             yield opened
+
+
+@pytest.fixture(scope="module")
+async def contexts(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Opened]:
+    """Services of the module's own, called with keys of `KEYS`."""
+    async with opened(postgres, tmp_path_factory.mktemp("blobs")) as made:
+        yield made
 
 
 @pytest.fixture

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -14,8 +17,13 @@ from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
-from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
+from service_runtime.auth import ApiKeys
+from service_runtime.embedded_postgres import EmbeddedPostgres
+from service_runtime.postgres import Database
+from tests.clients.stack import running
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL, Addresses, Urls, cloned
 from tests.errors import raised
+from tests.fakes.embedding_server import EmbeddingServer, embedding_server
 
 KEYS = {
     "runtime": replace(PRINCIPAL, scopes=frozenset({"read", "write", "delegate"})),
@@ -69,6 +77,44 @@ class Caller:
     async def texts(self, context_id: str, **fields: Any) -> list[str]:
         answer = await self.call("ListMessages", context_id=context_id, **fields)
         return [one.content for one in answer.messages]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Both services, which know `KEYS`, and their database."""
+
+    caller: Caller
+    database: Database
+    urls: Urls
+    addresses: Addresses
+
+
+@asynccontextmanager
+async def opened(postgres: EmbeddedPostgres, folder: Path, **settings: Any) -> AsyncIterator[Opened]:
+    """Run services for the block, on a database of their own.
+
+    Args:
+        postgres: Where that is.
+        folder: Of blobs.
+        **settings: Of the Context Service.
+    """
+    with cloned(postgres) as urls:
+        async with (
+            running(urls.service, folder, callers=ApiKeys(KEYS), **settings) as addresses,
+            grpc.aio.insecure_channel(addresses.context) as channel,
+            Database.open(urls.service, connections_max=4, name="tests") as database,
+        ):
+            yield Opened(caller=Caller(channel), database=database, urls=urls, addresses=addresses)
+
+
+@asynccontextmanager
+async def with_embedder(
+    postgres: EmbeddedPostgres, folder: Path, **settings: Any
+) -> AsyncIterator[tuple[Opened, EmbeddingServer]]:
+    """Run services for the block that make vectors at once, by an embedder that does what it is told; see `opened`."""
+    hurried = {"embedding_model": "m1", "embedding_interval_s": 0.02, "embedding_timeout_s": 2, **settings}
+    async with embedding_server() as server, opened(postgres, folder, embedding_url=server.url, **hurried) as made:
+        yield made, server
 
 
 def an_id() -> str:

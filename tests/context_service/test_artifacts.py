@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 
 from context_service.contexts import artifact_rows, artifacts
@@ -31,32 +28,15 @@ from contextkeep.errors import (
     TaskEnded,
     TaskNotFound,
 )
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.postgres import Across, Database
-from tests.clients.stack import running
-from tests.conftest import PRINCIPAL, cloned
-from tests.context_service.contexts import KEYS, Caller, an_id
+from service_runtime.postgres import Across
+from tests.conftest import PRINCIPAL
+from tests.context_service.contexts import KEYS, Caller, Opened, an_id
 from tests.context_service.test_tasks import begun, created, moved, read
 
 
-@pytest.fixture(scope="module")
-async def stack(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[grpc.aio.Channel, Database]]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            running(urls.service, folder, callers=ApiKeys(KEYS)) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as channel,
-            Database.open(urls.service, connections_max=2, name="tests") as database,
-        ):
-            yield channel, database
-
-
 @pytest.fixture
-def caller(stack: tuple[grpc.aio.Channel, Database]) -> Caller:
-    return Caller(stack[0])
+def caller(contexts: Opened) -> Caller:
+    return contexts.caller
 
 
 async def put(
@@ -238,7 +218,7 @@ async def test_of_many_that_write_at_once_each_is_a_version(caller: Caller):
     assert len({hit.ref for hit in await found(caller, context_id, "egret")}) == 12
 
 
-async def test_secrets_are_taken_out(caller: Caller, stack: tuple[grpc.aio.Channel, Database]):
+async def test_secrets_are_taken_out(caller: Caller, contexts: Opened):
     _, task = await begun(caller)
     secret = f"secret-{an_id()}"
     parts = [
@@ -252,7 +232,7 @@ async def test_secrets_are_taken_out(caller: Caller, stack: tuple[grpc.aio.Chann
     for table in ("artifact", "passage", "request"):
         sql = f"SELECT count(*) AS n FROM context.{table} t WHERE t::text LIKE %s"
         count = Across(sql=sql, contexts=True, subjects=True, why="all")
-        (row,) = await stack[1].tenant(PRINCIPAL.tenant_id).query(count, (f"%{secret}%",))
+        (row,) = await contexts.database.tenant(PRINCIPAL.tenant_id).query(count, (f"%{secret}%",))
         assert row.n == 0, table
 
 
@@ -330,9 +310,9 @@ async def test_the_artifacts_of_tasks_that_are_referred_to_come_first(caller: Ca
         await recalled(reference_task_ids=[an_id() for _ in range(101)])
 
 
-async def test_the_index_of_artifacts_is_a_view(caller: Caller, stack: tuple[grpc.aio.Channel, Database]):
+async def test_the_index_of_artifacts_is_a_view(caller: Caller, contexts: Opened):
     """Made anew of the artifacts, it is what chunks and versions left."""
-    database = stack[1]
+    database = contexts.database
     context_id, task = await begun(caller)
     await caller.send("A wren sings.", context_id)
     text = "The wren is small. " * 300

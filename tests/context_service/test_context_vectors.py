@@ -28,11 +28,11 @@ from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database, Tenant
 from tests.clients.stack import running
-from tests.conftest import PRINCIPAL, cloned
-from tests.context_service.contexts import KEYS, Caller, an_id
+from tests.conftest import PRINCIPAL
+from tests.context_service.contexts import KEYS, Caller, an_id, with_embedder
 from tests.context_service.test_artifacts import put
 from tests.context_service.working_memory import until
-from tests.fakes.embedding_server import EmbeddingServer, embedded, embedding_server, vector_of
+from tests.fakes.embedding_server import EmbeddingServer, embedded, vector_of
 
 _VECTORS = Across(
     sql="""
@@ -73,23 +73,8 @@ class World:
 
 @pytest.fixture(scope="module")
 async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            embedding_server() as server,
-            running(
-                urls.service,
-                folder,
-                callers=ApiKeys(KEYS),
-                embedding_url=server.url,
-                embedding_model="m1",
-                embedding_interval_s=0.02,
-                embedding_timeout_s=2,
-            ) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as channel,
-            Database.open(urls.service, connections_max=2, name="tests") as database,
-        ):
-            yield World(caller=Caller(channel), database=database, server=server, url=urls.service)
+    async with with_embedder(postgres, tmp_path_factory.mktemp("blobs")) as (made, server):
+        yield World(caller=made.caller, database=made.database, server=server, url=made.urls.service)
 
 
 @pytest.fixture

@@ -6,12 +6,9 @@ import asyncio
 import base64
 import json
 import uuid
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -31,12 +28,9 @@ from contextkeep.errors import (
     RecordNotFound,
     RequestIdReused,
 )
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
-from tests.clients.stack import running
-from tests.conftest import PRINCIPAL, cloned
-from tests.context_service.contexts import KEYS, Caller, an_id, at
+from tests.conftest import PRINCIPAL
+from tests.context_service.contexts import Caller, Opened, an_id, at
 
 _COUNT = Across(
     sql="SELECT count(*) AS n FROM context.message WHERE content = %s",
@@ -46,26 +40,14 @@ _COUNT = Across(
 )
 
 
-@pytest.fixture(scope="module")
-async def channel(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Any]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            running(urls.service, folder, callers=ApiKeys(KEYS)) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as opened,
-            Database.open(urls.service, connections_max=2, name="tests") as database,
-        ):
-            yield opened, database
+@pytest.fixture
+def caller(contexts: Opened) -> Caller:
+    return contexts.caller
 
 
 @pytest.fixture
-def caller(channel: tuple[grpc.aio.Channel, Database]) -> Caller:
-    return Caller(channel[0])
-
-
-@pytest.fixture
-def database(channel: tuple[grpc.aio.Channel, Database]) -> Database:
-    return channel[1]
+def database(contexts: Opened) -> Database:
+    return contexts.database
 
 
 async def test_a_first_message_begins_a_context_and_later_ones_name_it(caller: Caller):

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.errors import ContextNotFound, InvalidArgument, LimitExceeded
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from tests.clients.stack import running
-from tests.conftest import cloned
-from tests.context_service.contexts import KEYS, Caller, an_id, at
+from tests.context_service.contexts import Caller, Opened, an_id, at
 
 TALK = (
     "The weather is {n} degrees today.",
@@ -29,20 +22,9 @@ TALK = (
 )
 
 
-@pytest.fixture(scope="module")
-async def channel(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Any]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            running(urls.service, folder, callers=ApiKeys(KEYS)) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as opened,
-        ):
-            yield opened
-
-
 @pytest.fixture
-def caller(channel: grpc.aio.Channel) -> Caller:
-    return Caller(channel)
+def caller(contexts: Opened) -> Caller:
+    return contexts.caller
 
 
 def talk(count: int) -> list[pb.MessageInput]:

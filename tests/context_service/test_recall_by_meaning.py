@@ -7,24 +7,20 @@ import hashlib
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 from aiohttp import web
 
 from context_service.llm import questions as questions_module
 from context_service.retrieval import passages as passages_module
 from contextkeep.context.v1 import contexts_pb2 as pb
-from service_runtime.auth import ApiKeys
 from service_runtime.embedded_postgres import EmbeddedPostgres
 from service_runtime.postgres import Across, Database
-from tests.clients.stack import running
-from tests.conftest import PRINCIPAL, cloned
-from tests.context_service.contexts import KEYS, Caller
+from tests.conftest import PRINCIPAL
+from tests.context_service.contexts import Caller, with_embedder
 from tests.context_service.working_memory import until
-from tests.fakes.embedding_server import DIMENSION, EmbeddingServer, embedding_server
+from tests.fakes.embedding_server import DIMENSION, EmbeddingServer
 
 # Words of one meaning; all others mean something else, each.
 MEANINGS = ({"cough", "hacking", "throat"}, {"dog", "rex", "puppy"}, {"paint", "colour", "wall"})
@@ -70,24 +66,9 @@ class Stack:
 
 @pytest.fixture(scope="module")
 async def shared(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stack]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            embedding_server() as server,
-            running(
-                urls.service,
-                folder,
-                callers=ApiKeys(KEYS),
-                embedding_url=server.url,
-                embedding_model="m1",
-                embedding_interval_s=0.02,
-                embedding_timeout_s=2,
-                embedding_question_timeout_s=0.5,
-            ) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as channel,
-            Database.open(urls.service, connections_max=2, name="tests") as database,
-        ):
-            yield Stack(Caller(channel), server, database)
+    folder = tmp_path_factory.mktemp("blobs")
+    async with with_embedder(postgres, folder, embedding_question_timeout_s=0.5) as (made, server):
+        yield Stack(made.caller, server, made.database)
 
 
 @pytest.fixture

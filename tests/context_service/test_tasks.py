@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
 
 from context_service.contexts import task_rows
@@ -28,12 +25,8 @@ from contextkeep.errors import (
     TaskNotFound,
     VersionConflict,
 )
-from service_runtime.auth import ApiKeys
-from service_runtime.embedded_postgres import EmbeddedPostgres
-from service_runtime.postgres import Across, Database
-from tests.clients.stack import running
-from tests.conftest import cloned
-from tests.context_service.contexts import KEYS, Caller, an_id
+from service_runtime.postgres import Across
+from tests.context_service.contexts import KEYS, Caller, Opened, an_id
 
 ENDS = [pb.TASK_STATE_COMPLETED, pb.TASK_STATE_FAILED, pb.TASK_STATE_CANCELED, pb.TASK_STATE_REJECTED]
 GOING_ON = [
@@ -44,23 +37,9 @@ GOING_ON = [
 ]
 
 
-@pytest.fixture(scope="module")
-async def stack(
-    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[tuple[grpc.aio.Channel, Database]]:
-    with cloned(postgres) as urls:
-        folder: Path = tmp_path_factory.mktemp("blobs")
-        async with (
-            running(urls.service, folder, callers=ApiKeys(KEYS)) as addresses,
-            grpc.aio.insecure_channel(addresses.context) as channel,
-            Database.open(urls.service, connections_max=2, name="tests") as database,
-        ):
-            yield channel, database
-
-
 @pytest.fixture
-def caller(stack: tuple[grpc.aio.Channel, Database]) -> Caller:
-    return Caller(stack[0])
+def caller(contexts: Opened) -> Caller:
+    return contexts.caller
 
 
 async def begun(caller: Caller, **fields: Any) -> tuple[str, pb.Task]:
@@ -366,9 +345,7 @@ async def test_only_what_the_mask_names_changes(caller: Caller):
             await moved(caller, task.task_id, state)
 
 
-async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(
-    caller: Caller, stack: tuple[grpc.aio.Channel, Database]
-):
+async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(caller: Caller, contexts: Opened):
     context_id = (await caller.send()).context_id
     secret = f"secret-{an_id()}"
     said = pb.MessageInput(
@@ -393,7 +370,7 @@ async def test_a_status_message_keeps_its_parts_and_none_of_its_secrets(
     count = Across(
         sql="SELECT count(*) AS n FROM context.task t WHERE t::text LIKE %s", contexts=True, subjects=True, why="all"
     )
-    (row,) = await stack[1].tenant(KEYS["plain"].tenant_id).query(count, (f"%{secret}%",))
+    (row,) = await contexts.database.tenant(KEYS["plain"].tenant_id).query(count, (f"%{secret}%",))
     assert row.n == 0
     assert not (await caller.call("SearchContext", context_id=context_id, query="pays")).hits
 
