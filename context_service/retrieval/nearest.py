@@ -22,39 +22,61 @@ NEAREST_MAX = 50  # passages that are candidates by their vectors alone
 
 Place = tuple[int, int]  # `seq` and `ordinal`
 
-# All that a scope has is compared once; of it, those are told that are asked for, that are the nearest, and that were
-# said right behind these, each with what was said before it. A vector of another size is none to compare with. No join:
-# nobody may have counted the rows yet, and one that goes through them again for each is the only slow one. `coalesce`
-# keeps an IN from being made one.
-_COSINES = """
-WITH scan AS MATERIALIZED (
-    SELECT v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine,
-        -(v.vector OPERATOR(public.<#>) %(vector)s::public.halfvec) AS cosine
+_OF_SCOPE = """
+    v.tenant_id = %(tenant_id)s AND v.scope_id = %(scope_id)s AND v.scope_kind = %(scope_kind)s
+"""
+# A vector of another size is none to compare with.
+_COMPARED = f"{_OF_SCOPE} AND v.model = %(model)s AND public.vector_dims(v.vector) = %(dimension)s"
+_COSINE = "-(v.vector OPERATOR(public.<#>) %(vector)s::public.halfvec)"
+_TOLD = f"v.seq, v.ordinal, v.previous_seq, v.previous_ordinal, v.previous_cosine, {_COSINE} AS cosine"
+
+_WHOLE = f"SELECT {_TOLD}, true AS is_asked FROM context.passage_vector v WHERE {_COMPARED}"  # noqa: S608
+
+# Whatever a scope has is looked at once, for the nearest alone, and nothing of it is kept: what is told is looked up by
+# its `seq`, of which there may be many. That are those which are asked for, the nearest, and what was said right behind
+# these; and what was said before each of them. `coalesce` keeps an IN from being made a join: nobody may have counted
+# the rows yet, and one that goes through them again for each is the only slow one.
+_COSINES = f"""
+WITH near AS MATERIALIZED (
+    SELECT v.seq, v.ordinal
     FROM context.passage_vector v
-    WHERE v.tenant_id = %(tenant_id)s AND v.scope_id = %(scope_id)s AND v.scope_kind = %(scope_kind)s
-        AND v.model = %(model)s AND public.vector_dims(v.vector) = %(dimension)s
-), near AS MATERIALIZED (
-    SELECT seq, ordinal FROM scan
-    WHERE seq BETWEEN %(seq_from)s AND %(seq_to)s
-    ORDER BY cosine DESC, seq, ordinal
+    WHERE {_COMPARED} AND v.seq BETWEEN %(seq_from)s AND %(seq_to)s
+    ORDER BY {_COSINE} DESC, v.seq, v.ordinal
     LIMIT %(count)s
 ), asked AS MATERIALIZED (
-    SELECT seq, ordinal FROM near
-    UNION ALL
-    SELECT s.seq, s.ordinal FROM scan s
-    WHERE coalesce((s.previous_seq, s.previous_ordinal) IN (SELECT seq, ordinal FROM near), false)
-    UNION ALL
     SELECT a.seq, a.ordinal FROM unnest(%(seqs)s::bigint[], %(ordinals)s::integer[]) a (seq, ordinal)
+    UNION ALL
+    SELECT n.seq, n.ordinal FROM near n
+    UNION ALL
+    SELECT behind.seq, behind.ordinal
+    FROM near n
+        CROSS JOIN LATERAL (
+            SELECT v.session, v.place FROM context.passage v
+            WHERE {_OF_SCOPE} AND v.seq = n.seq AND v.ordinal = n.ordinal
+            LIMIT 1
+        ) here
+        CROSS JOIN LATERAL (
+            SELECT v.seq, v.ordinal FROM context.passage v
+            WHERE {_OF_SCOPE} AND v.session = here.session AND v.place = here.place + 1
+            LIMIT 1
+        ) behind
+), told AS MATERIALIZED (
+    SELECT {_TOLD}
+    FROM context.passage_vector v
+    WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM asked))
+        AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM asked), false)
 ), before AS MATERIALIZED (
-    SELECT s.previous_seq, s.previous_ordinal FROM scan s
-    WHERE NOT %(whole)s AND coalesce((s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked), false)
+    SELECT previous_seq AS seq, previous_ordinal AS ordinal FROM told
+    EXCEPT
+    SELECT seq, ordinal FROM told
 )
-SELECT s.seq, s.ordinal, s.previous_seq, s.previous_ordinal, s.previous_cosine, s.cosine,
-    %(whole)s OR coalesce((s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked), false) AS is_asked
-FROM scan s
-WHERE %(whole)s OR (s.seq, s.ordinal) IN (SELECT seq, ordinal FROM asked)
-    OR (s.seq, s.ordinal) IN (SELECT previous_seq, previous_ordinal FROM before)
-"""
+SELECT t.*, true AS is_asked FROM told t
+UNION ALL
+SELECT {_TOLD}, false
+FROM context.passage_vector v
+WHERE {_COMPARED} AND v.seq = ANY (ARRAY(SELECT DISTINCT seq FROM before))
+    AND coalesce((v.seq, v.ordinal) IN (SELECT seq, ordinal FROM before), false)
+"""  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,14 +131,13 @@ class Nearest:
             "model": self._model,
             "dimension": len(vector),
             "vector": HalfVector(list(vector)).to_text(),
-            "whole": whole,
             "seqs": [seq for seq, _ in places],
             "ordinals": [ordinal for _, ordinal in places],
             "seq_from": seq_from,
             "seq_to": seq_to,
             "count": NEAREST_MAX,
         }
-        rows = await tenant.query(_COSINES, parameters, named=False, ad_hoc=True)
+        rows = await tenant.query(_WHOLE if whole else _COSINES, parameters, named=False, ad_hoc=True)
         alone = {(row[0], row[1]): row[5] for row in rows}
         cosines = {
             (seq, ordinal): (cosine, _together(cosine, alone.get((previous_seq, previous_ordinal)), between))

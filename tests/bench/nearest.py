@@ -27,7 +27,7 @@ from tests.bench.passages import PRINCIPAL, cpu_of, passages_of
 
 SIZES = (600, 10_000, 50_000)
 QUESTIONS = 20
-FOUND = 1_000  # passages that words found, of which it is asked, too
+FOUND = 500  # passages that words found, of which it is asked, too
 
 _FILL = """
 INSERT INTO context.passage_vector (
