@@ -6,6 +6,7 @@ is cut; of a single row that is too large the long texts are.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -126,4 +127,6 @@ def _plain(field: Any, value: Any) -> Any:
         known = field.enum_type.values_by_number.get(value)
         prefix = _CAPITALS.sub("_", field.enum_type.name).upper() + "_"
         return known.name.removeprefix(prefix).lower() if known else value
+    if field.type == FieldDescriptor.TYPE_BYTES:
+        return base64.b64encode(value).decode()
     return value

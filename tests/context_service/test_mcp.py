@@ -19,6 +19,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from context_service.mcp.answers import plain
 from context_service.mcp.remote import remote_server
 from context_service.settings import Settings
 from contextkeep import (
@@ -31,6 +32,7 @@ from contextkeep import (
     PartInput,
     new_id,
 )
+from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import ArtifactNotFound, InvalidArgument, MessageNotFound, PermissionDenied, ToolNotFound
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
@@ -619,3 +621,9 @@ async def test_tools_and_resources_are_values_of_the_client(context: AsyncContex
     tools = await context.list_tools(read_only=True)
     assert [tool.tool_name for tool in tools] == READING
     assert tools[0].input_schema["type"] == "object"
+
+
+async def test_the_bytes_of_a_providers_block_are_answered_as_base64():
+    """A part of any kind may stand in what a model reads: JSON over HTTP writes them so, too."""
+    part = message_pb2.Part(reasoning=message_pb2.Reasoning(provider="p", data=b"\x00\xff"))
+    assert await plain(part) == {"reasoning": {"provider": "p", "data": "AP8="}}

@@ -153,6 +153,8 @@ def test_a_key_that_may_only_read_runs_no_tool_that_writes(owned: Owned, client:
     refused = set()
     for case in cases(rpc, owned.things):
         assert isinstance(case, tools_pb2.ExecuteToolRequest)
+        if case.subject_user_id:
+            continue  # for which it needs the scope `delegate`
         if client.call(rpc, case, key=key).reason == "PERMISSION_DENIED":
             refused.add(case.tool_name)
     assert refused == {"wm_upload", "wm_archive", "context_send"}
