@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -29,8 +30,12 @@ BESIDE_BYTES = 64 * 1024  # what takes a millisecond or two is done at once
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
+# Whoever has waited for a socket waits so long for the interpreter, too, while a thread computes, and a call waits for
+# sockets a dozen times: with Python's own 5 ms each, others have waited for 60 ms.
+_TURN_S = 0.001
+
 # One: several would hold up each other, and the loop as often. Its thread begins with the first large message.
-_PARSER = ThreadPoolExecutor(1, thread_name_prefix="documents")
+_PARSER = ThreadPoolExecutor(1, thread_name_prefix="documents", initializer=sys.setswitchinterval, initargs=(_TURN_S,))
 _PARSER_NESTING_MAX = 1024  # of orjson, as it promises
 
 # Postgres stores a number exactly and shows it without exponent: six characters become 16,000. What no double can

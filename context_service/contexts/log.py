@@ -32,7 +32,7 @@ from context_service.contexts.model import (
     Sent,
 )
 from context_service.parts import of_json, to_json
-from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, putting
+from context_service.retrieval.passages import CONTEXT, GIVEN, Passages, Scope, portions, putting, putting_bytes
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.pages import PAGE_BYTES_MAX, PAGE_SIZE_MAX
@@ -40,7 +40,6 @@ from service_runtime.postgres import Across, Database, Row, Tenant, TextArray, T
 from service_runtime.requests import Request
 
 SESSION_GAP = timedelta(hours=4)  # without a message: the next one begins a session, if its sender does not name one
-_TERM_BYTES = 64  # as many as are parsed in the time that a term's number takes
 SEQ_MAX = 2**63 - 1
 AGENTS_MAX = 100  # that a header names
 
@@ -62,6 +61,16 @@ _NAMED = """
         h.agent_bundle_id
     FROM header h, jsonb_array_elements(h.external_ids) e
     ON CONFLICT DO NOTHING
+)
+"""
+
+_GIVEN_PLACED = """
+        g.said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author, g.task_id, g.source_id, g.terms,
+        g.text, g.n
+"""
+_AUDIENCE = """
+audience AS (
+    SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
 )
 """
 
@@ -105,13 +114,24 @@ _WRITE = f"""
     WHERE %(request_key)s::uuid IS NOT NULL
     HAVING count(*) > 0
 ), {GIVEN}, placed AS (
-    SELECT w.seq, w.session, g.said_at, g.ordinal, g.part, g.is_said, g.marks, g.kind, g.role, g.author, g.task_id,
-        g.source_id, g.terms, g.text, g.n
+    SELECT w.seq, w.session, {_GIVEN_PLACED}
     FROM header h, written w, given g
     WHERE w.seq = h.seq_before + g.seq
-), audience AS (
-    SELECT h.context_id, h.owner_user_id, '' AS graph_name, h.agent_bundle_id, h.app_id, h.ancestors FROM header h
-)
+), {_AUDIENCE}
+"""  # noqa: S608 - constants
+# More passages of messages that are written, in the same transaction.
+_MORE = f"""
+WITH header AS (
+    SELECT context_id, ancestors, owner_user_id, app_id, agent_bundle_id
+    FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+), {GIVEN}, placed AS (
+    SELECT w.seq, w.session, {_GIVEN_PLACED}
+    FROM given g CROSS JOIN LATERAL (
+        SELECT m.seq, m.session FROM context.message m
+        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq = %(seq_before)s::bigint + g.seq
+        LIMIT 1  -- by its key: planned while there are few, a join would read the whole context for ever
+    ) w
+), {_AUDIENCE}
 """  # noqa: S608 - constants
 _WRITTEN = """
 SELECT w.message_id, w.seq, w.created_at, w.tokens, h.ancestors, h.owner_user_id, h.app_id, h.agent_bundle_id
@@ -406,8 +426,10 @@ class Log:
     def __init__(self, database: Database, passages: Passages) -> None:
         self._database = database
         self._passages = passages
-        writing = f"{_WRITE}, {passages.puts(CONTEXT)} {_WRITTEN}"
+        puts = passages.puts(CONTEXT)
+        writing = f"{_WRITE}, {puts} {_WRITTEN}"
         self._beginning, self._appending = f"{_BEGIN}{writing}", f"{_APPEND}{writing}"
+        self._putting_more = f"{_MORE}, {puts} SELECT"
 
     def of(self, principal: Principal, context_id: UUID) -> Tenant:
         """Return the door to the rows of one context, for whom a principal acts."""
@@ -490,13 +512,13 @@ class Log:
         hold: Hold | None = None,
         request: Request | None,
     ) -> list[Sent]:
-        size_bytes = sum(message.size_bytes for message in messages)
-        size_bytes += _TERM_BYTES * sum(len(one.terms) for message in messages for one in message.passages)
+        size_bytes = sum(message.size_bytes + putting_bytes(message.passages) for message in messages)
+        said, more = await beside_the_loop(size_bytes, _said_parameters, context_id, messages)
+        named = {"tenant_id": door.tenant_id, "context_id": context_id}
         parameters = {
             **parameters,
-            **await beside_the_loop(size_bytes, _said_parameters, context_id, messages),
-            "tenant_id": door.tenant_id,
-            "context_id": context_id,
+            **said,
+            **named,
             "agents_max": AGENTS_MAX,
             "gap": SESSION_GAP,
             "request_key": request and request.key(door.bounds),
@@ -511,12 +533,15 @@ class Log:
                 await hold(transaction)
             rows = await transaction.query(statement, parameters)
             if rows:
+                for portion in more:
+                    put = {**portion, **named, "seq_before": rows[0].seq - 1}
+                    await transaction.query(self._putting_more, put)
                 by_seq = {row.seq: pointed.get(row.message_id, {}) for row in rows}
                 await pointed_records.owe(transaction, context_id, rows[0], by_seq)
             return rows
 
         try:
-            if hold or any(pointed.values()):
+            if hold or more or any(pointed.values()):
                 rows = await door.transaction(work)
             else:
                 rows = await door.query(statement, parameters)
@@ -713,21 +738,22 @@ class Log:
         return seqs
 
 
-def _said_parameters(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, object]:
-    return {**_message_parameters(messages), **_passage_parameters(context_id, messages)}
+def _said_parameters(
+    context_id: UUID, messages: Sequence[NewMessage]
+) -> tuple[dict[str, object], list[dict[str, object]]]:
+    """Return what messages and their passages are written by, and what more passages are, which are many.
 
-
-def _passage_parameters(context_id: UUID, messages: Sequence[NewMessage]) -> dict[str, object]:
-    """Return what the passages of messages are written by: each has the number of its message instead of its `seq`."""
-    return putting(
-        Scope.of_context(context_id),
-        [
-            # Its session only the header tells.
-            placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
-            for number, message in enumerate(messages, start=1)
-            for ordinal, one in enumerate(message.passages)
-        ],
-    )
+    A passage has the number of its message instead of its `seq`.
+    """
+    scope = Scope.of_context(context_id)
+    passages = [
+        # Its session only the header tells.
+        placed(one, message.said, seq=number, ordinal=ordinal, session=0, said_at=message.said_at)
+        for number, message in enumerate(messages, start=1)
+        for ordinal, one in enumerate(message.passages)
+    ]
+    first, *more = [putting(scope, portion) for portion in portions(passages)] or [putting(scope, ())]
+    return {**_message_parameters(messages), **first}, more
 
 
 def _only_parameters(door: Tenant, only: ExternalId, said: ContextInput, principal: Principal) -> dict[str, Any]:

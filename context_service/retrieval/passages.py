@@ -33,11 +33,11 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from context_service.retrieval.matching import ASKED_TERMS_MAX, Matching, Row, Totals
@@ -69,6 +69,12 @@ _COLLECTING = 8  # times as long as parsing: words are found in texts
 
 DROP_STEP = 2_000  # passages of a transaction
 
+# What a statement is given, libpq copies more than once, and keeps the interpreter meanwhile: twenty mebibytes kept it
+# for 50 ms.
+_PORTION_BYTES = 1024 * 1024
+_NUMBER_BYTES = 7  # of a term's number, as JSON
+_TERM_BYTES = 64  # as many are parsed in the time that a term's number takes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
@@ -82,6 +88,11 @@ class Scope:
     def of_context(cls, context_id: UUID) -> Scope:
         """Return the scope of what was said in a context."""
         return cls(kind=CONTEXT, id=context_id, context_id=context_id)
+
+
+class _HasTerms(Protocol):
+    @property
+    def terms(self) -> Sequence[str]: ...
 
 
 _Seen = tuple[UUID, str, str, Scope]  # by whom, and what
@@ -529,10 +540,7 @@ class Passages:
             audience: Who may see them. Those of a session have the same.
             passages: In the order in which they were said; those of a source once, unless they were removed.
         """
-        if not passages:
-            return
-        parameters = {
-            **putting(scope, passages),
+        seen_by = {
             "tenant_id": transaction.tenant_id,
             "context_id": scope.context_id,
             "owner_user_id": audience.owner_user_id,
@@ -541,10 +549,12 @@ class Passages:
             "agent_bundle_id": audience.agent_bundle_id,
             "app_id": audience.app_id,
         }
-        await transaction.query(
-            f"{_AUDIENCE}, {GIVEN}, placed AS (SELECT * FROM given), {self.puts(scope.kind)} SELECT",  # noqa: S608
-            parameters,
-        )
+        for portion in portions(passages):
+            put = await beside_the_loop(putting_bytes(portion), putting, scope, portion)
+            await transaction.query(
+                f"{_AUDIENCE}, {GIVEN}, placed AS (SELECT * FROM given), {self.puts(scope.kind)} SELECT",  # noqa: S608
+                {**put, **seen_by},
+            )
 
     def puts(self, kind: str) -> str:
         """Return the part of a statement that writes passages to scopes of a kind, behind `GIVEN`."""
@@ -815,6 +825,24 @@ def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -
 
 def _named(tenant_id: UUID, scope: Scope) -> dict[str, object]:
     return {"tenant_id": tenant_id, "scope_id": scope.id, "scope_kind": scope.kind}
+
+
+def portions(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
+    """Yield passages in their order, as many at a time as one statement writes: a mebibyte of them, or one."""
+    begin, size_bytes = 0, 0
+    for place, one in enumerate(passages):
+        more_bytes = len(one.text) + _NUMBER_BYTES * len(one.terms)
+        if size_bytes and size_bytes + more_bytes > _PORTION_BYTES:
+            yield passages[begin:place]
+            begin, size_bytes = place, 0
+        size_bytes += more_bytes
+    if passages:
+        yield passages[begin:]
+
+
+def putting_bytes(passages: Iterable[_HasTerms]) -> int:
+    """Return as how much to parse the work of `putting` counts, for `beside_the_loop`."""
+    return _TERM_BYTES * sum(len(one.terms) for one in passages)
 
 
 def putting(scope: Scope, passages: Sequence[Passage]) -> dict[str, object]:

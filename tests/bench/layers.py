@@ -1,4 +1,4 @@
-"""What a call is made of: the CPU of each layer of each process, for the calls that `tests.bench.calls` measures.
+"""What a call is made of: the CPU of each layer of each process, for what `tests.bench.calls` measures, and a message.
 
 `python -m tests.bench.layers`. Both services run as in production but for a sampler (`tests/bench/sampled.py`), which
 takes some 3 % of what it sees. Postgres is counted whole, with what it does beside: its log, and its checkpoints.
@@ -19,6 +19,7 @@ from pathlib import Path
 from context_service import dev
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from tests.bench.calls import HISTORY_NODES, LONG_NODES, RULES, message
+from tests.bench.contexts import SHORT, text
 from tests.bench.sampled import LAYERS
 from tests.bench.stack import running
 from tests.bench.table import Processes
@@ -108,6 +109,7 @@ async def run(stack: dev.Stack, folder: Path) -> None:
         flat, long = await layers.session(1, 900), await layers.session(LONG_NODES, 300)
         whole = await layers.session(HISTORY_NODES, 900)
         await layers.context.register_mapping("bench", RULES)
+        conversation = (await layers.context.append_messages([text() for _ in range(SHORT)], None))[0].context_id
 
         async def append() -> None:
             node = message(1, 900)
@@ -115,6 +117,9 @@ async def run(stack: dev.Stack, folder: Path) -> None:
 
         async def insert() -> None:
             await layers.context.insert_wm_record(memory_type="data/json", name="bench", content=message(0, 900).data)
+
+        async def send() -> None:
+            await layers.context.send_message(text(), conversation, recall=False)
 
         async def newest() -> None:
             assert len(await layers.context.get_chat_history(long, max_messages=20)) == 20
@@ -124,6 +129,7 @@ async def run(stack: dev.Stack, folder: Path) -> None:
 
         await layers.measure("append", append, calls=CALLS, warm_up=WARM_UP_CALLS)
         await layers.measure("insert", insert, calls=CALLS, warm_up=WARM_UP_CALLS)
+        await layers.measure("a message", send, calls=CALLS, warm_up=WARM_UP_CALLS)
         await layers.measure("last 20", newest, calls=CALLS, warm_up=WARM_UP_CALLS)
         await layers.measure("10,000", history, calls=HISTORIES, warm_up=3)
     print(layers.table())

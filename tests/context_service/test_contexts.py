@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from context_service.retrieval import passages
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
 from contextkeep.context.v1 import working_memory_pb2
@@ -37,6 +38,28 @@ _COUNT = Across(
     contexts=True,
     subjects=True,
     why="in no context",
+)
+
+
+# What a context is found by, but for which one it is.
+_INDEX = Across(
+    sql="""
+        SELECT (SELECT json_agg(
+                json_build_array(seq, ordinal, session, place, length_before, kind, role, author, said_at, text)
+                ORDER BY seq, ordinal
+            ) FROM context.passage WHERE scope_id = c.context_id)::text AS passages,
+            (SELECT json_agg(
+                json_build_array(session, passages, length, places, last_length)
+                ORDER BY session
+            ) FROM context.passage_session WHERE scope_id = c.context_id)::text AS sessions,
+            (SELECT json_build_array(
+                first_seq, last_seq, passages, sessions, length, length_before, length_after, authors
+            ) FROM context.passage_scope WHERE scope_id = c.context_id)::text AS totals
+        FROM context.context c WHERE c.context_id = %s
+    """,
+    contexts=True,
+    subjects=True,
+    why="of two contexts",
 )
 
 
@@ -575,3 +598,32 @@ async def test_sessions_begin_after_four_hours_or_as_they_are_named(caller: Call
     tenant = database.of(PRINCIPAL, context_id=uuid.UUID(context_id))
     rows = await tenant.query("SELECT session FROM context.message ORDER BY seq")
     assert [row.session for row in rows] == [0, 0, 1, 1, 2, 3, 3, 4, 4, 5, 5, 5, 6]
+
+
+async def test_many_passages_are_indexed_as_few_are(
+    caller: Caller, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    """Too many for one statement are written in several of its transaction, and nobody can tell."""
+    lines = [f"{fruit} {number} of the orchard." for number, fruit in enumerate(("Apples", "Pears", "Plums", "Figs"))]
+    said = [
+        pb.MessageInput(
+            content=line,
+            parts=[message.Part(text=f"{line} Eaten."), message.Part(data_json='{"ripe": true}')],
+            name="ann" if number % 2 else "bob",
+            role="user" if number % 3 else "assistant",
+            session="" if number < 2 else f"session {number // 3}",
+            said_at=at(datetime(2026, 3, 1, 9, number, tzinfo=UTC)),
+        )
+        for number, line in enumerate(lines * 2)
+    ]
+    admin = database.of(PRINCIPAL)
+    found = []
+    for portion_bytes in (passages._PORTION_BYTES, 1, 60):
+        monkeypatch.setattr(passages, "_PORTION_BYTES", portion_bytes)
+        begun = (await caller.call("AppendMessages", messages=said[:4])).context_id
+        await caller.call("AppendMessages", context_id=begun, messages=said[4:])
+        (index,) = await admin.query(_INDEX, (begun,))
+        found.append(tuple(index))
+
+    assert len(json.loads(found[0][0])) == 24
+    assert found[0] == found[1] == found[2]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import select
 import threading
+import time
 from contextlib import suppress
 from contextvars import ContextVar
 
@@ -210,3 +213,27 @@ def test_a_text_is_counted_in_characters_and_holds_no_nul():
         check_text("name", "a\0b", chars_max=512)
     with pytest.raises(InvalidArgument):
         check_text("name", "", chars_max=512, required=True)
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="the system tells no thread's CPU time")
+async def test_the_loop_gets_the_interpreter_back_soon_from_work_beside_it():
+    """Whoever waits for a socket has given it away, and a call waits a dozen times: Python's own 5 ms would be felt."""
+    thread, stopping = [], threading.Event()
+
+    def work() -> None:
+        thread.append(threading.get_ident())
+        while not stopping.is_set():
+            pass
+
+    working = asyncio.create_task(beside_the_loop(BESIDE_BYTES + 1, work))
+    while not thread:
+        await asyncio.sleep(0.001)
+    clock = time.pthread_getcpuclockid(thread[0])
+    began_s = time.clock_gettime(clock)
+    for _ in range(20):
+        select.select([], [], [], 0.0003)
+    worked_s = time.clock_gettime(clock) - began_s
+    stopping.set()
+    await working
+
+    assert worked_s < 0.06  # of CPU: 0.02 of turns; it was 0.1

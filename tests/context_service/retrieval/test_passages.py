@@ -263,6 +263,25 @@ async def test_writers_of_one_scope_take_turns(database: Database, passages: Pas
     assert (matching.totals.length_before, matching.totals.length_after) == (46, 46)
 
 
+async def test_no_statement_is_given_more_than_a_portion(database: Database, monkeypatch: pytest.MonkeyPatch):
+    """The interpreter is kept while a statement is handed over: of twenty mebibytes of terms for 50 ms."""
+    scope, sizes = context(), []
+    query = Transaction.query
+
+    async def noted(self: Transaction, sql: str, parameters: Any = (), **options: Any) -> Any:
+        if isinstance(parameters, dict) and "passages" in parameters:
+            sizes.append(len(parameters["passages"]))
+        return await query(self, sql, parameters, **options)
+
+    monkeypatch.setattr(Transaction, "query", noted)
+    terms = [f"term{number}" for number in range(4_000)]
+    await put(database, scope, [replace(said(seq, "many terms"), terms=terms) for seq in range(1, 101)])
+
+    assert sum(sizes) > 2 * 2**20
+    assert max(sizes) < 1.2 * 2**20
+    assert (await Passages(database).totals(PRINCIPAL, scope)).passages == 100
+
+
 async def test_a_source_is_written_once(database: Database):
     scope = context()
     await put(database, scope, [said(1, "dog")])
