@@ -1,12 +1,16 @@
 """What a recall takes, over gRPC, in contexts of 600, 10,000 and 50,000 passages.
 
-`python -m tests.bench.recalls [QUESTIONS]`. Each context is a generated talk; questions are its own, one after the
-other, and some of its commonest words. Times are beside those of a bare echo, in turns: a machine whose echo takes .33
-ms at the median is what targets are for.
+`python -m tests.bench.recalls [QUESTIONS] [--among PASSAGES]`. Each context is a generated talk; questions are its own,
+one after the other, and some of its commonest words. Times are beside those of a bare echo, in turns: a machine whose
+echo takes .33 ms at the median is what targets are for.
+
+With `--among` the tenant has so many passages more, in contexts of 600, and no two rows of a context lie side by side:
+as if all of them had gone on at the same time. A million takes some minutes.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 import time
@@ -16,10 +20,15 @@ from itertools import cycle, islice
 
 import grpc
 import psutil
+import psycopg
 
 from context_service import dev
+from context_service.retrieval.passages import Passages, Scope
 from contextkeep import AsyncContextClient
+from service_runtime.ids import new_id
+from service_runtime.postgres import Database
 from tests.bench.echo import METHOD
+from tests.bench.passages import SMALL, Talk, put
 from tests.bench.quality.over_services import message_of
 from tests.bench.quality.talk import talk
 from tests.bench.stack import echoes, running
@@ -41,6 +50,28 @@ async def filled(context: AsyncContextClient, passages: int) -> tuple[str, Seque
     return context_id, [asked.text for asked in conversation.asked]
 
 
+async def crowd(stack: dev.Stack, passages: int) -> None:
+    """Write so many passages to other contexts, and lay the rows of each context apart."""
+    talk_of_others = Talk()
+    with psycopg.connect(stack.postgres.url(role="postgres"), autocommit=True) as connection:
+        # Made anew behind it: row by row they take most of the time.
+        made = "SELECT indexdef, indexname FROM pg_indexes WHERE indexname IN ('passage_terms', 'passage_place')"
+        indexes = connection.execute(made).fetchall()
+        for _, name in indexes:
+            connection.execute(f"DROP INDEX context.{name}".encode())
+        async with Database.open(stack.postgres.service_url, connections_max=1, name="bench") as database:
+            index = Passages(database)
+            for start in range(0, passages, SMALL):
+                scope = Scope.of_context(new_id())
+                await put(database, index, scope, talk_of_others.messages(range(start + 1, start + SMALL + 1)))
+        connection.execute("CREATE INDEX apart ON context.passage (hashint8(seq))")
+        connection.execute("CLUSTER context.passage USING apart")
+        connection.execute("DROP INDEX context.apart")
+        for definition, _ in indexes:
+            connection.execute(definition.encode())
+        connection.execute("VACUUM ANALYZE")
+
+
 async def timed(
     calls: Sequence[Callable[[], Awaitable[object]]], beside: Callable[[], Awaitable[object]]
 ) -> list[list[float]]:
@@ -54,7 +85,7 @@ async def timed(
     return taken
 
 
-async def run(stack: dev.Stack, echo_port: int, questions: int) -> bool:
+async def run(stack: dev.Stack, echo_port: int, questions: int, among: int) -> bool:
     """Measure and print; say whether all targets are met."""
     services = {"context": stack.processes[1].pid, "postgres": stack.postgres.pid}
     met = True
@@ -66,12 +97,15 @@ async def run(stack: dev.Stack, echo_port: int, questions: int) -> bool:
         async def echo() -> None:
             await channel.unary_unary(METHOD)(b"x" * 400)
 
+        contexts = {passages: await filled(context, passages) for passages in SIZES}
+        if among:
+            await crowd(stack, among)
         print(
             f"{'passages':>9} {'profile':14}{'asked':12}{'p50':>7}{'p95':>7} ms"
             f"{'scaled p50':>12}{'target':>8}{'CPU, Postgres':>15}"
         )
         for passages, target in SIZES.items():
-            context_id, asked = await filled(context, passages)
+            context_id, asked = contexts[passages]
             for profile in ("default", "conversation"):
                 for name, texts in (("its facts", asked), ("common words", COMMON)):
                     calls = [
@@ -103,9 +137,12 @@ def cpu_s(services: dict[str, int]) -> dict[str, float]:
 
 def main() -> int:
     """Start everything, measure; 1 if a target is missed."""
-    questions = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    parser = argparse.ArgumentParser()
+    parser.add_argument("questions", type=int, nargs="?", default=100)
+    parser.add_argument("--among", type=int, default=0)
+    said = parser.parse_args()
     with running() as (stack, _), echoes() as echo_ports:
-        return int(not asyncio.run(run(stack, echo_ports[1], questions)))
+        return int(not asyncio.run(run(stack, echo_ports[1], said.questions, said.among)))
 
 
 if __name__ == "__main__":

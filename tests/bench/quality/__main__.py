@@ -2,7 +2,8 @@
 
 `python -m tests.bench.quality [LOCOMO] [--save]`. LOCOMO: a folder with conversations of LoCoMo, which is not part of
 this project; without it generated ones alone are measured. Profiles through the running services, by words alone,
-and, where it is installed, with the local model; BM25 of turns, and weights that are learned, by the rules in memory.
+and, where it is installed, with the local model, beside its vectors alone; BM25 of turns, and weights that are learned,
+by the rules in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from context_service.retrieval.profiles import Profile, profile, profile_names
 from contextkeep import ContextClient
 from tests.bench.document import save
 from tests.bench.quality.agent_log import agent_log
-from tests.bench.quality.conversations import Conversation
+from tests.bench.quality.by_vectors import by_vectors
+from tests.bench.quality.conversations import Conversation, Searcher
 from tests.bench.quality.figures import HEADER, figures
 from tests.bench.quality.in_memory import by_bm25, searcher
 from tests.bench.quality.learning import examples, learned
@@ -50,11 +52,11 @@ def main() -> None:
     with (
         redirect_stdout(_Both(sys.stdout, printed)),
     ):
-        with asking() as client:
+        with asking() as (client, _):
             missed = measured(locomo, Contexts(client))
         if all(map(find_spec, PACKAGES)):
-            with asking(EMBEDDING_PROVIDER="local", EMBEDDING_INTERVAL_S="0.1") as client:
-                missed += measured_by_meaning(locomo, client)
+            with asking(EMBEDDING_PROVIDER="local", EMBEDDING_INTERVAL_S="0.1") as (client, database_url):
+                missed += measured_by_meaning(locomo, client, database_url)
         else:
             print("\nthe local model is not installed")
     if "--save" in sys.argv[1:]:
@@ -64,27 +66,31 @@ def main() -> None:
 
 
 @contextmanager
-def asking(**environment: str) -> Iterator[ContextClient]:
-    """Run the services with some settings for the block, and yield a client of theirs."""
+def asking(**environment: str) -> Iterator[tuple[ContextClient, str]]:
+    """Run the services with some settings for the block; yield a client of theirs, and the URL of their database."""
     before = dict(os.environ)
     os.environ.update(environment)
     try:
         with running() as (stack, _), ContextClient(stack.context_address) as client:
-            yield client
+            yield client, stack.postgres.service_url
     finally:
         os.environ.clear()
         os.environ.update(before)
 
 
-def measured_by_meaning(locomo: Sequence[Conversation], client: ContextClient) -> list[str]:
+def measured_by_meaning(locomo: Sequence[Conversation], client: ContextClient, database_url: str) -> list[str]:
     """Print the figures with the local model, and return which targets are missed."""
     contexts = Contexts(client)
     quiet_ms = probed(client, PROBES)
-    with ThreadPoolExecutor() as pool:
-        beside = pool.submit(probed, client, PROBES)
-        recalls = {"paraphrases": table("paraphrases, with the local model", paraphrases(), contexts)}
-    sets = {"LoCoMo": locomo, "agents": [agent_log(seed=seed) for seed in (3, 4)]}
-    recalls |= {of: table(f"{of}, with the local model", those, contexts) for of, those in sets.items() if those}
+    recalls = {}
+    with by_vectors(database_url, contexts) as vectors:
+        with ThreadPoolExecutor() as pool:
+            beside = pool.submit(probed, client, PROBES)
+            recalls["paraphrases"] = table("paraphrases, with the local model", paraphrases(), contexts, vectors)
+        sets = {"LoCoMo": locomo, "agents": [agent_log(seed=seed) for seed in (3, 4)]}
+        for of, those in sets.items():
+            if those:
+                recalls[of] = table(f"{of}, with the local model", those, contexts, vectors)
     print(f"\npassages embedded a second, one process: {contexts.embedded / contexts.embedding_s:.0f}")
     print(f"GetContext, p50 and p99 in ms: quiet {quiet_ms}, while the model embeds {beside.result()}")
     missed = [name for name in TARGETS_BY_MEANING if locomo and recalls["LoCoMo"][name] < TARGETS_BY_MEANING[name]]
@@ -131,12 +137,15 @@ class _Both(TextIOBase):
             file.flush()
 
 
-def table(of: str, conversations: Sequence[Conversation], contexts: Contexts) -> dict[str, float]:
-    """Print a table, and return R@10 of each searcher."""
+def table(
+    of: str, conversations: Sequence[Conversation], contexts: Contexts, vectors: Searcher | None = None
+) -> dict[str, float]:
+    """Print a table, and return R@10 of each searcher: BM25 alone, vectors alone if there are any, and profiles."""
     turns, asked = sum(len(one.turns) for one in conversations), sum(len(one.asked) for one in conversations)
     print(f"\n{of}: {turns:,} turns, {asked:,} questions\n{HEADER}")
     recalls = {}
-    for name, search in {"bm25": by_bm25, **{name: contexts.searcher(name) for name in profile_names()}}.items():
+    alone = {"bm25": by_bm25, **({"vectors": vectors} if vectors else {})}
+    for name, search in {**alone, **{name: contexts.searcher(name) for name in profile_names()}}.items():
         found = figures(search, conversations)
         recalls[name] = found[""].recall_at_10
         for kind in sorted(found):

@@ -24,7 +24,7 @@ class Contexts:
 
     def __init__(self, client: ContextClient) -> None:
         self._client = client
-        self._written: dict[str, object] = {}
+        self._written: dict[str, str] = {}
         self.embedded = 0  # passages, and how long they were waited for
         self.embedding_s = 0.0
 
@@ -33,8 +33,7 @@ class Contexts:
         return partial(self._asking, profile)
 
     def _asking(self, profile: str, conversation: Conversation) -> Ask:
-        context_id = self._written.get(conversation.name) or self._write(conversation)
-        self._written[conversation.name] = context_id
+        context_id = self.of(conversation)
 
         def ask(text: str) -> Sequence[str]:
             found = self._client.search_context(context_id, text, limit=FOUND, profile=profile)
@@ -42,7 +41,13 @@ class Contexts:
 
         return ask
 
-    def _write(self, conversation: Conversation) -> object:
+    def of(self, conversation: Conversation) -> str:
+        """Return the id of the context that a conversation is, which is written when it is first asked for."""
+        if conversation.name not in self._written:
+            self._written[conversation.name] = self._write(conversation)
+        return self._written[conversation.name]
+
+    def _write(self, conversation: Conversation) -> str:
         context_id = None
         for start in range(0, len(conversation.turns), BATCH):
             messages = map(message_of, conversation.turns[start : start + BATCH])
@@ -54,7 +59,7 @@ class Contexts:
             print(index, flush=True)
         self.embedded += index.indexed_count
         self.embedding_s += time.monotonic() - began
-        return context_id
+        return str(context_id)
 
 
 def message_of(turn: Turn) -> MessageInput:
