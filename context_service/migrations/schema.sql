@@ -523,7 +523,6 @@ CREATE TABLE context.embedding (
     owner_kind text NOT NULL,
     owner_id uuid NOT NULL,
     name text DEFAULT ''::text NOT NULL,
-    context_id uuid,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     dimension integer NOT NULL,
     model text DEFAULT ''::text NOT NULL,
@@ -546,7 +545,6 @@ CREATE VIEW context.embedding_of_tenant AS
     owner_kind,
     owner_id,
     name,
-    context_id,
     created_at,
     dimension,
     model,
@@ -1109,8 +1107,6 @@ CREATE INDEX context_owner ON context.context USING btree (tenant_id, owner_user
 CREATE INDEX embedding_agent_bundle ON context.embedding USING btree (tenant_id, agent_bundle_id);
 
 CREATE INDEX embedding_app ON context.embedding USING btree (tenant_id, app_id);
-
-CREATE INDEX embedding_context ON context.embedding USING btree (tenant_id, context_id) WHERE (context_id IS NOT NULL);
 
 CREATE INDEX embedding_entity ON context.embedding USING btree (tenant_id, entity_node_id);
 

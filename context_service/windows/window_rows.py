@@ -66,12 +66,20 @@ class StoredBlock(NamedTuple):
     seq_from: int
     seq_to: int
     tokens: int
-    pieces_json: str
+    pieces_json: str | None  # None: there are more blocks than a pack could have
 
     def read(self) -> Block:
         """Return the block."""
+        assert self.pieces_json is not None, "no pack has more than its tokens"
         pieces = tuple(Rendered(*one) for one in orjson.loads(self.pieces_json))
         return Block(seq_from=self.seq_from, seq_to=self.seq_to, tokens=self.tokens, pieces=pieces)
+
+
+class Seen(NamedTuple):
+    """A window and the blocks of it that are seen, at one time."""
+
+    window: Window
+    blocks: list[StoredBlock]
 
 
 _LISTED = """
@@ -168,13 +176,19 @@ SET epoch = epoch + 1, first_number = %(first_number)s, left_out_tokens = left_o
     updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
-_BLOCKS = """
-SELECT number, tokens, seq_from, seq_to, pieces FROM context.window_block
-WHERE tenant_id = %s AND window_id = %s AND number >= %s
-ORDER BY number
-"""
-_SIZES = """
-SELECT number, tokens FROM context.window_block WHERE tenant_id = %s AND window_id = %s AND number >= %s ORDER BY number
+# The blocks that are seen, with how the window is at that moment; without any there is one row. More than a pack could
+# have is not read: what of it is seen is decided by its tokens.
+_SEEN = """
+SELECT w.epoch, w.first_number, w.left_out_tokens, w.reached_seq, w.retracted_count, w.closed_at, b.number, b.seq_from,
+    b.seq_to, b.tokens, CASE WHEN b.together <= %(tokens_max)s THEN b.pieces END AS pieces
+FROM context.context_window w
+LEFT JOIN LATERAL (
+    SELECT number, seq_from, seq_to, tokens, pieces, sum(tokens) OVER () AS together
+    FROM context.window_block one
+    WHERE one.tenant_id = w.tenant_id AND one.window_id = w.window_id AND one.number >= w.first_number
+) b ON true
+WHERE w.tenant_id = %(tenant_id)s AND w.context_id = %(context_id)s AND w.window_id = %(window_id)s
+ORDER BY b.number
 """
 _CLOSE = f"""
 WITH gone AS (
@@ -293,26 +307,21 @@ class WindowRows:
         named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         await transaction.query(_BEGIN_ANEW, {**named, "retracted_count": retracted_count})
 
-    async def fold(self, transaction: Transaction, window: Window, first_number: int, *, tokens: int) -> Window:
+    async def fold(self, transaction: Transaction, window: Window, first_number: int, *, tokens: int) -> None:
         """Leave out the blocks of a locked window that are before one: so many tokens more."""
         named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         await transaction.query(_FOLD, {**named, "first_number": first_number, "tokens": tokens})
-        return replace(
-            window,
-            epoch=window.epoch + 1,
-            first_number=first_number,
-            left_out_tokens=window.left_out_tokens + tokens,
-        )
 
-    async def sizes(self, transaction: Transaction, window: Window) -> list[int]:
-        """Return the tokens of the blocks that are seen."""
-        rows = await transaction.query(_SIZES, (transaction.tenant_id, window.window_id, window.first_number))
-        return [row.tokens for row in rows]
+    async def seen(self, window: Window, *, principal: Principal) -> Seen | None:
+        """Return the blocks of a window that are seen; None: there is no such window any more."""
+        door = self._log.of(principal, window.context_id)
+        return _seen(window, await door.query(_SEEN, _seeing(door.tenant_id, window)))
 
-    async def blocks(self, transaction: Transaction, window: Window) -> list[StoredBlock]:
-        """Return the blocks that are seen."""
-        rows = await transaction.query(_BLOCKS, (transaction.tenant_id, window.window_id, window.first_number))
-        return [StoredBlock(row.seq_from, row.seq_to, row.tokens, row.pieces) for row in rows]
+    async def seen_within(self, transaction: Transaction, window: Window) -> Seen:
+        """Return the blocks of a window that are seen, of one that is locked."""
+        found = _seen(window, await transaction.query(_SEEN, _seeing(transaction.tenant_id, window)))
+        assert found is not None, "it is locked"
+        return found
 
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:
         """Close a window that is locked, and remove its blocks."""
@@ -322,6 +331,23 @@ class WindowRows:
 
 def _stored(block: Block) -> str:
     return orjson.dumps([tuple(one) for one in block.pieces]).decode()
+
+
+def _seeing(tenant_id: UUID, window: Window) -> dict[str, object]:
+    return {
+        "tenant_id": tenant_id,
+        "context_id": window.context_id,
+        "window_id": window.window_id,
+        "tokens_max": window.token_limit,
+    }
+
+
+def _seen(window: Window, rows: Sequence[Row]) -> Seen | None:
+    if not rows:
+        return None
+    changed = ("epoch", "first_number", "left_out_tokens", "reached_seq", "retracted_count", "closed_at")
+    blocks = [StoredBlock(row.seq_from, row.seq_to, row.tokens, row.pieces) for row in rows if row.number is not None]
+    return Seen(replace(window, **{name: getattr(rows[0], name) for name in changed}), blocks)
 
 
 def _window(row: Row) -> Window:

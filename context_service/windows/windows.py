@@ -18,7 +18,7 @@ from context_service.tokens import TokenCounter
 from context_service.windows.models import model
 from context_service.windows.packing import Block, Budget, DoesNotFit, Rendered, block_of, first_seen, packed, tokens_of
 from context_service.windows.steps import cut
-from context_service.windows.window_rows import StoredBlock, Window, WindowInput, WindowRows
+from context_service.windows.window_rows import Seen, StoredBlock, Window, WindowInput, WindowRows
 from contextkeep.errors import (
     Aborted,
     AnswerTooLarge,
@@ -96,13 +96,27 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _CaughtUp:
-    """How far a window was when it had read all."""
+class _Read:
+    """What a window has not, of a log.
 
-    reached_seq: int
-    retracted_count: int
+    Attributes:
+        window: As it was then.
+        last_seq: Of the log, then.
+        blocks: Steps that are whole.
+        reached_seq: Up to which message.
+        waiting: The step behind, if it waits for results.
+    """
+
+    window: Window
     last_seq: int
-    waiting: Block | None  # the step behind, that waits for results
+    blocks: list[Block]
+    reached_seq: int
+    waiting: Block | None
+
+    def is_of(self, window: Window) -> bool:
+        """Say whether a window is still the one that lacks it; or has it, by another call."""
+        is_same = window.retracted_count == self.window.retracted_count and not window.closed_at
+        return is_same and window.reached_seq in (self.window.reached_seq, self.reached_seq)
 
 
 class Windows:
@@ -112,7 +126,7 @@ class Windows:
         rows: Where they are.
         log: Their contexts and messages.
         requests: The request ids of this service.
-        order: The writers of a context.
+        order: The writers of a context, and who packs a window.
         nesting_max: Of a window's tools.
     """
 
@@ -281,11 +295,15 @@ class Windows:
         """
         principal = principal.without_admin()
         context_id = await self._meant(window_id, principal)
-        for _ in range(_TRIES):
-            caught_up = await self._caught_up(context_id, window_id, principal)
-            if (made := await self._packed(context_id, window_id, caught_up, principal)) is not None:
-                return made
-        raise Aborted("others write to the window while it is packed; try again")
+        async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
+            for _ in range(_TRIES):
+                read = await self._caught_up(context_id, window_id, principal)
+                if seen := await self._seen(read, principal):
+                    break
+            else:
+                raise Aborted("others write to the window while it is packed; try again")
+        size = sum(len(one.pieces_json or "") for one in seen.blocks)
+        return await beside_the_loop(_READING * size, _pack_of, seen.window, seen.blocks, read)
 
     async def _meant(self, window_id: UUID, principal: Principal) -> UUID:
         context_id = await self._rows.context_of(window_id, principal=principal)
@@ -293,8 +311,8 @@ class Windows:
             raise _no_window(window_id)
         return context_id
 
-    async def _caught_up(self, context_id: UUID, window_id: UUID, principal: Principal) -> _CaughtUp:
-        """Write the steps that the log has and the window has not.
+    async def _caught_up(self, context_id: UUID, window_id: UUID, principal: Principal) -> _Read:
+        """Write the steps that the log has and the window has not, but for the last that are to be written.
 
         Messages are cut, rendered and counted before the window is locked, those of one step or `MESSAGES_AT_ONCE` of a
         transaction. A kill between two of them leaves a window that is so far.
@@ -314,15 +332,10 @@ class Windows:
                 continue
             messages, is_end = await self._messages(window, last_seq, principal)
             size = sum(map(_size_of, messages))
-            blocks, waiting, reached_seq = await beside_the_loop(
-                _RENDERING * size, _blocks_of, window, messages, is_end, last_seq
-            )
-            if reached_seq != window.reached_seq:
-                await self._add(window, blocks, reached_seq, principal)
+            read = await beside_the_loop(_RENDERING * size, _read, window, messages, is_end, last_seq)
             if is_end:
-                return _CaughtUp(
-                    reached_seq=reached_seq, retracted_count=retracted_count, last_seq=last_seq, waiting=waiting
-                )
+                return read
+            await self._written(read, principal)
 
     async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
         """Return what follows in the log, one whole step at least, and whether that is all of it up to `last_seq`."""
@@ -347,15 +360,22 @@ class Windows:
                 return messages, False
         return messages, True
 
-    async def _add(self, window: Window, blocks: Sequence[Block], reached_seq: int, principal: Principal) -> None:
-        """Write blocks, unless another call has: then it was the same."""
+    async def _written(self, read: _Read, principal: Principal) -> None:
+        """Write what was read, unless another call has: then it was the same."""
 
         async def work(transaction: Transaction) -> None:
-            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
-            if locked and locked.reached_seq == window.reached_seq and locked.epoch == window.epoch:
-                await self._rows.add(transaction, locked, blocks, reached_seq=reached_seq)
+            await self._add(transaction, read)
 
-        await self._log.of(principal, window.context_id).transaction(work)
+        await self._log.of(principal, read.window.context_id).transaction(work)
+
+    async def _add(self, transaction: Transaction, read: _Read) -> bool:
+        """Write what was read within a transaction, which has the window from then on; False: it is another one now."""
+        locked = await self._rows.lock(transaction, read.window.context_id, read.window.window_id)
+        if locked is None or not read.is_of(locked):
+            return False
+        if locked.reached_seq != read.reached_seq:
+            await self._rows.add(transaction, locked, read.blocks, reached_seq=read.reached_seq)
+        return True
 
     async def _begin_anew(self, window: Window, retracted_count: int, principal: Principal) -> None:
         """Forget the blocks: a message was retracted, and no pack shall have it."""
@@ -367,68 +387,79 @@ class Windows:
 
         await self._log.of(principal, window.context_id).transaction(work)
 
-    async def _packed(
-        self, context_id: UUID, window_id: UUID, caught_up: _CaughtUp, principal: Principal
-    ) -> Pack | None:
-        """Return the pack of what the window has, and of the step that waits; None: it is another one meanwhile."""
-        waiting = caught_up.waiting
+    async def _seen(self, read: _Read, principal: Principal) -> Seen | None:
+        """Return what of a window is seen now, with what was read of the log; None: it is another one meanwhile.
 
-        async def work(transaction: Transaction) -> tuple[Window, list[StoredBlock]] | None:
-            window = await self._rows.lock(transaction, context_id, window_id)
-            if (
-                window is None
-                or window.closed_at
-                or window.reached_seq != caught_up.reached_seq
-                or window.retracted_count != caught_up.retracted_count
-            ):
+        Raises:
+            BudgetTooSmall: the last step does not fit. What was read is written all the same.
+        """
+        if read.reached_seq == read.window.reached_seq:  # nothing is to be written, unless there is a fold
+            seen = await self._rows.seen(read.window, principal=principal)
+            if seen is None or not read.is_of(seen.window):
                 return None
-            tokens = await self._rows.sizes(transaction, window)
-            if waiting:
-                tokens.append(waiting.tokens)
-            try:
-                first = first_seen(
-                    tokens, Budget(limit=window.token_limit, head=window.head_tokens + _NOTE_TOKENS), first=0
-                )
-            except DoesNotFit as error:
-                raise BudgetTooSmall(
-                    f"the last step does not fit: with what stands in front it has {error.least} tokens",
-                    least=error.least,
-                    token_limit=window.token_limit,
-                ) from None
-            if first:
-                window = await self._rows.fold(
-                    transaction, window, window.first_number + first, tokens=sum(tokens[:first])
-                )
-            return window, await self._rows.blocks(transaction, window)
+            if not _left_out(seen, read.waiting):
+                return seen
 
-        found = await self._log.of(principal, context_id).transaction(work)
-        if found is None:
-            return None
-        window, stored = found
-        size = sum(len(one.pieces_json) for one in stored)
-        return await beside_the_loop(_READING * size, _pack_of, window, stored, caught_up)
+        async def work(transaction: Transaction) -> Seen | None:
+            if not await self._add(transaction, read):
+                return None
+            seen = await self._rows.seen_within(transaction, read.window)
+            try:
+                count = _left_out(seen, read.waiting)
+            except BudgetTooSmall:  # it is raised behind what is written
+                return seen
+            if not count:
+                return seen
+            tokens = sum(one.tokens for one in seen.blocks[:count])
+            await self._rows.fold(transaction, seen.window, seen.window.first_number + count, tokens=tokens)
+            return await self._rows.seen_within(transaction, read.window)
+
+        seen = await self._log.of(principal, read.window.context_id).transaction(work)
+        if seen:
+            _left_out(seen, read.waiting)
+        return seen
+
+
+def _left_out(seen: Seen, waiting: Block | None) -> int:
+    """Return how many of the blocks that are seen a fold leaves out now.
+
+    Raises:
+        BudgetTooSmall: not even the last one fits.
+    """
+    tokens = [one.tokens for one in seen.blocks] + ([waiting.tokens] if waiting else [])
+    budget = Budget(limit=seen.window.token_limit, head=seen.window.head_tokens + _NOTE_TOKENS)
+    try:
+        return first_seen(tokens, budget, first=0)
+    except DoesNotFit as error:
+        raise BudgetTooSmall(
+            f"the last step does not fit: with what stands in front it has {error.least} tokens",
+            least=error.least,
+            token_limit=budget.limit,
+        ) from None
 
 
 def _has_whole_step(messages: Sequence[Message]) -> bool:
     return bool(cut(messages, is_end=False).closed)
 
 
-def _blocks_of(
-    window: Window, messages: Sequence[Message], is_end: bool, last_seq: int
-) -> tuple[list[Block], Block | None, int]:
-    """Return messages as blocks, the one that waits, and up to which message the first are."""
+def _read(window: Window, messages: Sequence[Message], is_end: bool, last_seq: int) -> _Read:
+    """Return messages as what a window lacks."""
     count = TokenCounter(window.tokens_family).count
     done = cut(messages, is_end=is_end)
-    blocks = [block_of(step, window.format, count) for step in done.closed]
-    waiting = block_of(done.open, window.format, count) if done.open else None
     read_seq = last_seq if is_end else messages[-1].seq
-    return blocks, waiting, read_seq if done.next_seq is None else done.next_seq - 1
+    return _Read(
+        window=window,
+        last_seq=last_seq,
+        blocks=[block_of(step, window.format, count) for step in done.closed],
+        reached_seq=read_seq if done.next_seq is None else done.next_seq - 1,
+        waiting=block_of(done.open, window.format, count) if done.open else None,
+    )
 
 
-def _pack_of(window: Window, stored: Sequence[StoredBlock], caught_up: _CaughtUp) -> Pack:
+def _pack_of(window: Window, stored: Sequence[StoredBlock], read: _Read) -> Pack:
     blocks = [one.read() for one in stored]
-    if caught_up.waiting:
-        blocks.append(caught_up.waiting)
+    if read.waiting:
+        blocks.append(read.waiting)
     note = _note(window, blocks)
     body = _body(window, note, blocks)
     if len(body) > PACK_BYTES_MAX:
@@ -443,8 +474,8 @@ def _pack_of(window: Window, stored: Sequence[StoredBlock], caught_up: _CaughtUp
         step_tokens=sum(block.tokens for block in blocks),
         note_tokens=tokens_of(note, window.format, count),
         step_count=len(blocks),
-        last_seq=caught_up.last_seq,
-        is_waiting=caught_up.waiting is not None,
+        last_seq=read.last_seq,
+        is_waiting=read.waiting is not None,
     )
 
 

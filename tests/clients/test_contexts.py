@@ -365,6 +365,9 @@ async def test_what_a_task_makes_is_put_in_chunks_found_and_read(world, context)
     only = RecallFilter(kinds=["artifact"], task_ids=[task.task_id])
     (hit,) = await world.run(context.search_context, context_id, "giraffe", filter=only)
     assert (hit.artifact_id, hit.task_id, hit.seq, hit.message_id) == ("plan", task.task_id, 0, "")
+    assert await world.run(context.get_artifact_at, context_id, hit.ref) == read
+    with pytest.raises(ArtifactNotFound):
+        await world.run(context.get_artifact_at, context_id, "a99.0")
     recalled = await world.run(context.recall, context_id, "hello", reference_task_ids=[task.task_id])
     assert recalled.items[0].text == "The giraffe eats acacia."
     with pytest.raises(ArtifactNotFound):

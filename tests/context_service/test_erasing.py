@@ -78,7 +78,6 @@ EMPTIED = {
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
     "context.erasure": "the receipt",
-    "context.embedding": "of records, none of which is a context's",
     "context.wm_record": "of a node: purged with it",
 }
 
@@ -345,6 +344,27 @@ async def test_a_context_past_its_time_goes_by_itself(stack: Stack):
     receipt = await deleted(stack.caller, soon)
     assert (receipt.requested_by, receipt.state) == ("", pb.ERASURE_STATE_FINISHED)
     assert await stack.caller.texts(later)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+async def test_a_kill_while_a_context_expires_goes_on(stack: Stack, steps: int, monkeypatch: pytest.MonkeyPatch):
+    """Before it is marked, behind that, and while it is removed."""
+    words = an_id()
+    soon = await stack.begun(words, messages=3, expires_at=at(datetime.now(UTC) + timedelta(seconds=0.3)))
+    await asyncio.sleep(0.5)
+
+    async def only(database: Database) -> list[Tenant]:
+        return [Dying(stack.tenant, steps)]
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(erasing, "all_tenants", only)
+        await stack.eraser.erase_due()
+    with pytest.raises(ContextNotFound):
+        await stack.caller.texts(soon)
+
+    await stack.eraser.erase_due()
+    assert stack.holding(words) == []
+    assert (await deleted(stack.caller, soon)).state == pb.ERASURE_STATE_FINISHED
 
 
 async def test_an_old_receipt_is_forgotten(stack: Stack, monkeypatch: pytest.MonkeyPatch):

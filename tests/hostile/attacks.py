@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from google.protobuf.message import Message
 
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
 from contextkeep.context.v1 import tools_pb2 as tools
 from contextkeep.context.v1 import working_memory_pb2 as memory
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
 from service_runtime.documents import CONTAINERS_MAX
+from service_runtime.ids import new_id
 
 _MIB = 1024 * 1024
 _LEVELS = 96
@@ -112,6 +114,19 @@ def _said(text: str) -> Message:
     return contexts.SendMessageRequest(message=contexts.MessageInput(content=text))
 
 
+def _of_windows() -> Iterator[tuple[str, str, Message]]:
+    """What is counted, and parsed, before it is looked whether there is such a context."""
+    for name, text in _TEXTS.items():
+        prompt = text.encode()[: 256 * 1024].decode(errors="ignore")
+        yield f"a system prompt: {name}", "OpenWindow", _opening(system_prompt=prompt)
+    for name in ("as many objects as may be", "numbers", "a MiB of nested brackets", "as many nested lists as may be"):
+        yield f"tools: {name}", "OpenWindow", _opening(tools_json=f"[{DOCUMENTS[name]}]")
+
+
+def _opening(**fields: str) -> Message:
+    return windows.OpenWindowRequest(context_id=str(new_id()), model="m", context_tokens=10_000_000, **fields)
+
+
 _CHARS = 4096  # of an expression
 
 
@@ -156,6 +171,7 @@ WRITES = frozenset(
 ATTACKS: tuple[tuple[str, str, Message], ...] = (
     *_of_documents(),
     *_of_contexts(),
+    *_of_windows(),
     *_expressions(),
     *_others(),
 )

@@ -8,13 +8,17 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import orjson
 import pytest
 from google.protobuf.message import Message
 
+from contextkeep.context.v1 import context_windows_pb2 as windows
+from contextkeep.context.v1 import contexts_pb2 as contexts
+from contextkeep.context.v1 import message_pb2
 from contextkeep.entity.v1 import entity_graph_pb2 as graph
-from tests.hostile.attacks import ATTACKS
+from tests.hostile.attacks import ATTACKS, DOCUMENTS
 from tests.hostile.calling import Client, faults
 from tests.hostile.stalls import AT_ONCE, STALL_S_MAX, StallProbe
 from tests.hostile.things import RPCS
@@ -32,6 +36,47 @@ def test_an_attack_by_several_callers_holds_up_nobody(rpc: str, request_: Messag
     assert [faults(outcome) for outcome in outcomes] == [[]] * len(outcomes)
     question = graph.CountNodesRequest()
     assert client.call(RPCS["CountNodes"], question, key=uuid.uuid4()).ok
+
+
+_OBJECTS = message_pb2.ToolResult(tool_call_id="c", content_json=DOCUMENTS["as many objects as may be"])
+LOGS = {
+    "signs": [contexts.MessageInput(content="-." * 2**19)] * 3,
+    "a MiB without a space": [contexts.MessageInput(content="x" * 2**20)] * 3,
+    "results of as many objects as may be": [
+        contexts.MessageInput(role="tool", parts=[message_pb2.Part(tool_result=_OBJECTS)])
+    ]
+    * 3,
+    "thousands of words": [contexts.MessageInput(content="wandering")] * 3000,
+    "calls by the hundred": [
+        contexts.MessageInput(
+            role="assistant",
+            parts=[message_pb2.Part(tool_call=message_pb2.ToolCall(id=f"{n}", name="look")) for n in range(100)],
+        )
+    ]
+    * 50,
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_window_that_reads_a_log_of_the_worst_holds_up_nobody(name: str, client: Client):
+    key, context_id = uuid.uuid4(), ""
+
+    def call(rpc: str, request: Message) -> Any:
+        outcome = client.call(RPCS[rpc], request, key=key, timeout_s=60)
+        assert outcome.ok or rpc == "Pack", outcome
+        return outcome if rpc == "Pack" else outcome.answers[0]
+
+    step = 500 if len(LOGS[name]) > 100 else 1
+    for start in range(0, len(LOGS[name]), step):
+        appending = contexts.AppendMessagesRequest(context_id=context_id, messages=LOGS[name][start : start + step])
+        context_id = call("AppendMessages", appending).context_id
+    opening = windows.OpenWindowRequest(context_id=context_id, model="m", context_tokens=10_000_000, token_budget=1)
+    opened = [call("OpenWindow", opening).window.window_id for _ in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        packed = list(pool.map(lambda one: call("Pack", windows.PackRequest(window_id=one)), opened))
+
+    assert [faults(outcome) for outcome in packed] == [[]] * AT_ONCE
+    assert {outcome.reason for outcome in packed} <= {"", "ANSWER_TOO_LARGE"}
 
 
 @pytest.mark.parametrize("waits_s", [0.02, 0.2])

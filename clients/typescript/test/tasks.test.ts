@@ -54,6 +54,7 @@ test("what a task makes is put in chunks, found, and read", async () => {
   assert.deepEqual((await context.getTask(taskId)).artifacts.map(({ name, version }) => [name, version]), [["Zoo", 1]]);
   const [hit] = await context.searchContext(contextId, "giraffe", { filter: { kinds: ["artifact"], taskIds: [taskId] } });
   assert.deepEqual([hit?.artifactId, hit?.taskId, hit?.seq], ["plan", taskId, 0]);
+  assert.equal((await context.getArtifactAt(contextId, hit!.ref)).parts[0]?.text, "The giraffe eats.");
   const recalled = await context.recall(contextId, "hello", { referenceTaskIds: [taskId] });
   assert.equal(recalled.items[0]?.text, "The giraffe eats.");
   await assert.rejects(context.getArtifact(taskId, "none"), ArtifactNotFound);

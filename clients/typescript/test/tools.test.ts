@@ -28,6 +28,9 @@ test("a tool is called for an entity, and one that writes only where it may", as
   await assert.rejects(archive(true), PermissionDenied);
   await archive(false);
   assert.deepEqual(await context.fetchWMRecordsByEntity(entityNodeId), []);
+  const sent = await context.executeTool("context_send", { content: "hers" }, { subjectUserId: "ada" });
+  const { context: header } = await context.getContext(sent["context_id"] as string, { subjectUserId: "ada" });
+  assert.equal(header.ownerUserId, "ada");
   await assert.rejects(context.executeTool("no_such_tool"), ToolNotFound);
   await assert.rejects(context.executeTool("wm_read", { no: "such argument" }), InvalidArgument);
 });

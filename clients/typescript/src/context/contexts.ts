@@ -67,6 +67,8 @@ export abstract class ContextCalls extends ToolCalls {
    * @throws ContextNotFound There is no such context; nothing was made.
    * @throws ContextClosed It takes no more messages.
    * @throws MessageExists The `messageId` is that of another message of the context.
+   * @throws TaskNotFound A task that it names is not of the context.
+   * @throws TaskEnded The task that it belongs to has ended.
    * @throws RecordNotFound A part names a record that the caller cannot read.
    * @throws LimitExceeded A text, a document or the whole is too large.
    */

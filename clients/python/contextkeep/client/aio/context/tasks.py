@@ -200,6 +200,7 @@ class TaskCalls(AsyncClient):
         Raises:
             TaskNotFound: the context has none.
             TaskEnded: it ended otherwise.
+            ContextClosed: its context is closed.
         """
         request = contexts_pb.CancelTaskRequest(
             context_id=messages.to_id(context_id),

@@ -75,6 +75,8 @@ class ContextCalls(Client):
             ContextNotFound: there is no such context; nothing was made.
             ContextClosed: it takes no more messages.
             MessageExists: the `message_id` is that of another message of the context.
+            TaskNotFound: a task that it names is not of the context.
+            TaskEnded: the task that it belongs to has ended.
             RecordNotFound: a part names a record that the caller cannot read.
             LimitExceeded: a text, a document or the whole is too large: `limit` and `value` in the metadata.
             PermissionDenied: the key may not write, or not for this user.
@@ -351,6 +353,7 @@ class ContextCalls(Client):
         Raises:
             ContextNotFound: there is none.
             ContextClosed: it is closed.
+            InvalidArgument: nothing is named, or something cannot be so.
         """
         context, paths = contexts.context_changes(changes)
         request = contexts_pb.UpdateContextRequest(
@@ -408,6 +411,7 @@ class ContextCalls(Client):
 
         Raises:
             ContextNotFound: there is none, or it was deleted meanwhile.
+            LimitExceeded: it is to wait for longer than it may, or too many wait.
         """
         request = contexts_pb.WaitForIndexRequest(
             context_id=messages.to_id(context_id), seq=seq, timeout_s=wait_s, subject_user_id=subject_user_id
@@ -540,6 +544,7 @@ class ContextCalls(Client):
             ContextNotFound: there is no such context.
             MessageNotFound: it has not all of them; then none is retracted.
             ContextClosed: it is closed.
+            LimitExceeded: there are more than 500.
         """
         request = contexts_pb.RetractMessagesRequest(
             context_id=messages.to_id(context_id),
@@ -582,7 +587,7 @@ class ContextCalls(Client):
         Raises:
             ContextNotFound: there is no such context.
             ContextClosed: it takes no messages.
-            NodeNotFound, MappingNotFound: as of `chat_history`.
+            NodeNotFound, MappingNotFound, CostExceeded, Unavailable: as of `chat_history`.
         """
         request = contexts_pb.SyncHistoryRequest(
             context_id=messages.to_id(context_id),
