@@ -33,9 +33,9 @@ from service_runtime.postgres import Database, Tenant
 from tests.clients.stack import running
 from tests.conftest import PRINCIPAL, Urls, cloned
 from tests.context_service import working_memory
+from tests.context_service.contexts import KEYS, Caller, an_id
 from tests.context_service.retrieval import files
 from tests.context_service.test_artifacts import found, put
-from tests.context_service.test_contexts import KEYS, Caller, an_id
 from tests.context_service.test_recall import recall, talk
 from tests.context_service.test_tasks import begun, created
 from tests.context_service.working_memory import until
