@@ -64,6 +64,10 @@ from context_service.servicers.working_memory import WorkingMemoryServicer
 from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
+from context_service.windows.accounts import Accounts
+from context_service.windows.originals import Originals
+from context_service.windows.packs import Packs
+from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
 from context_service.working_memory.actions import ActionLog
@@ -168,8 +172,8 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         memory = await _working_memory(ground, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
-        contexts = await _contexts(ground, stack, callers)
-        windows = _windows(ground)
+        contexts, recalling = await _contexts(ground, stack, callers)
+        windows = _windows(ground, recalling)
         tools = _tools(ground, memory, history, contexts)
         services = [room.service for room in (memory, history, contexts, windows, tools)]
         ground.database.show(metrics)
@@ -370,8 +374,10 @@ def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
     return _Room(servicer, service)
 
 
-async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticator) -> _Room[ContextsServicer]:
-    """Begin to erase what is due, to embed, and to read the records that messages point at."""
+async def _contexts(
+    ground: _Ground, stack: AsyncExitStack, callers: Authenticator
+) -> tuple[_Room[ContextsServicer], Recalling]:
+    """Begin to erase what is due, to embed, and to read the records that messages point at; and give what recalls."""
     settings, database, embedder = ground.settings, ground.database, ground.embedder
     passages, log, order, tokens = ground.passages, ground.log, ground.order, ground.tokens
 
@@ -444,17 +450,18 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticat
         places=Places(watches, what="watches", limit="watches"),
     )
     await stack.enter_async_context(background.running(watching.keep_looking()))
+    recalling = Recalling(
+        log,
+        artifact_rows,
+        passages,
+        tokens,
+        index=index_states,
+        meaning=_meaning(ground),
+        timed=ground.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage and of packs too"),
+    )
     servicer = ContextsServicer(
         messaging,
-        Recalling(
-            log,
-            artifact_rows,
-            passages,
-            tokens,
-            index=index_states,
-            meaning=_meaning(ground),
-            timed=ground.metrics.timer("contextkeep_recall_seconds", "Recalls, those of SendMessage too"),
-        ),
+        recalling,
         Erasing(database, requests=_REQUESTS, eraser=eraser),
         index_states,
         tasks,
@@ -470,18 +477,24 @@ async def _contexts(ground: _Ground, stack: AsyncExitStack, callers: Authenticat
         checks=[ground.schema_ready],
         ending=watching.end,
     )
-    return _Room(servicer, service)
+    return _Room(servicer, service), recalling
 
 
-def _windows(ground: _Ground) -> _Room[ContextWindowsServicer]:
+def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServicer]:
+    rows, views = WindowRows(ground.database, ground.log), ViewRows(ground.log)
     windows = Windows(
-        WindowRows(ground.database, ground.log),
+        rows,
         log=ground.log,
         requests=_REQUESTS,
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
     )
-    servicer = ContextWindowsServicer(windows)
+    servicer = ContextWindowsServicer(
+        windows,
+        Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling),
+        Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
+        Accounts(rows, views),
+    )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",
         add=partial(add_ContextWindowsServicer_to_server, servicer),

@@ -282,9 +282,11 @@ def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None
 
 def show_pack(pack: Pack, window: Window) -> None:
     """Print what a pack is made of."""
-    zones = f"{pack.system_tokens} system, {pack.note_tokens} note, {pack.verbatim_tokens} steps"
+    zones = ", ".join(f"{tokens:,} {zone}" for zone, tokens in pack.tokens_by_zone.items())
     print(f"    {pack.tokens:,} of {window.token_limit:,} tokens ({zones}), in epoch {pack.epoch}")
-    print(f"    {pack.step_count} steps are seen, {pack.omitted_step_count} left out ({pack.omitted_tokens:,} tokens)")
+    print(
+        f"    {pack.step_count} steps are seen, {pack.omitted_step_count} in excerpts ({pack.omitted_tokens:,} tokens)"
+    )
 
 
 def put_letter(context: ContextClient, context_id: str) -> None:

@@ -40,7 +40,19 @@ OF_CONTEXTS = frozenset(
     (
         *(
             f"/contextkeep.context.v1.ContextWindows/{name}"
-            for name in ("OpenWindow", "GetWindow", "ListWindows", "CloseWindow", "Pack")
+            for name in (
+                "OpenWindow",
+                "GetWindow",
+                "ListWindows",
+                "CloseWindow",
+                "Pack",
+                "Fold",
+                "Expand",
+                "SearchWindow",
+                "ExplainPack",
+                "GetLineage",
+                "GetState",
+            )
         ),
         "/contextkeep.context.v1.Tools/ListTools",
         "/contextkeep.context.v1.Tools/ExecuteTool",

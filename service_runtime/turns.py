@@ -40,6 +40,8 @@ EXPENSIVE = {
     "Recall": "compares a text with many passages",
     "SearchContext": "as Recall",
     "OpenWindow": "counts the tokens of a prompt and of tools",
+    "SearchWindow": "as Recall",
+    "Fold": "as Pack, and chooses lines of many steps",
     "Pack": "renders and counts what a window has not read yet",
     "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",

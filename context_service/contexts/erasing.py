@@ -51,6 +51,9 @@ OF_SUBJECTS = (
     "context.task",
     "context.context_window",
     "context.window_block",
+    "context.window_summary",
+    "context.window_entry",
+    "context.window_fold",
     "context.context",
     "context.erasure",
 )
@@ -216,8 +219,8 @@ _REMOVE_ARTIFACTS = _removing(
         )""",
 )
 _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
-# Before its blocks, and by its id: whoever writes some holds the row of the window, and what was changed meanwhile has
-# another place. With the window gone nobody writes any.
+# Before its blocks and what else it has, and by its id: whoever writes some holds the row of the window, and what was
+# changed meanwhile has another place. With the window gone nobody writes any.
 _REMOVE_WINDOWS = _of_all(f"""
     WITH mine AS ({_MINE}), gone AS (
         DELETE FROM context.context_window w USING mine
@@ -236,8 +239,25 @@ _REMOVE_WINDOWS = _of_all(f"""
 _REMOVE_BLOCKS = _removing(
     "context.window_block", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.pieces)"
 )
+_REMOVE_SUMMARIES = _removing(
+    "context.window_summary", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.kept)"
+)
+_REMOVE_ENTRIES = _removing("context.window_entry", "context_id", "window_steps_removed")
+_REMOVE_FOLDS = _removing(
+    "context.window_fold", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.receipt)"
+)
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
-_STEPS = (_REMOVE_MESSAGES, _REMOVE_ARTIFACTS, _REMOVE_TASKS, _REMOVE_WINDOWS, _REMOVE_BLOCKS, _REMOVE_ANSWERS)
+_STEPS = (
+    _REMOVE_MESSAGES,
+    _REMOVE_ARTIFACTS,
+    _REMOVE_TASKS,
+    _REMOVE_WINDOWS,
+    _REMOVE_BLOCKS,
+    _REMOVE_SUMMARIES,
+    _REMOVE_ENTRIES,
+    _REMOVE_FOLDS,
+    _REMOVE_ANSWERS,
+)
 _COUNT_PASSAGES = _of_all("""
     UPDATE context.erasure
     SET passages_removed = passages_removed + %(passages)s, vectors_removed = vectors_removed + %(vectors)s

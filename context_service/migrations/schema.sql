@@ -513,6 +513,16 @@ CREATE TABLE context.context_window (
     system_prompt text NOT NULL,
     goal text NOT NULL,
     tools json,
+    profile text DEFAULT 'general'::text NOT NULL,
+    config json DEFAULT '{}'::json NOT NULL,
+    step_count integer DEFAULT 0 NOT NULL,
+    entry_count bigint DEFAULT 0 NOT NULL,
+    folded_step integer DEFAULT 0 NOT NULL,
+    state_text text DEFAULT ''::text NOT NULL,
+    state_pieces text DEFAULT '[]'::text NOT NULL,
+    state_tokens integer DEFAULT 0 NOT NULL,
+    pins_pieces text DEFAULT '[]'::text NOT NULL,
+    pins_tokens integer DEFAULT 0 NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -907,10 +917,84 @@ CREATE TABLE context.window_block (
     owner_user_id text NOT NULL,
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
-    pieces text NOT NULL
+    pieces text NOT NULL,
+    step integer DEFAULT 0 NOT NULL,
+    kind text DEFAULT 'step'::text NOT NULL,
+    is_error boolean DEFAULT false NOT NULL,
+    is_masked boolean DEFAULT false NOT NULL,
+    masked text,
+    masked_tokens integer,
+    units text DEFAULT '[]'::text NOT NULL,
+    names text DEFAULT '[]'::text NOT NULL
 );
 
 ALTER TABLE context.window_block OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_entry (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    number bigint NOT NULL,
+    seq bigint NOT NULL,
+    section text NOT NULL,
+    key text NOT NULL,
+    text text NOT NULL,
+    value text NOT NULL,
+    ref text NOT NULL,
+    source text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    superseded_by bigint,
+    ended_at timestamp with time zone,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL
+);
+
+ALTER TABLE context.window_entry OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_fold (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    epoch integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    reason text NOT NULL,
+    last_seq bigint NOT NULL,
+    step integer NOT NULL,
+    tokens_before integer NOT NULL,
+    tokens_after integer NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    receipt json NOT NULL
+);
+
+ALTER TABLE context.window_fold OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_summary (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    level smallint NOT NULL,
+    step_from integer NOT NULL,
+    step_to integer NOT NULL,
+    seq_from bigint NOT NULL,
+    seq_to bigint NOT NULL,
+    tokens integer NOT NULL,
+    epoch_from integer NOT NULL,
+    epoch_to integer,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    text text NOT NULL,
+    pieces text NOT NULL,
+    kept text NOT NULL
+);
+
+ALTER TABLE context.window_summary OWNER TO contextkeep_owner;
 
 CREATE VIEW context.wm_record_of_tenant AS
  SELECT tenant_id,
@@ -1074,6 +1158,15 @@ ALTER TABLE ONLY context.upload
 ALTER TABLE ONLY context.window_block
     ADD CONSTRAINT window_block_pkey PRIMARY KEY (tenant_id, window_id, number);
 
+ALTER TABLE ONLY context.window_entry
+    ADD CONSTRAINT window_entry_pkey PRIMARY KEY (tenant_id, window_id, number);
+
+ALTER TABLE ONLY context.window_fold
+    ADD CONSTRAINT window_fold_pkey PRIMARY KEY (tenant_id, window_id, epoch);
+
+ALTER TABLE ONLY context.window_summary
+    ADD CONSTRAINT window_summary_pkey PRIMARY KEY (tenant_id, window_id, step_from, level);
+
 ALTER TABLE context.wm_record
     ADD CONSTRAINT wm_record_content_text_check CHECK (((blob_id IS NULL) OR (content_text IS NULL))) NOT VALID;
 
@@ -1156,7 +1249,17 @@ CREATE UNIQUE INDEX upload_part_blob ON context.upload_part USING btree (tenant_
 
 CREATE INDEX window_block_context ON context.window_block USING btree (tenant_id, context_id);
 
+CREATE INDEX window_entry_context ON context.window_entry USING btree (tenant_id, context_id);
+
+CREATE INDEX window_entry_holds ON context.window_entry USING btree (tenant_id, window_id, section, key) WHERE (ended_at IS NULL);
+
+CREATE INDEX window_fold_context ON context.window_fold USING btree (tenant_id, context_id);
+
 CREATE INDEX window_newest ON context.context_window USING btree (tenant_id, context_id, window_id);
+
+CREATE INDEX window_summary_context ON context.window_summary USING btree (tenant_id, context_id);
+
+CREATE INDEX window_summary_seen ON context.window_summary USING btree (tenant_id, window_id) WHERE (epoch_to IS NULL);
 
 CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, memory_type, LEAST(archived_at, expires_at)) WHERE (LEAST(archived_at, expires_at) IS NOT NULL);
 
@@ -1245,6 +1348,12 @@ CREATE POLICY bounds ON context.upload_part AS RESTRICTIVE USING ((NULLIF((( SEL
 
 CREATE POLICY bounds ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
@@ -1280,6 +1389,12 @@ CREATE POLICY context ON context.passage_vector AS RESTRICTIVE USING ((NULLIF(((
 CREATE POLICY context ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
 
@@ -1333,6 +1448,12 @@ CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT ac
 
 CREATE POLICY subject ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1381,6 +1502,12 @@ CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF
 
 CREATE POLICY tenant ON context.window_block USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_entry USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.window_fold USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.window_summary USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE context.tenant_limit ENABLE ROW LEVEL SECURITY;
@@ -1392,6 +1519,12 @@ ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.upload_part ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_block ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_fold ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_summary ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
@@ -1459,5 +1592,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fold TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_summary TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextkeep_service;

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from context_service.contexts.recall import ITEMS_DEFAULT, Asked
 from context_service.rendering import Format
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
+from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import principal_of
+from context_service.windows.accounts import Accounts, Explained
+from context_service.windows.originals import Originals, Steps
+from context_service.windows.packs import Packs, Zones
+from context_service.windows.refs import refs_between
+from context_service.windows.summaries import SEGMENT
+from context_service.windows.view_rows import SUMMARY, Receipt
 from context_service.windows.window_rows import Window
 from context_service.windows.windows import Opening, Windows
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
@@ -25,8 +35,11 @@ _FORMATS = {
 class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     """Answers the RPCs of `ContextWindows`."""
 
-    def __init__(self, windows: Windows) -> None:
+    def __init__(self, windows: Windows, packs: Packs, originals: Originals, accounts: Accounts) -> None:
         self._windows = windows
+        self._packs = packs
+        self._originals = originals
+        self._accounts = accounts
 
     async def OpenWindow(self, request: pb.OpenWindowRequest, context: object) -> pb.OpenWindowResponse:
         """Open a window on a context."""
@@ -41,6 +54,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 goal=request.goal,
                 token_budget=request.token_budget,
                 output_reservation=request.output_reservation,
+                compression_profile=request.compression_profile,
             ),
             principal=principal_of(request.subject_user_id),
             request=request_of("OpenWindow", request),
@@ -74,22 +88,166 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Pack what a model shall see now."""
-        pack = await self._windows.pack(
-            parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
+        pack = await self._packs.pack(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            recalls=not request.without_recall,
         )
         window = pack.window
         return pb.PackResponse(
             messages_json=pack.messages_json.decode(),
             prefix_bytes=pack.prefix_bytes,
             prefix_sha=pack.prefix_sha,
-            tokens=window.head_tokens + pack.note_tokens + pack.step_tokens,
-            tokens_by_zone=pb.PackZones(system=window.head_tokens, note=pack.note_tokens, verbatim=pack.step_tokens),
+            tokens=pack.zones.all,
+            tokens_by_zone=_zones(pack.zones),
             step_count=pack.step_count,
             omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens),
             epoch=window.epoch,
             last_seq=pack.last_seq,
             is_waiting=pack.is_waiting,
+            fold_eta_steps=pack.fold_eta_steps,
         )
+
+    async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
+        """Fold a window now, or say what that would do."""
+        receipt = await self._packs.fold(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            dry_run=request.dry_run,
+        )
+        return pb.FoldResponse(receipt=_receipt(receipt))
+
+    async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
+        """Answer the original of a ref."""
+        original = await self._originals.expand(
+            parse_id("window_id", request.window_id), request.ref, principal=principal_of(request.subject_user_id)
+        )
+        answer = pb.ExpandResponse(content=original.content, sha256=original.sha256, next_ref=original.next_ref)
+        for message in original.messages:
+            message_wire.fill_of_context(answer.messages.add(), message)
+        return answer
+
+    async def SearchWindow(self, request: pb.SearchWindowRequest, context: object) -> pb.SearchWindowResponse:
+        """Find passages of a window's log."""
+        asked = Asked(
+            text=request.query, items_max=request.limit or ITEMS_DEFAULT, which=which_of(request.filter, "filter")
+        )
+        hits, meaning = await self._originals.search(
+            parse_id("window_id", request.window_id),
+            asked,
+            Steps(first=request.step_from, last=request.step_to),
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.SearchWindowResponse(
+            hits=[
+                pb.WindowHit(item=recalled_item(hit.item), step_from=hit.step_from, step_to=hit.step_to, zone=hit.zone)
+                for hit in hits
+            ],
+            by_meaning=by_meaning(meaning),
+        )
+
+    async def ExplainPack(self, request: pb.ExplainPackRequest, context: object) -> pb.ExplainPackResponse:
+        """Say part by part what a window shows."""
+        explained = await self._accounts.explained(
+            parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
+        )
+        return pb.ExplainPackResponse(
+            parts=_parts(explained), tokens_by_zone=_zones(explained.zones), epoch=explained.window.epoch
+        )
+
+    async def GetLineage(self, request: pb.GetLineageRequest, context: object) -> pb.GetLineageResponse:
+        """List the breaks of the prefix."""
+        found, next_page_token = await self._accounts.lineage(
+            parse_id("window_id", request.window_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.GetLineageResponse(receipts=map(_receipt, found), next_page_token=next_page_token)
+
+    async def GetState(self, request: pb.GetStateRequest, context: object) -> pb.GetStateResponse:
+        """Answer the state of the work."""
+        held = await self._accounts.state(
+            parse_id("window_id", request.window_id),
+            request.sections,
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.GetStateResponse(
+            entries=[
+                pb.StateEntry(
+                    section=one.entry.section,
+                    key=one.entry.key,
+                    text=one.entry.text,
+                    value=one.entry.value,
+                    ref=one.entry.ref,
+                    created_at=wire.timestamp(one.created_at),
+                )
+                for one in held
+            ]
+        )
+
+
+def _zones(zones: Zones) -> pb.PackZones:
+    return pb.PackZones(
+        system=zones.system,
+        note=zones.notes,
+        verbatim=zones.verbatim,
+        masked=zones.masked,
+        digests=zones.digests,
+        segments=zones.segments,
+        state=zones.state,
+        recalled=zones.recalled,
+        pins=zones.pins,
+    )
+
+
+def _parts(explained: Explained) -> Iterator[pb.PackPart]:
+    state = explained.window.state_tokens
+    for part in explained.parts:
+        if part.kind != SUMMARY and state:  # it stands behind the summaries
+            yield pb.PackPart(zone="state", tokens=state)
+            state = 0
+        yield pb.PackPart(
+            zone=part.zone,
+            level=part.level if part.kind == SUMMARY else 0,
+            step_from=part.step_from,
+            step_to=part.step_to,
+            ref=refs_between(part.seq_from, part.seq_to) if part.seq_from else "",
+            tokens=part.tokens,
+        )
+
+
+def _receipt(receipt: Receipt) -> pb.FoldReceipt:
+    account = receipt.account
+    return pb.FoldReceipt(
+        epoch=receipt.epoch,
+        reason=receipt.reason,
+        created_at=wire.timestamp(receipt.created_at) if receipt.created_at else None,
+        last_seq=receipt.last_seq,
+        step_count=receipt.step,
+        tokens_before=receipt.tokens_before,
+        tokens_after=receipt.tokens_after,
+        rules=account.rules,
+        masked_steps=account.masked_steps,
+        merged_step_count=account.merged_steps,
+        dropped_count=account.dropped_blocks,
+        summaries=[
+            pb.PackPart(
+                zone="segments" if one.level == SEGMENT else "digests",
+                level=one.level,
+                step_from=one.step_from,
+                step_to=one.step_to,
+                ref=refs_between(one.seq_from, one.seq_to),
+                tokens=one.tokens,
+            )
+            for one in account.summaries
+        ],
+        state_tokens=account.state_tokens,
+        state_left_out_count=account.state_left_out,
+        first_change=account.first_change,
+        tokens_kept=account.tokens_kept,
+        tokens_written_again=account.written_again,
+        pays_after_steps=account.pays_after_steps,
+    )
 
 
 def _window(window: Window) -> pb.Window:
@@ -106,11 +264,12 @@ def _window(window: Window) -> pb.Window:
         goal=window.goal,
         epoch=window.epoch,
         reached_seq=window.reached_seq,
-        step_count=window.block_count,
+        step_count=window.step_count,
         left_out_count=window.first_number,
         owner_user_id=window.owner_user_id,
         created_by=window.created_by,
         created_at=wire.timestamp(window.created_at),
         updated_at=wire.timestamp(window.updated_at),
         is_closed=window.closed_at is not None,
+        compression_profile=window.profile,
     )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from context_service.contexts.artifact_rows import KIND
 from context_service.contexts.artifacts import Artifacts
 from context_service.contexts.erasing import Erasing, Erasure
 from context_service.contexts.index_state import IndexState, IndexStates
@@ -17,21 +16,16 @@ from context_service.contexts.recall import (
     ITEMS_DEFAULT,
     TOKENS_DEFAULT,
     Asked,
-    ByMeaning,
-    Filter,
     Recalled,
-    RecalledItem,
     Recalling,
 )
 from context_service.contexts.tasks import Tasks
 from context_service.contexts.watching import Watching
-from context_service.history.messages import ROLE_NAMES
-from context_service.retrieval.part_texts import KINDS
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.headers import header_of
 from context_service.servicers.node_names import NodeNames
-from context_service.servicers.records_wire import optional_id
+from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import ids_of, messages_of, principal_of
 from context_service.servicers.tasks import TasksServicer
 from context_service.syncing import Syncing, SyncQuestion
@@ -132,13 +126,13 @@ class ContextsServicer(TasksServicer):
             text=request.query,
             items_max=request.limit or ITEMS_DEFAULT,
             profile=request.profile,
-            which=_which(request.filter, "filter"),
+            which=which_of(request.filter, "filter"),
             with_features=request.with_features,
         )
         found = await self._recalling.search(
             parse_id("context_id", request.context_id), asked, principal=principal_of(request.subject_user_id)
         )
-        return pb.SearchContextResponse(hits=map(_recalled_item, found.items), by_meaning=_by_meaning(found.meaning))
+        return pb.SearchContextResponse(hits=map(recalled_item, found.items), by_meaning=by_meaning(found.meaning))
 
     async def GetContext(self, request: pb.GetContextRequest, context: object) -> pb.GetContextResponse:
         """Read a context and its newest messages."""
@@ -335,63 +329,19 @@ def _asked(text: str, options: pb.RecallOptions, path: str) -> Asked:
         tokens_max=options.tokens_max or TOKENS_DEFAULT,
         items_max=options.items_max or ITEMS_DEFAULT,
         profile=options.profile,
-        which=_which(options.filter, f"{path}.filter"),
+        which=which_of(options.filter, f"{path}.filter"),
         with_features=options.with_features,
     )
     return _until(asked, options.not_after_seq) if options.not_after_seq else asked
 
 
-def _which(said: pb.RecallFilter, path: str) -> Filter:
-    return Filter(
-        roles=_known(f"{path}.roles", ["assistant" if one == "agent" else one for one in said.roles], ROLE_NAMES),
-        kinds=_known(f"{path}.kinds", said.kinds, (*KINDS, KIND)),
-        authors=frozenset(said.authors),
-        said_from=wire.time_of(f"{path}.said_from", said.said_from) if said.HasField("said_from") else None,
-        said_to=wire.time_of(f"{path}.said_to", said.said_to) if said.HasField("said_to") else None,
-        seq_from=said.seq_from,
-        seq_to=said.seq_to or None,
-        task_ids=frozenset(ids_of(f"{path}.task_ids", said.task_ids)),
-        entity_node_ids=frozenset(ids_of(f"{path}.entity_node_ids", said.entity_node_ids)),
-    )
-
-
-def _known(path: str, names: Sequence[str], known: Sequence[str]) -> frozenset[str]:
-    for place, name in enumerate(names):
-        if name not in known:
-            field = f"{path}[{place}]"
-            raise InvalidArgument(f"{field} is none of {', '.join(known)}", field=field)
-    return frozenset(names)
-
-
 def _recalled(recalled: Recalled) -> pb.Recalled:
     return pb.Recalled(
-        items=map(_recalled_item, recalled.items),
+        items=map(recalled_item, recalled.items),
         prompt_text=recalled.prompt_text,
         tokens=recalled.tokens,
         left_out_count=recalled.left_out,
-        by_meaning=_by_meaning(recalled.meaning),
-    )
-
-
-def _by_meaning(meaning: ByMeaning) -> pb.ByMeaning:
-    return pb.ByMeaning(is_compared=meaning.is_compared, error=meaning.error, pending_count=meaning.pending)
-
-
-def _recalled_item(item: RecalledItem) -> pb.RecalledItem:
-    return pb.RecalledItem(
-        ref=item.ref,
-        kind=item.kind,
-        seq=item.seq,
-        message_id=item.message_id,
-        task_id=optional_id(item.task_id),
-        artifact_id=item.artifact_id,
-        role=item.role,
-        name=item.name,
-        said_at=wire.timestamp(item.said_at),
-        text=item.text,
-        tokens=item.tokens,
-        score=item.score,
-        features=item.features,
+        by_meaning=by_meaning(recalled.meaning),
     )
 
 

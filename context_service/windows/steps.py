@@ -18,6 +18,7 @@ from context_service.contexts.model import Message
 from context_service.parts import Part, ToolResult, texts_of
 from context_service.rendering import Call, Result, Turn
 from context_service.rendering.turns import result_text, text_of
+from context_service.windows.refs import ref_of, refs_between
 
 NO_RESULT = "No result is recorded."
 
@@ -33,10 +34,14 @@ class Step:
     Attributes:
         seqs: Places of its messages in the log, in their order. Others may stand between them.
         turn: What was said, and called.
+        said_refs: Where each part of the turn is in the log.
+        result_refs: Where the result of each call is, by the call's id.
     """
 
     seqs: list[int]
     turn: Turn
+    said_refs: list[str] = field(default_factory=list)
+    result_refs: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_open(self) -> bool:
@@ -97,25 +102,29 @@ class _Cutting:
             self.close()
 
     def _read(self, message: Message) -> None:
-        said = [Part(text=message.content)] if message.content else []
-        said += [part for part in message.parts if not (part.tool_call or part.tool_result)]
+        parts = [Part(text=message.content) if message.content else None, *message.parts]
+        placed = [(part, ref_of(message.seq, number)) for number, part in enumerate(parts) if part]
+        said = [part for part, _ in placed if not (part.tool_call or part.tool_result)]
+        said_refs = [ref for part, ref in placed if not (part.tool_call or part.tool_result)]
         calls = [part.tool_call for part in message.parts if part.tool_call]
-        results = [part.tool_result for part in message.parts if part.tool_result]
+        results = [(part.tool_result, ref) for part, ref in placed if part.tool_result]
         if message.role == "tool" and said and not results:  # the result is what it says
-            results, said = [ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())], []
-        for result in results:
-            self._answer(message, result)
+            result = ToolResult(tool_call_id="", content_json=orjson.dumps(text_of(said)).decode())
+            results = [(result, said_refs[0] if len(said) == 1 else refs_between(message.seq, message.seq))]
+            said = []
+        for result, ref in results:
+            self._answer(message, result, ref)
         if message.role == "assistant" and (said or calls):
             self.close()
             self._waited_messages = self._waited_chars = 0
             turn = Turn("assistant", message.name, said)
             turn.calls = [Call(call, id=f"call_{message.seq}_{number}") for number, call in enumerate(calls)]
-            self.open, self._ids = Step([message.seq], turn), [call.id for call in calls]
+            self.open, self._ids = Step([message.seq], turn, said_refs), [call.id for call in calls]
             if not calls:
                 self.close()
         elif said:
             role = message.role if message.role == "system" else "user"
-            self._put(Step([message.seq], Turn(role, message.name, said)))
+            self._put(Step([message.seq], Turn(role, message.name, said), said_refs))
 
     def close(self) -> None:
         """Close the step that waits, and put what came meanwhile behind it."""
@@ -129,7 +138,7 @@ class _Cutting:
     def _put(self, step: Step) -> None:
         (self.behind if self.open else self.closed).append(step)
 
-    def _answer(self, message: Message, result: ToolResult) -> None:
+    def _answer(self, message: Message, result: ToolResult, ref: str) -> None:
         """Give a call its result; one that no open call waits for is said."""
         text = result_text(result.content_json)
         waiting = (
@@ -144,9 +153,10 @@ class _Cutting:
         if not self.open or not waiting:
             of = f" of the call {result.tool_call_id}" if result.tool_call_id else ""
             said = Part(text=f"[A result{of} that came late, or twice]\n{text}")
-            self._put(Step([message.seq], Turn("user", message.name, [said])))
+            self._put(Step([message.seq], Turn("user", message.name, [said]), [ref]))
             return
         waiting[0].result = Result(text, result.is_error)
+        self.open.result_refs[waiting[0].id] = ref
         if self.open.seqs[-1] != message.seq:
             self.open.seqs.append(message.seq)
         if not self.open.is_open:

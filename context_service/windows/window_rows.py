@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -12,9 +12,10 @@ import orjson
 
 from context_service.contexts.log import ALIVE, Log
 from context_service.rendering import Format
-from context_service.windows.packing import Block, Rendered
+from context_service.windows.packing import Rendered
+from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
-from service_runtime.postgres import Across, Database, Row, TextArray, Transaction
+from service_runtime.postgres import Across, Database, Row, Transaction
 from service_runtime.requests import Request
 
 
@@ -31,11 +32,23 @@ class WindowInput:
     system_prompt: str
     tools_json: str
     goal: str
+    profile: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(WindowInput):
-    """A window as it is."""
+    """A window as it is.
+
+    Attributes:
+        epoch: How often the prefix of its packs was broken.
+        reached_seq: All messages up to it are read.
+        first_number: Steps that summaries stand for, with `left_out_tokens`.
+        block_count: Blocks that it ever had, since it began anew.
+        step_count: Steps that it has.
+        folded_step: The last step when it was folded last.
+        state_pieces: The state as a model sees it: written when it was folded. None in a list.
+        pins_pieces: What is pinned, as a model sees it. None in a list.
+    """
 
     window_id: UUID
     context_id: UUID
@@ -45,6 +58,12 @@ class Window(WindowInput):
     first_number: int
     block_count: int
     left_out_tokens: int
+    step_count: int
+    folded_step: int
+    state_tokens: int
+    state_pieces: tuple[Rendered, ...]
+    pins_tokens: int
+    pins_pieces: tuple[Rendered, ...]
     owner_user_id: str
     created_by: str
     created_at: datetime
@@ -60,34 +79,14 @@ class Standing(NamedTuple):
     retracted_count: int  # messages of the log that are
 
 
-class StoredBlock(NamedTuple):
-    """A block as it is stored: reading many of them takes its time."""
-
-    seq_from: int
-    seq_to: int
-    tokens: int
-    pieces_json: str | None  # None: there are more blocks than a pack could have
-
-    def read(self) -> Block:
-        """Return the block."""
-        assert self.pieces_json is not None, "no pack has more than its tokens"
-        pieces = tuple(Rendered(*one) for one in orjson.loads(self.pieces_json))
-        return Block(seq_from=self.seq_from, seq_to=self.seq_to, tokens=self.tokens, pieces=pieces)
-
-
-class Seen(NamedTuple):
-    """A window and the blocks of it that are seen, at one time."""
-
-    window: Window
-    blocks: list[StoredBlock]
-
-
 _LISTED = """
     w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
-    w.owner_user_id, w.created_by, w.created_at, w.updated_at, w.closed_at
+    w.profile, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
+    w.created_at, w.updated_at,
+    w.closed_at
 """
-_WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json"
+_WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
 _COUNT_OPEN = """
 SELECT count(*) AS opened FROM context.context_window WHERE tenant_id = %s AND context_id = %s AND closed_at IS NULL
@@ -95,10 +94,10 @@ SELECT count(*) AS opened FROM context.context_window WHERE tenant_id = %s AND c
 _OPEN = f"""
 INSERT INTO context.context_window AS w (
     tenant_id, context_id, window_id, ancestors, retracted_count, context_tokens, token_limit, head_tokens, format,
-    tokens_family, model, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools
+    tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools
 )
 SELECT tenant_id, context_id, %(window_id)s, ancestors, last_seq - message_count, %(context_tokens)s,
-    %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, owner_user_id, app_id,
+    %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, %(profile)s, owner_user_id, app_id,
     agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json
 FROM context.context
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
@@ -137,66 +136,27 @@ _CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
 _CONTEXT_OF_ANYBODYS = Across(sql=_CONTEXT_OF, contexts=True, subjects=True, why=_WHY_CONTEXT_OF)
 
 _LIST = f"""
-SELECT {_LISTED}, '' AS system_prompt, '' AS tools_json FROM context.context_window w
+SELECT {_LISTED}, '' AS system_prompt, '' AS tools_json, '[]' AS state_pieces,
+    '[]' AS pins_pieces
+FROM context.context_window w
 WHERE w.tenant_id = %s AND w.context_id = %s AND (%s::uuid IS NULL OR w.window_id < %s)
 ORDER BY w.window_id DESC
 LIMIT %s
 """  # noqa: S608
 _LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why="an administrator lists all of the tenant")
 
-_ADD = """
-INSERT INTO context.window_block (
-    tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-    agent_bundle_id, pieces
-)
-SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, w.block_count + b.n - 1, b.tokens, b.seq_from, b.seq_to,
-    w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces
-FROM context.context_window w, unnest(
-    %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[]
-) WITH ORDINALITY AS b (tokens, seq_from, seq_to, pieces, n)
-WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
-"""
-_REACHED = """
-UPDATE context.context_window
-SET block_count = block_count + %(count)s, reached_seq = %(reached_seq)s, updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-"""
-_BEGIN_ANEW = """
-WITH gone AS (
-    DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-)
-UPDATE context.context_window
-SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, left_out_tokens = 0,
-    retracted_count = %(retracted_count)s, updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-"""
-_FOLD = """
-UPDATE context.context_window
-SET epoch = epoch + 1, first_number = %(first_number)s, left_out_tokens = left_out_tokens + %(tokens)s,
-    updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
-"""
-# The blocks that are seen, with how the window is at that moment; without any there is one row. More than a pack could
-# have is not read: what of it is seen is decided by its tokens.
-_SEEN = """
-SELECT w.epoch, w.first_number, w.left_out_tokens, w.reached_seq, w.retracted_count, w.closed_at, b.number, b.seq_from,
-    b.seq_to, b.tokens, CASE WHEN b.together <= %(tokens_max)s THEN b.pieces END AS pieces
-FROM context.context_window w
-LEFT JOIN LATERAL (
-    SELECT number, seq_from, seq_to, tokens, pieces, sum(tokens) OVER () AS together
-    FROM context.window_block one
-    WHERE one.tenant_id = w.tenant_id AND one.window_id = w.window_id AND one.number >= w.first_number
-) b ON true
-WHERE w.tenant_id = %(tenant_id)s AND w.context_id = %(context_id)s AND w.window_id = %(window_id)s
-ORDER BY b.number
-"""
 _CLOSE = f"""
-WITH gone AS (
+WITH blocks AS (
     DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), summaries AS (
+    DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), entries AS (
+    DELETE FROM context.window_entry WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 )
 UPDATE context.context_window w
 SET closed_at = coalesce(closed_at, now()), updated_at = coalesce(closed_at, now()), system_prompt = '', tools = NULL,
-    goal = ''
+    goal = '', state_text = '', state_pieces = '[]', state_tokens = 0,
+    pins_pieces = '[]', pins_tokens = 0
 WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 RETURNING {_WINDOW}
 """  # noqa: S608
@@ -214,12 +174,19 @@ class WindowRows:
         self._database = database
         self._log = log
 
-    async def context_of(self, window_id: UUID, *, principal: Principal) -> UUID | None:
-        """Return the context of a window that the principal may see."""
+    async def context_of(self, window_id: UUID, *, principal: Principal) -> UUID:
+        """Return the context of a window that the principal may see.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
         door = self._database.of(principal)
         statement = _CONTEXT_OF_ANYBODYS if principal.sees_all_users else _CONTEXT_OF_SEEN
         rows = await door.query(statement, (door.tenant_id, window_id))
-        return rows[0].context_id if rows else None
+        if not rows:
+            raise no_window(window_id)
+        context_id: UUID = rows[0].context_id
+        return context_id
 
     async def count_open(self, transaction: Transaction, context_id: UUID) -> int:
         """Return how many windows of a context are open: no more, while the context is locked."""
@@ -243,6 +210,7 @@ class WindowRows:
                 "format": said.format.value,
                 "tokens_family": said.tokens_family,
                 "model": said.model,
+                "profile": said.profile,
                 "created_by": created_by,
                 "system_prompt": said.system_prompt,
                 "goal": said.goal,
@@ -282,72 +250,25 @@ class WindowRows:
         rows = await door.query(statement, (door.tenant_id, context_id, before, before, count))
         return [_window(row) for row in rows]
 
-    async def add(
-        self,
-        transaction: Transaction,
-        window: Window,
-        blocks: Sequence[Block],
-        *,
-        reached_seq: int,
-    ) -> None:
-        """Write blocks behind those of a window that is locked, and how far it reads now."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        if blocks:
-            columns = {
-                "tokens": [one.tokens for one in blocks],
-                "seqs_from": [one.seq_from for one in blocks],
-                "seqs_to": [one.seq_to for one in blocks],
-                "pieces": TextArray([_stored(one) for one in blocks]),
-            }
-            await transaction.query(_ADD, {**named, **columns})
-        await transaction.query(_REACHED, {**named, "count": len(blocks), "reached_seq": reached_seq})
-
-    async def begin_anew(self, transaction: Transaction, window: Window, *, retracted_count: int) -> None:
-        """Forget the blocks of a window that is locked."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        await transaction.query(_BEGIN_ANEW, {**named, "retracted_count": retracted_count})
-
-    async def fold(self, transaction: Transaction, window: Window, first_number: int, *, tokens: int) -> None:
-        """Leave out the blocks of a locked window that are before one: so many tokens more."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        await transaction.query(_FOLD, {**named, "first_number": first_number, "tokens": tokens})
-
-    async def seen(self, window: Window, *, principal: Principal) -> Seen | None:
-        """Return the blocks of a window that are seen; None: there is no such window any more."""
-        door = self._log.of(principal, window.context_id)
-        return _seen(window, await door.query(_SEEN, _seeing(door.tenant_id, window)))
-
-    async def seen_within(self, transaction: Transaction, window: Window) -> Seen:
-        """Return the blocks of a window that are seen, of one that is locked."""
-        found = _seen(window, await transaction.query(_SEEN, _seeing(transaction.tenant_id, window)))
-        assert found is not None, "it is locked"
-        return found
-
     async def close(self, transaction: Transaction, window_id: UUID) -> Window:
         """Close a window that is locked, and remove its blocks."""
         (row,) = await transaction.query(_CLOSE, {"tenant_id": transaction.tenant_id, "window_id": window_id})
         return _window(row)
 
 
-def _stored(block: Block) -> str:
-    return orjson.dumps([tuple(one) for one in block.pieces]).decode()
+def no_window(window_id: UUID) -> WindowNotFound:
+    """Return the error of who asks for a window that is not there, or not for him."""
+    return WindowNotFound("there is no such window", window_id=window_id)
 
 
-def _seeing(tenant_id: UUID, window: Window) -> dict[str, object]:
-    return {
-        "tenant_id": tenant_id,
-        "context_id": window.context_id,
-        "window_id": window.window_id,
-        "tokens_max": window.token_limit,
-    }
+def stored(pieces: Iterable[Rendered]) -> str:
+    """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
+    return orjson.dumps([tuple(one) for one in pieces]).decode()
 
 
-def _seen(window: Window, rows: Sequence[Row]) -> Seen | None:
-    if not rows:
-        return None
-    changed = ("epoch", "first_number", "left_out_tokens", "reached_seq", "retracted_count", "closed_at")
-    blocks = [StoredBlock(row.seq_from, row.seq_to, row.tokens, row.pieces) for row in rows if row.number is not None]
-    return Seen(replace(window, **{name: getattr(rows[0], name) for name in changed}), blocks)
+def loaded(text: str) -> list[Rendered]:
+    """Return the pieces that `stored` wrote."""
+    return [Rendered(*one) for one in orjson.loads(text)]
 
 
 def _window(row: Row) -> Window:
@@ -369,6 +290,13 @@ def _window(row: Row) -> Window:
         first_number=row.first_number,
         block_count=row.block_count,
         left_out_tokens=row.left_out_tokens,
+        profile=row.profile,
+        step_count=row.step_count,
+        folded_step=row.folded_step,
+        state_tokens=row.state_tokens,
+        state_pieces=tuple(loaded(row.state_pieces)),
+        pins_tokens=row.pins_tokens,
+        pins_pieces=tuple(loaded(row.pins_pieces)),
         owner_user_id=row.owner_user_id,
         created_by=row.created_by,
         created_at=row.created_at,

@@ -36,7 +36,7 @@ async def test_each_pack_begins_with_the_one_before(world: Any, context: Any):
         assert hashlib.sha256(prefix).hexdigest() == before.prefix_sha
     assert second.body["tools"] == TOOLS
     assert [one["role"] for one in second.body["messages"]] == ["user", "assistant", "user"]
-    assert second.tokens == second.system_tokens + second.verbatim_tokens
+    assert second.tokens == sum(second.tokens_by_zone.values())
     assert (second.step_count, second.last_seq, second.epoch, second.omitted_step_count) == (2, 3, 0, 0)
     again = await world.run(context.get_window, window.window_id)
     assert (again.step_count, again.reached_seq) == (2, 3)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import grpc
 import pytest
 
-from contextkeep import ContextClient
+from contextkeep import ContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput
 from contextkeep.context.v1 import chat_history_pb2
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
@@ -54,6 +55,67 @@ def test_Pack_answers_the_messages_for_the_next_call_of_the_model(grpc_stub, win
         {"role": "user", "content": "Hello"},
     ]
     assert (pack.last_seq, pack.step_count, pack.tokens_by_zone.verbatim > 0) == (1, 1, True)
+
+
+@pytest.fixture
+def folded(grpc_stub, window, context_id, stack) -> pb.Window:
+    """A window that was folded: twenty steps are behind it, with long results."""
+    rows = "\n".join(f"row {n} of a long listing" for n in range(300))
+    with ContextClient(stack.context, api_key=KEY) as context:
+        for n in range(12):
+            call = PartInput(tool_call=ToolCallInput(id=f"c{n}", name="look", arguments={}))
+            result = PartInput(tool_result=ToolResultInput(tool_call_id=f"c{n}", content=rows))
+            messages = [MessageInput(role="assistant", parts=[call]), MessageInput(role="tool", parts=[result])]
+            context.append_messages(messages, context_id)
+    grpc_stub.Pack(pb.PackRequest(window_id=window.window_id), metadata=METADATA)
+    return window
+
+
+def test_Fold_masks_results_and_gives_account(grpc_stub, folded):
+    planned = grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id, dry_run=True), metadata=METADATA).receipt
+    receipt = grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA).receipt
+    assert (receipt.epoch, receipt.reason, receipt.tokens_after) == (1, "requested", planned.tokens_after)
+    assert receipt.tokens_after < receipt.tokens_before
+    assert list(receipt.masked_steps)[:2] == [2, 3]
+
+
+def test_Expand_answers_what_a_fold_left_out(grpc_stub, folded):
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    pack = grpc_stub.Pack(pb.PackRequest(window_id=folded.window_id), metadata=METADATA)
+    assert "characters more: m3/1]" in pack.messages_json
+    answer = grpc_stub.Expand(pb.ExpandRequest(window_id=folded.window_id, ref="m3/1"), metadata=METADATA)
+    assert "row 299" in json.loads(answer.content)
+    assert hashlib.sha256(answer.content).hexdigest() == answer.sha256
+
+
+def test_SearchWindow_says_of_which_step_a_passage_is(grpc_stub, folded):
+    request = pb.SearchWindowRequest(window_id=folded.window_id, query="row 299", step_from=4, step_to=4)
+    hits = grpc_stub.SearchWindow(request, metadata=METADATA).hits
+    assert {(hit.step_from, hit.step_to, hit.zone) for hit in hits} == {(4, 4, "verbatim")}
+
+
+def test_ExplainPack_says_part_by_part_what_is_seen(grpc_stub, folded):
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    answer = grpc_stub.ExplainPack(pb.ExplainPackRequest(window_id=folded.window_id), metadata=METADATA)
+    zones = [part.zone for part in answer.parts]
+    assert zones[-1] == "verbatim" and "masked" in zones
+    assert answer.tokens_by_zone.masked == sum(part.tokens for part in answer.parts if part.zone == "masked")
+
+
+def test_GetLineage_lists_each_break_of_the_prefix(grpc_stub, folded):
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    answer = grpc_stub.GetLineage(pb.GetLineageRequest(window_id=folded.window_id), metadata=METADATA)
+    assert [receipt.epoch for receipt in answer.receipts] == [1]
+
+
+def test_GetState_says_what_holds(grpc_stub, window, context_id, stack):
+    with ContextClient(stack.context, api_key=KEY) as context:
+        context.send_message("Never touch the vendor folder.", context_id)
+    grpc_stub.Pack(pb.PackRequest(window_id=window.window_id), metadata=METADATA)
+    answer = grpc_stub.GetState(pb.GetStateRequest(window_id=window.window_id), metadata=METADATA)
+    assert [(one.section, one.text, one.ref) for one in answer.entries] == [
+        ("constraint", "Never touch the vendor folder.", "m2/0")
+    ]
 
 
 def test_CloseWindow_packs_no_more(grpc_stub, window):

@@ -74,6 +74,9 @@ EMPTIED = {
     "context.task",
     "context.context_window",
     "context.window_block",
+    "context.window_summary",
+    "context.window_entry",
+    "context.window_fold",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
@@ -151,8 +154,38 @@ class Stack:
             request_id=an_id(),
         )
         await caller.call("Pack", window_id=window.window.window_id)
+        await self.fold(answer.context_id, words, key=key)
         await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
+
+    async def fold(self, context_id: str, words: str, *, key: str) -> None:
+        """Write what a fold of its window would."""
+        context = uuid.UUID(context_id)
+        door = self.database.of(KEYS[key], context_id=context)
+        of_window = "tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id"
+        for table, columns, values in (
+            (
+                "window_summary",
+                "level, step_from, step_to, seq_from, seq_to, tokens, epoch_from, text, pieces, kept",
+                "99, 1, 1, 1, 1, 1, 1, %(words)s, %(words)s, %(words)s",
+            ),
+            (
+                "window_entry",
+                "number, seq, section, key, text, value, ref, source",
+                "-1, 1, 'value', %(words)s, %(words)s, %(words)s, 'm1/0', 'rule'",
+            ),
+            (
+                "window_fold",
+                "epoch, reason, last_seq, step, tokens_before, tokens_after, receipt",
+                "-1, 'high_mark', 1, 1, 2, 1, to_json(%(words)s::text)",
+            ),
+        ):
+            statement = (
+                f"INSERT INTO context.{table} ({of_window}, {columns}) SELECT {of_window}, {values}"
+                " FROM context.context_window WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s"
+            )
+            named = {"tenant_id": PRINCIPAL.tenant_id, "context_id": context, "words": words}
+            await door.query(statement, named)
 
     async def record(self) -> str:
         """Insert a record that a message can point at."""
@@ -239,7 +272,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     done = await finished(stack.caller, receipt.erasure_id)
 
     assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 5)
-    assert (done.windows_removed, done.window_steps_removed) == (1, 1)
+    assert (done.windows_removed, done.window_steps_removed) == (1, 4)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []

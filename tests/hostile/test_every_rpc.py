@@ -41,7 +41,9 @@ PROMISED = {
         CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
         SyncHistory
     """,
-    "contextkeep.context.v1.ContextWindows": "OpenWindow GetWindow ListWindows CloseWindow Pack",
+    "contextkeep.context.v1.ContextWindows": """
+        OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
+    """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

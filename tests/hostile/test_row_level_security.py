@@ -58,6 +58,9 @@ OF_CONTEXTS = (
     "context.artifact",
     "context.context_window",
     "context.window_block",
+    "context.window_summary",
+    "context.window_entry",
+    "context.window_fold",
     "context.erasure",
 )
 
@@ -80,6 +83,23 @@ ROWS = {
     "context.passage_scope": (
         f"{_OF_PASSAGES}, first_seq, last_seq, passages, sessions, length, length_before, length_after, authors",
         f"{_THEIRS}, 1, 1, 1, 1, 1, 0, 0, '{{}}'",
+    ),
+}
+
+_OF_WINDOW = "context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id"
+_OF_A_WINDOW = "gen_random_uuid(), gen_random_uuid(), '{}', '', '', ''"
+ROWS |= {
+    "context.window_summary": (
+        f"{_OF_WINDOW}, level, step_from, step_to, seq_from, seq_to, tokens, epoch_from, text, pieces, kept",
+        f"{_OF_A_WINDOW}, 2, 1, 1, 1, 1, 1, 1, '', '[]', '[]'",
+    ),
+    "context.window_entry": (
+        f"{_OF_WINDOW}, number, seq, section, key, text, value, ref, source",
+        f"{_OF_A_WINDOW}, 1, 1, 'value', 'k', '', '', '', 'rule'",
+    ),
+    "context.window_fold": (
+        f"{_OF_WINDOW}, epoch, reason, last_seq, step, tokens_before, tokens_after, receipt",
+        f"{_OF_A_WINDOW}, 1, 'high_mark', 1, 1, 2, 1, '{{}}'",
     ),
 }
 

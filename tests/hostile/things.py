@@ -971,6 +971,34 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.PackRequest(window_id=t.window_id),
         windows.PackRequest(window_id=t.window_id, subject_user_id=t.user_id),
     ],
+    "Fold": lambda t: [
+        windows.FoldRequest(window_id=t.window_id),
+        windows.FoldRequest(window_id=t.window_id, dry_run=True, subject_user_id=t.user_id),
+    ],
+    "Expand": lambda t: [
+        windows.ExpandRequest(window_id=t.window_id, ref="m1"),
+        windows.ExpandRequest(window_id=t.window_id, ref="m1/0"),
+        windows.ExpandRequest(window_id=t.window_id, ref="m1.0", subject_user_id=t.user_id),
+        windows.ExpandRequest(window_id=t.window_id, ref="a1.0"),
+        windows.ExpandRequest(window_id=t.window_id, ref="m1..m2"),
+    ],
+    "SearchWindow": lambda t: [
+        windows.SearchWindowRequest(window_id=t.window_id, query=SECRET),
+        windows.SearchWindowRequest(window_id=t.window_id, query=SECRET, step_from=1, step_to=9),
+        windows.SearchWindowRequest(window_id=t.window_id, query=SECRET, subject_user_id=t.user_id),
+    ],
+    "ExplainPack": lambda t: [
+        windows.ExplainPackRequest(window_id=t.window_id),
+        windows.ExplainPackRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "GetLineage": lambda t: [
+        windows.GetLineageRequest(window_id=t.window_id, page_size=1),
+        windows.GetLineageRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "GetState": lambda t: [
+        windows.GetStateRequest(window_id=t.window_id),
+        windows.GetStateRequest(window_id=t.window_id, sections=["constraint"], subject_user_id=t.user_id),
+    ],
     "CloseWindow": lambda t: [
         windows.CloseWindowRequest(window_id=t.window_id),
         windows.CloseWindowRequest(window_id=t.window_id, request_id=t.request_id),

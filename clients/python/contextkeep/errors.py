@@ -197,6 +197,18 @@ class WindowNotFound(NotFound):
     reason = "WINDOW_NOT_FOUND"
 
 
+class RefNotFound(NotFound):
+    """The context has nothing that this ref names: see ExpandRequest for their forms."""
+
+    reason = "REF_NOT_FOUND"
+
+
+class Erased(NotFound):
+    """What a ref names was retracted: nobody can read it any more."""
+
+    reason = "ERASED"
+
+
 class AlreadyExists(ContextKeepError):
     """Something has this name or id already."""
 
@@ -428,6 +440,12 @@ class BudgetTooSmall(ResourceExhausted):
     """
 
     reason = "BUDGET_TOO_SMALL"
+
+
+class FoldNoProgress(FailedPrecondition):
+    """There is nothing to fold: what a window shows is folded as far as it can be."""
+
+    reason = "FOLD_NO_PROGRESS"
 
 
 class StorageFull(ResourceExhausted):

@@ -1,7 +1,10 @@
 /** Windows on contexts: what callers see of them. */
 
+import { create } from "@bufbuild/protobuf";
+
 import * as pb from "./gen/contextkeep/context/v1/context_windows_pb.js";
-import { FORMATS } from "./history.js";
+import { type RecalledItem, recalledItemOf } from "./contexts.js";
+import { type ChatMessage, FORMATS, chatMessageOf } from "./history.js";
 import { type JsonObject, parseJson, parseObject } from "./json.js";
 import { fieldsOf } from "./messages.js";
 import { timeText } from "./times.js";
@@ -28,13 +31,15 @@ export interface Window {
   /** All messages up to it are in it. */
   reachedSeq: bigint;
   stepCount: number;
-  /** Of them, steps that packs leave out. */
+  /** Of them, steps that summaries stand for. */
   leftOutCount: number;
   ownerUserId: string;
   createdBy: string;
   createdAt: string;
   updatedAt: string;
   isClosed: boolean;
+  /** What it keeps when it folds. */
+  compressionProfile: string;
 }
 
 /** What a model shall see now. */
@@ -49,16 +54,111 @@ export interface Pack {
   prefixSha: string;
   /** Of the whole. */
   tokens: number;
-  /** Of them: system prompt, goal and tools; the note on what is left out; steps as they were. */
-  tokensByZone: { system: number; note: number; verbatim: number };
-  /** Steps that are seen. */
+  tokensByZone: PackZones;
+  /** Steps that are seen, as they were or masked. */
   stepCount: number;
+  /** What is seen in excerpts only. */
   omitted: { stepCount: number; tokens: number };
   epoch: number;
   /** The newest message that was read. */
   lastSeq: bigint;
   /** The last step waits for results: the model is to be asked when they are there. */
   isWaiting: boolean;
+  /** After about how many more steps it folds. */
+  foldEtaSteps: number;
+}
+
+/** Tokens of what a pack is made of. */
+export interface PackZones {
+  /** System prompt, goal and tools. */
+  system: number;
+  pins: number;
+  /** What is superseded; that a conversation begins with the assistant. */
+  note: number;
+  digests: number;
+  segments: number;
+  state: number;
+  /** Steps with results cut to what matters. */
+  masked: number;
+  /** Steps as they were. */
+  verbatim: number;
+  recalled: number;
+}
+
+/** A part of what a window shows. */
+export interface PackPart {
+  /** See `PackZones`. */
+  zone: string;
+  /** Of summaries: 2 a segment, 3 a digest of segments, 4 one of digests. */
+  level: number;
+  stepFrom: number;
+  stepTo: number;
+  /** What `expand` takes for the originals; empty of what the window says itself. */
+  ref: string;
+  tokens: number;
+}
+
+/** The account of a break of a window's prefix. */
+export interface FoldReceipt {
+  /** Since it. */
+  epoch: number;
+  /** "high_mark", "requested" or "retracted". */
+  reason: string;
+  /** Empty: of a dry run. */
+  createdAt: string;
+  lastSeq: bigint;
+  stepCount: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** What was done. */
+  rules: string[];
+  maskedSteps: number[];
+  /** Steps that are in summaries since. */
+  mergedStepCount: number;
+  droppedCount: number;
+  summaries: PackPart[];
+  stateTokens: number;
+  stateLeftOutCount: number;
+  /** The zone in which the prefix breaks, with the tokens in front of it, and those behind that are written again. */
+  firstChange: string;
+  tokensKept: number;
+  tokensWrittenAgain: number;
+  /** When the smaller prompt has paid for that; -1: never. */
+  paysAfterSteps: number;
+}
+
+/** What a ref names: the bytes of a part or a passage, or messages. */
+export interface Original {
+  content: Uint8Array;
+  /** Of `content`, in hexadecimal. */
+  sha256: string;
+  messages: ChatMessage[];
+  /** What comes behind the messages, if there is more. */
+  nextRef: string;
+}
+
+/** A passage of a window's log, with the steps that it is of; 0: of none that the window has read. */
+export interface WindowHit {
+  item: RecalledItem;
+  stepFrom: number;
+  stepTo: number;
+  /** In which zone the window shows it. */
+  zone: string;
+}
+
+/** A statement of the state of the work. */
+export interface StateEntry {
+  /** "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress". */
+  section: string;
+  /** What it is of: a later one takes its place. */
+  key: string;
+  /** As it was said. */
+  text: string;
+  /** Of a value, what it is. */
+  value: string;
+  /** Where. */
+  ref: string;
+  createdAt: string;
 }
 
 export function windowOf(message: pb.Window): Window {
@@ -74,12 +174,39 @@ export function windowOf(message: pb.Window): Window {
 
 export function packOf(message: pb.PackResponse): Pack {
   const { messagesJson, tokensByZone, omitted, ...fields } = fieldsOf(message);
-  const { system = 0, note = 0, verbatim = 0 } = tokensByZone ?? {};
   return {
     ...fields,
     body: parseObject(messagesJson),
     messagesJson,
-    tokensByZone: { system, note, verbatim },
+    tokensByZone: zonesOf(tokensByZone),
     omitted: { stepCount: omitted?.stepCount ?? 0, tokens: Number(omitted?.tokens ?? 0) },
   };
+}
+
+export function partOf(message: pb.PackPart): PackPart {
+  return fieldsOf(message);
+}
+
+export function zonesOf(message: pb.PackZones | undefined): PackZones {
+  return fieldsOf(message ?? create(pb.PackZonesSchema));
+}
+
+export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
+  const { createdAt, summaries, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: createdAt ? timeText(createdAt) : "", summaries: summaries.map(partOf) };
+}
+
+export function originalOf(message: pb.ExpandResponse): Original {
+  const { messages, ...fields } = fieldsOf(message);
+  return { ...fields, messages: messages.map(chatMessageOf) };
+}
+
+export function windowHitOf(message: pb.WindowHit): WindowHit {
+  const { item, ...fields } = fieldsOf(message);
+  return { ...fields, item: recalledItemOf(item!) };
+}
+
+export function stateEntryOf(message: pb.StateEntry): StateEntry {
+  const { createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: timeText(createdAt) };
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.rendering import Format
-from context_service.windows.packing import Block, Budget, DoesNotFit, block_of, first_seen, packed
+from context_service.windows.packing import Block, block_of, packed
 from context_service.windows.steps import NO_RESULT, Step, cut
 from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
 
@@ -141,37 +140,6 @@ def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: li
         if before:
             assert body.startswith(body_without_its_end(before))
         before = body if orjson.loads(body)[MESSAGES[to]] else b""
-
-
-@given(
-    tokens=st.lists(st.integers(0, 60), max_size=40),
-    limit=st.integers(1, 400),
-    head=st.integers(0, 50),
-    step=st.integers(1, 5),
-)
-def test_packs_are_never_over_budget_and_break_seldom(tokens: list[int], limit: int, head: int, step: int):
-    budget, first, folds = Budget(limit=limit, head=head), 0, 0
-    for reach in itertools.chain(range(0, len(tokens), step), [len(tokens)]):
-        try:
-            seen = first_seen(tokens[:reach], budget, first=first)
-        except DoesNotFit as error:
-            last = tokens[reach - 1] if reach else 0
-            assert error.least == head + last > limit * 0.97 - 1
-            continue
-        assert head + sum(tokens[seen:reach]) <= limit
-        assert first <= seen < max(reach, 1)
-        if seen != first:
-            folds += 1
-            assert first_seen(tokens[:reach], budget, first=seen) == seen  # folding twice is folding once
-        first = seen
-
-
-def test_a_fold_goes_down_to_the_low_mark_and_keeps_the_last_steps():
-    tokens = [10] * 98
-    assert first_seen(tokens[:97], Budget(limit=1000, head=0), first=0) == 0
-    assert first_seen(tokens, Budget(limit=1000, head=0), first=0) == 48
-    # Ten steps are kept though they are over the low mark.
-    assert first_seen([95] * 11, Budget(limit=1000, head=0), first=0) == 1
 
 
 def test_a_result_that_comes_when_nobody_waits_for_it_is_said():

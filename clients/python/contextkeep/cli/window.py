@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -14,6 +14,8 @@ from contextkeep.client._messages import FORMATS, MessageFormat
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
+_FOLDED = ("epoch", "reason", "step_count", "tokens_before", "tokens_after", "first_change", "pays_after_steps")
+_CHART_CHARS = 48
 _WINDOW = click.argument("window_id")
 _SUBJECT = click.option(
     "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
@@ -39,6 +41,7 @@ def window() -> None:
     ),
     click.option("--tokens", "context_tokens", type=click.IntRange(0), default=0, help="What the model takes."),
     click.option("--budget", "token_budget", type=float, default=0.0, help="The share of it for a request; else 0.8."),
+    click.option("--profile", "compression_profile", default="", help="What it keeps when it folds; else general."),
     click.option("--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Kept for the answer."),
     _SUBJECT,
     name="open",
@@ -79,6 +82,7 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
 @command(
     _WINDOW,
     click.option("--body", is_flag=True, help="Print the JSON that goes into a request to the model, and no more."),
+    click.option("--without-recall", is_flag=True, help="Append nothing that is recalled."),
     _SUBJECT,
     name="pack",
     group=window,
@@ -100,6 +104,116 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
     if output.format is Format.TABLE:
         click.echo()
         output.one(packed, *_PACKED)
+        _draw(packed.tokens_by_zone)
+
+
+@command(
+    _WINDOW,
+    click.option("--dry-run", is_flag=True, help="Say what a fold would do, and change nothing."),
+    _SUBJECT,
+    name="fold",
+    group=window,
+    example="contextkeep window fold 0197f1f2-0000-7000-8000-000000000006 --dry-run",
+)
+def fold(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Fold a window now; it does so by itself when it must."""
+    output.one(session.context.fold(window_id, **given))
+
+
+@command(
+    _WINDOW,
+    click.argument("ref"),
+    _SUBJECT,
+    name="expand",
+    group=window,
+    example="""
+contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3/1
+contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
+""",
+)
+def expand(session: Session, output: Output, *, window_id: str, ref: str, **given: Any) -> None:
+    """Print the original of a ref that a pack printed."""
+    original = session.context.expand(window_id, ref, **given)
+    if original.sha256 and output.format is not Format.JSON:
+        click.echo(original.content, nl=False)
+        return
+    if output.format is Format.JSON:
+        output.one(original)
+        return
+    output.many(original.messages, "seq", "role", "content")
+    if original.next_ref:
+        click.echo(f"more: {original.next_ref}", err=True)
+
+
+@command(
+    _WINDOW,
+    click.argument("query"),
+    click.option("--from", "step_from", type=click.IntRange(0), default=0, help="The first step."),
+    click.option("--to", "step_to", type=click.IntRange(0), default=0, help="The last step."),
+    click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="Passages at most."),
+    _SUBJECT,
+    name="search",
+    group=window,
+    example="contextkeep window search 0197f1f2-0000-7000-8000-000000000006 'which port' --from 2 --to 9",
+)
+def search(session: Session, output: Output, *, window_id: str, query: str, **given: Any) -> None:
+    """Find passages of a window's log, with their steps."""
+    hits = session.context.search_window(window_id, query, **given)
+    if output.format is Format.JSON:
+        output.many(hits)
+        return
+    rows = [
+        {"ref": hit.item.ref, "steps": f"{hit.step_from}-{hit.step_to}", "zone": hit.zone, "text": hit.item.text}
+        for hit in hits
+    ]
+    output.many(rows, "ref", "steps", "zone", "text")
+
+
+@command(
+    _WINDOW,
+    _SUBJECT,
+    name="explain",
+    group=window,
+    example="contextkeep window explain 0197f1f2-0000-7000-8000-000000000006",
+)
+def explain(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Print part by part what a window shows, and draw its zones."""
+    explained = session.context.explain_pack(window_id, **given)
+    if output.format is Format.JSON:
+        output.one(explained)
+        return
+    output.many(explained.parts, "zone", "level", "step_from", "step_to", "ref", "tokens")
+    if output.format is Format.TABLE:
+        _draw(explained.tokens_by_zone)
+
+
+@command(
+    _WINDOW,
+    _SUBJECT,
+    limit_option(),
+    name="lineage",
+    group=window,
+    example="contextkeep window lineage 0197f1f2-0000-7000-8000-000000000006",
+)
+def lineage(session: Session, output: Output, *, window_id: str, limit: int, **given: Any) -> None:
+    """List every break of a window's prefix, newest first."""
+    output.many(session.context.get_lineage(window_id, **given), *_FOLDED, limit=limit)
+
+
+@command(
+    _WINDOW,
+    click.argument("sections", nargs=-1),
+    _SUBJECT,
+    name="state",
+    group=window,
+    example="""
+contextkeep window state 0197f1f2-0000-7000-8000-000000000006
+contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
+""",
+)
+def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
+    """Print the state of the work: what holds, was decided, asked, broken and made."""
+    output.many(session.context.get_state(window_id, sections, **given), "section", "text", "ref")
 
 
 @command(
@@ -114,6 +228,13 @@ def close(session: Session, output: Output, *, window_id: str, yes: bool, **give
     """Close a window; the log stays."""
     confirm("Close it?", yes)
     output.one(session.context.close_window(window_id, **given), *_ROW)
+
+
+def _draw(tokens_by_zone: Mapping[str, int]) -> None:
+    """Draw how many tokens each zone has, the most stable first."""
+    most = max(tokens_by_zone.values(), default=0)
+    for zone, tokens in tokens_by_zone.items():
+        click.echo(f"{zone:>9} {tokens:>8,} {'█' * max(round(_CHART_CHARS * tokens / most), 1)}")
 
 
 def _messages(body: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -61,7 +61,16 @@ from contextkeep.values.tasks import Artifact, Task, TaskHistory, TaskState
 from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
-from contextkeep.values.windows import Pack, Window
+from contextkeep.values.windows import (
+    ExplainedPack,
+    FoldReceipt,
+    Original,
+    Pack,
+    PackPart,
+    StateEntry,
+    Window,
+    WindowHit,
+)
 
 __all__ = [
     "AppendedEnvelope",
@@ -90,7 +99,9 @@ __all__ = [
     "Erasure",
     "ErasureState",
     "Evaluation",
+    "ExplainedPack",
     "ExportedGraph",
+    "FoldReceipt",
     "FormattedHistory",
     "GivenMessage",
     "GraphCount",
@@ -105,7 +116,9 @@ __all__ = [
     "NodeBatch",
     "NodeIO",
     "NodeTrial",
+    "Original",
     "Pack",
+    "PackPart",
     "Part",
     "PartKind",
     "QueryAnswer",
@@ -124,6 +137,7 @@ __all__ = [
     "SentMessage",
     "SimilarNode",
     "SkippedRule",
+    "StateEntry",
     "SyncedHistory",
     "Task",
     "TaskHistory",
@@ -135,6 +149,7 @@ __all__ = [
     "UnreadRecord",
     "Upload",
     "Window",
+    "WindowHit",
     "WrittenGraph",
     "WrittenRow",
 ]

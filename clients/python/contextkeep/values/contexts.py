@@ -342,7 +342,7 @@ class Erasure(Value):
     tasks_removed: int = 0
     artifacts_removed: int = 0  # versions
     windows_removed: int = 0
-    window_steps_removed: int = 0  # what they were packed of
+    window_steps_removed: int = 0  # what they were packed of, and their accounts
 
     def __str__(self) -> str:
         done = "all" if self.state == "finished" else f"{self.messages_removed} of {self.message_count} messages"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.values.base import Value, parsed, parsed_object, time_of
+from contextkeep.values.contexts import RecalledItem
+from contextkeep.values.messages import ChatMessage
+
+# What a pack is made of, the most stable first.
+ZONES = ("system", "pins", "note", "digests", "segments", "state", "masked", "verbatim", "recalled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -28,12 +34,13 @@ class Window(Value):
     epoch: int = 0  # how often the prefix of its packs was broken
     reached_seq: int = 0  # all messages up to it are in it
     step_count: int = 0
-    left_out_count: int = 0  # of them, steps that packs leave out
+    left_out_count: int = 0  # of them, steps that summaries stand for
     owner_user_id: str = ""  # empty: nobody's in particular
     created_by: str = ""
     created_at: datetime
     updated_at: datetime
     is_closed: bool = False
+    compression_profile: str = "general"  # what it keeps when it folds
 
     @property
     def tools(self) -> list[Any]:
@@ -67,6 +74,7 @@ class Window(Value):
             created_at=time_of(window.created_at),
             updated_at=time_of(window.updated_at),
             is_closed=window.is_closed,
+            compression_profile=window.compression_profile,
         )
 
 
@@ -78,15 +86,14 @@ class Pack(Value):
     prefix_bytes: int = 0  # so many of them begin the next pack, too, until the epoch is another one
     prefix_sha: str = ""  # their SHA-256, in hexadecimal
     tokens: int = 0  # of the whole
-    system_tokens: int = 0  # of them: system prompt, goal and tools
-    note_tokens: int = 0  # and the note on what is left out
-    verbatim_tokens: int = 0  # and steps as they were
-    step_count: int = 0  # that are seen
-    omitted_step_count: int = 0
+    tokens_by_zone: Mapping[str, int] = field(default_factory=dict, hash=False)  # of `ZONES`, what there is
+    step_count: int = 0  # that are seen, as they were or masked
+    omitted_step_count: int = 0  # that are seen in excerpts only
     omitted_tokens: int = 0
     epoch: int = 0
     last_seq: int = 0  # the newest message that was read
     is_waiting: bool = False  # the last step waits for results: the model is to be asked when they are there
+    fold_eta_steps: int = 0  # after about how many more steps it folds
 
     @property
     def body(self) -> dict[str, Any]:
@@ -107,13 +114,177 @@ class Pack(Value):
             prefix_bytes=pack.prefix_bytes,
             prefix_sha=pack.prefix_sha,
             tokens=pack.tokens,
-            system_tokens=pack.tokens_by_zone.system,
-            note_tokens=pack.tokens_by_zone.note,
-            verbatim_tokens=pack.tokens_by_zone.verbatim,
+            tokens_by_zone=_zones(pack.tokens_by_zone),
             step_count=pack.step_count,
             omitted_step_count=pack.omitted.step_count,
             omitted_tokens=pack.omitted.tokens,
             epoch=pack.epoch,
             last_seq=pack.last_seq,
             is_waiting=pack.is_waiting,
+            fold_eta_steps=pack.fold_eta_steps,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PackPart(Value):
+    """A part of what a window shows."""
+
+    zone: str  # of `ZONES`
+    level: int = 0  # of summaries: 2 a segment, 3 a digest of segments, 4 one of digests
+    step_from: int = 0
+    step_to: int = 0
+    ref: str = ""  # what `expand` takes for the originals; empty of what the window says itself
+    tokens: int = 0
+
+    @classmethod
+    def from_proto(cls, part: windows_pb.PackPart) -> PackPart:
+        """Return the value of a message."""
+        return cls(
+            zone=part.zone,
+            level=part.level,
+            step_from=part.step_from,
+            step_to=part.step_to,
+            ref=part.ref,
+            tokens=part.tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FoldReceipt(Value):
+    """The account of a break of a window's prefix."""
+
+    epoch: int  # since it
+    reason: str  # "high_mark", "requested" or "retracted"
+    created_at: datetime | None = None  # None: of a dry run
+    last_seq: int = 0
+    step_count: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    rules: tuple[str, ...] = ()  # what was done
+    masked_steps: tuple[int, ...] = ()
+    merged_step_count: int = 0  # that are in summaries since
+    dropped_count: int = 0  # notes and recalled passages that are shown no longer
+    summaries: tuple[PackPart, ...] = ()  # that are new
+    state_tokens: int = 0
+    state_left_out_count: int = 0  # entries for which the state had no room
+    first_change: str = ""  # the zone in which the prefix breaks
+    tokens_kept: int = 0  # in front of that: a vendor's cache keeps them
+    tokens_written_again: int = 0  # behind it
+    pays_after_steps: int = -1  # when the smaller prompt has paid for that; -1: never
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}: {self.tokens_before} to {self.tokens_after} tokens, {self.reason}"
+
+    @classmethod
+    def from_proto(cls, receipt: windows_pb.FoldReceipt) -> FoldReceipt:
+        """Return the value of a message."""
+        return cls(
+            epoch=receipt.epoch,
+            reason=receipt.reason,
+            created_at=time_of(receipt.created_at) if receipt.HasField("created_at") else None,
+            last_seq=receipt.last_seq,
+            step_count=receipt.step_count,
+            tokens_before=receipt.tokens_before,
+            tokens_after=receipt.tokens_after,
+            rules=tuple(receipt.rules),
+            masked_steps=tuple(receipt.masked_steps),
+            merged_step_count=receipt.merged_step_count,
+            dropped_count=receipt.dropped_count,
+            summaries=tuple(map(PackPart.from_proto, receipt.summaries)),
+            state_tokens=receipt.state_tokens,
+            state_left_out_count=receipt.state_left_out_count,
+            first_change=receipt.first_change,
+            tokens_kept=receipt.tokens_kept,
+            tokens_written_again=receipt.tokens_written_again,
+            pays_after_steps=receipt.pays_after_steps,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Original(Value):
+    """What a ref names: the bytes of a part or a passage, or messages."""
+
+    content: bytes = b""
+    sha256: str = ""  # of `content`, in hexadecimal
+    messages: tuple[ChatMessage, ...] = ()
+    next_ref: str = ""  # what comes behind the messages, if there is more
+
+    def __str__(self) -> str:
+        return self.content.decode(errors="replace") or "\n".join(map(str, self.messages))
+
+    @classmethod
+    def from_proto(cls, original: windows_pb.ExpandResponse) -> Original:
+        """Return the value of a message."""
+        return cls(
+            content=original.content,
+            sha256=original.sha256,
+            messages=tuple(map(ChatMessage.from_proto, original.messages)),
+            next_ref=original.next_ref,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowHit(Value):
+    """A passage of a window's log, with the steps that it is of."""
+
+    item: RecalledItem
+    step_from: int = 0  # 0: of none that the window has read
+    step_to: int = 0
+    zone: str = ""  # in which the window shows it
+
+    def __str__(self) -> str:
+        return str(self.item)
+
+    @classmethod
+    def from_proto(cls, hit: windows_pb.WindowHit) -> WindowHit:
+        """Return the value of a message."""
+        return cls(item=RecalledItem.from_proto(hit.item), step_from=hit.step_from, step_to=hit.step_to, zone=hit.zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExplainedPack(Value):
+    """What a window shows, part by part, as its last pack had it."""
+
+    parts: tuple[PackPart, ...] = ()
+    tokens_by_zone: Mapping[str, int] = field(default_factory=dict, hash=False)
+    epoch: int = 0
+
+    @classmethod
+    def from_proto(cls, explained: windows_pb.ExplainPackResponse) -> ExplainedPack:
+        """Return the value of a message."""
+        return cls(
+            parts=tuple(map(PackPart.from_proto, explained.parts)),
+            tokens_by_zone=_zones(explained.tokens_by_zone),
+            epoch=explained.epoch,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StateEntry(Value):
+    """A statement of the state of the work."""
+
+    section: str  # "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress"
+    key: str = ""  # what it is of: a later one takes its place
+    text: str = ""  # as it was said
+    value: str = ""  # of a value, what it is
+    ref: str = ""  # where
+    created_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.section}: {self.text} ({self.ref})"
+
+    @classmethod
+    def from_proto(cls, entry: windows_pb.StateEntry) -> StateEntry:
+        """Return the value of a message."""
+        return cls(
+            section=entry.section,
+            key=entry.key,
+            text=entry.text,
+            value=entry.value,
+            ref=entry.ref,
+            created_at=time_of(entry.created_at),
+        )
+
+
+def _zones(zones: windows_pb.PackZones) -> dict[str, int]:
+    return {zone: tokens for zone in ZONES if (tokens := getattr(zones, zone))}

@@ -1,11 +1,29 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
+import { type RecallFilter, recallFilter } from "../contexts.js";
 import { FORMATS, type MessageFormat } from "../history.js";
 import { toJson } from "../json.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
-import { type Pack, type Window, packOf, windowOf } from "../windows.js";
+import {
+  type FoldReceipt,
+  type Original,
+  type Pack,
+  type PackPart,
+  type PackZones,
+  type StateEntry,
+  type Window,
+  type WindowHit,
+  originalOf,
+  packOf,
+  partOf,
+  receiptOf,
+  stateEntryOf,
+  windowHitOf,
+  windowOf,
+  zonesOf,
+} from "../windows.js";
 import { type WriteOptions, requestId } from "../writes.js";
 import type { ContextOptions } from "./contexts.js";
 import { TaskCalls } from "./tasks.js";
@@ -20,6 +38,8 @@ export interface WindowOptions extends ContextOptions, WriteOptions {
   tools?: readonly unknown[];
   /** Told to the model behind the system prompt, up to 16 KiB. */
   goal?: string;
+  /** What it keeps when it folds: "general", "coding", "research" or "operations". */
+  compressionProfile?: string;
   /** Else that of the model's vendor. */
   format?: MessageFormat;
   /** What the model takes, with its answer; else what is known of it. */
@@ -42,6 +62,7 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async openWindow(contextId: string, model: string, options: WindowOptions = {}): Promise<Window> {
     const { systemPrompt, tools, goal, format, contextTokens, tokenBudget, outputReservation, subjectUserId } = options;
+    const { compressionProfile } = options;
     const request = {
       contextId,
       model,
@@ -52,6 +73,7 @@ export abstract class WindowCalls extends TaskCalls {
       goal,
       tokenBudget,
       outputReservation,
+      compressionProfile,
       subjectUserId,
       requestId: requestId(options),
     };
@@ -82,9 +104,72 @@ export abstract class WindowCalls extends TaskCalls {
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
    * @throws AnswerTooLarge What fits the model fits no answer.
    */
-  async pack(windowId: string, options: ContextOptions = {}): Promise<Pack> {
+  async pack(windowId: string, options: { withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
+    const { withoutRecall, subjectUserId } = options;
+    return packOf(await this.call(method.pack, { windowId, withoutRecall, subjectUserId }, options));
+  }
+
+  /**
+   * Fold a window now, and return the account; `pack` does so by itself when it must.
+   *
+   * @param options With `dryRun` it says what a fold would do, and changes nothing.
+   * @throws FoldNoProgress There is nothing to fold.
+   */
+  async fold(windowId: string, options: { dryRun?: boolean } & ContextOptions = {}): Promise<FoldReceipt> {
+    const { dryRun, subjectUserId } = options;
+    return receiptOf((await this.call(method.fold, { windowId, dryRun, subjectUserId }, options)).receipt!);
+  }
+
+  /**
+   * Return the original of a ref that a pack, a receipt or a recall printed: "m37" is a message, "m37/2" its second part ("m37/0" its
+   * content), "m37..m58" are messages, "m37.0" is a passage.
+   *
+   * @throws RefNotFound The context has nothing of this ref.
+   * @throws Erased It was retracted.
+   */
+  async expand(windowId: string, ref: string, options: ContextOptions = {}): Promise<Original> {
     const { subjectUserId } = options;
-    return packOf(await this.call(method.pack, { windowId, subjectUserId }, options));
+    return originalOf(await this.call(method.expand, { windowId, ref, subjectUserId }, options));
+  }
+
+  /**
+   * Return the passages of a window's log that a query finds, the best first, with the steps that they are of.
+   *
+   * @param options `limit` is up to 200, else 20; steps from `stepFrom` to `stepTo`, both included.
+   */
+  async searchWindow(
+    windowId: string,
+    query: string,
+    options: { limit?: number; filter?: RecallFilter; stepFrom?: number; stepTo?: number } & ContextOptions = {},
+  ): Promise<WindowHit[]> {
+    const { limit, stepFrom, stepTo, subjectUserId } = options;
+    const filter = options.filter && recallFilter(options.filter, "filter");
+    const request = { windowId, query, limit, filter, stepFrom, stepTo, subjectUserId };
+    return (await this.call(method.searchWindow, request, options)).hits.map(windowHitOf);
+  }
+
+  /** Return part by part what a window shows, as its last pack had it. */
+  async explainPack(windowId: string, options: ContextOptions = {}): Promise<{ parts: PackPart[]; tokensByZone: PackZones; epoch: number }> {
+    const { subjectUserId } = options;
+    const answer = await this.call(method.explainPack, { windowId, subjectUserId }, options);
+    return { parts: answer.parts.map(partOf), tokensByZone: zonesOf(answer.tokensByZone), epoch: answer.epoch };
+  }
+
+  /** The account of every break of a window's prefix, the newest first. */
+  getLineage(windowId: string, options: { pageSize?: number } & ContextOptions = {}): Rows<FoldReceipt> {
+    const { pageSize, subjectUserId } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.getLineage, { windowId, subjectUserId, pageSize, pageToken }, options);
+        return [page.receipts.map(receiptOf), page.nextPageToken];
+      }),
+    );
+  }
+
+  /** Return the state of the work as rules read it from the log, in its order; of some sections, such as "constraint", or of all. */
+  async getState(windowId: string, options: { sections?: string[] } & ContextOptions = {}): Promise<StateEntry[]> {
+    const { sections, subjectUserId } = options;
+    return (await this.call(method.getState, { windowId, sections, subjectUserId }, options)).entries.map(stateEntryOf);
   }
 
   /** Close a window, and return it without prompt, tools and goal; again is harmless. The log stays. */

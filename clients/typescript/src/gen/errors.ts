@@ -104,6 +104,16 @@ export class WindowNotFound extends NotFound {
   static override readonly reason: string = "WINDOW_NOT_FOUND";
 }
 
+/** The context has nothing that this ref names: see ExpandRequest for their forms. */
+export class RefNotFound extends NotFound {
+  static override readonly reason: string = "REF_NOT_FOUND";
+}
+
+/** What a ref names was retracted: nobody can read it any more. */
+export class Erased extends NotFound {
+  static override readonly reason: string = "ERASED";
+}
+
 /** Something has this name or id already. */
 export class AlreadyExists extends ContextKeepError {
   static override readonly code: StatusCode = "ALREADY_EXISTS";
@@ -235,6 +245,11 @@ export class TaskEnded extends FailedPrecondition {
 /** The last chunk of this version came: what is put without `append` is the next one. */
 export class ArtifactComplete extends FailedPrecondition {
   static override readonly reason: string = "ARTIFACT_COMPLETE";
+}
+
+/** There is nothing to fold: what a window shows is folded as far as it can be. */
+export class FoldNoProgress extends FailedPrecondition {
+  static override readonly reason: string = "FOLD_NO_PROGRESS";
 }
 
 /** A position lies past the end. */

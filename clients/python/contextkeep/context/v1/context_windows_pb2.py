@@ -23,10 +23,12 @@ _sym_db = _symbol_database.Default()
 
 
 from contextkeep.context.v1 import chat_history_pb2 as contextkeep_dot_context_dot_v1_dot_chat__history__pb2
+from contextkeep.context.v1 import contexts_pb2 as contextkeep_dot_context_dot_v1_dot_contexts__pb2
+from contextkeep.context.v1 import message_pb2 as contextkeep_dot_context_dot_v1_dot_message__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,contextkeep/context/v1/context_windows.proto\x12\x16\x63ontextkeep.context.v1\x1a)contextkeep/context/v1/chat_history.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe0\x03\n\x06Window\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12\x35\n\x06\x66ormat\x18\x04 \x01(\x0e\x32%.contextkeep.context.v1.MessageFormat\x12\x15\n\rtokens_family\x18\x05 \x01(\t\x12\x16\n\x0e\x63ontext_tokens\x18\x06 \x01(\x05\x12\x13\n\x0btoken_limit\x18\x07 \x01(\x05\x12\x15\n\rsystem_prompt\x18\x08 \x01(\t\x12\x12\n\ntools_json\x18\t \x01(\t\x12\x0c\n\x04goal\x18\n \x01(\t\x12\r\n\x05\x65poch\x18\x0b \x01(\x05\x12\x13\n\x0breached_seq\x18\x0c \x01(\x03\x12\x12\n\nstep_count\x18\r \x01(\x05\x12\x16\n\x0eleft_out_count\x18\x0e \x01(\x05\x12\x15\n\rowner_user_id\x18\x0f \x01(\t\x12\x12\n\ncreated_by\x18\x10 \x01(\t\x12.\n\ncreated_at\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tis_closed\x18\x13 \x01(\x08\"\x9d\x02\n\x11OpenWindowRequest\x12\x12\n\ncontext_id\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x16\n\x0e\x63ontext_tokens\x18\x03 \x01(\x05\x12\x35\n\x06\x66ormat\x18\x04 \x01(\x0e\x32%.contextkeep.context.v1.MessageFormat\x12\x15\n\rsystem_prompt\x18\x05 \x01(\t\x12\x12\n\ntools_json\x18\x06 \x01(\t\x12\x0c\n\x04goal\x18\x07 \x01(\t\x12\x14\n\x0ctoken_budget\x18\x08 \x01(\x01\x12\x1a\n\x12output_reservation\x18\t \x01(\x05\x12\x17\n\x0fsubject_user_id\x18\n \x01(\t\x12\x12\n\nrequest_id\x18\x0b \x01(\t\"D\n\x12OpenWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\">\n\x10GetWindowRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\"C\n\x11GetWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\"h\n\x12ListWindowsRequest\x12\x12\n\ncontext_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x13ListWindowsResponse\x12/\n\x07windows\x18\x01 \x03(\x0b\x32\x1e.contextkeep.context.v1.Window\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"T\n\x12\x43loseWindowRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"E\n\x13\x43loseWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\"9\n\x0bPackRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\";\n\tPackZones\x12\x0e\n\x06system\x18\x01 \x01(\x05\x12\x0c\n\x04note\x18\x02 \x01(\x05\x12\x10\n\x08verbatim\x18\x03 \x01(\x05\"3\n\rPackOmissions\x12\x12\n\nstep_count\x18\x01 \x01(\x05\x12\x0e\n\x06tokens\x18\x02 \x01(\x03\"\x9b\x02\n\x0cPackResponse\x12\x15\n\rmessages_json\x18\x01 \x01(\t\x12\x14\n\x0cprefix_bytes\x18\x02 \x01(\x05\x12\x12\n\nprefix_sha\x18\x03 \x01(\t\x12\x0e\n\x06tokens\x18\x04 \x01(\x05\x12\x39\n\x0etokens_by_zone\x18\x05 \x01(\x0b\x32!.contextkeep.context.v1.PackZones\x12\x12\n\nstep_count\x18\x06 \x01(\x05\x12\x36\n\x07omitted\x18\x07 \x01(\x0b\x32%.contextkeep.context.v1.PackOmissions\x12\r\n\x05\x65poch\x18\x08 \x01(\x05\x12\x10\n\x08last_seq\x18\t \x01(\x03\x12\x12\n\nis_waiting\x18\n \x01(\x08\x32\x84\x04\n\x0e\x43ontextWindows\x12\x63\n\nOpenWindow\x12).contextkeep.context.v1.OpenWindowRequest\x1a*.contextkeep.context.v1.OpenWindowResponse\x12\x65\n\tGetWindow\x12(.contextkeep.context.v1.GetWindowRequest\x1a).contextkeep.context.v1.GetWindowResponse\"\x03\x90\x02\x01\x12k\n\x0bListWindows\x12*.contextkeep.context.v1.ListWindowsRequest\x1a+.contextkeep.context.v1.ListWindowsResponse\"\x03\x90\x02\x01\x12\x66\n\x0b\x43loseWindow\x12*.contextkeep.context.v1.CloseWindowRequest\x1a+.contextkeep.context.v1.CloseWindowResponse\x12Q\n\x04Pack\x12#.contextkeep.context.v1.PackRequest\x1a$.contextkeep.context.v1.PackResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,contextkeep/context/v1/context_windows.proto\x12\x16\x63ontextkeep.context.v1\x1a)contextkeep/context/v1/chat_history.proto\x1a%contextkeep/context/v1/contexts.proto\x1a$contextkeep/context/v1/message.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfd\x03\n\x06Window\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x12\n\ncontext_id\x18\x02 \x01(\t\x12\r\n\x05model\x18\x03 \x01(\t\x12\x35\n\x06\x66ormat\x18\x04 \x01(\x0e\x32%.contextkeep.context.v1.MessageFormat\x12\x15\n\rtokens_family\x18\x05 \x01(\t\x12\x16\n\x0e\x63ontext_tokens\x18\x06 \x01(\x05\x12\x13\n\x0btoken_limit\x18\x07 \x01(\x05\x12\x15\n\rsystem_prompt\x18\x08 \x01(\t\x12\x12\n\ntools_json\x18\t \x01(\t\x12\x0c\n\x04goal\x18\n \x01(\t\x12\r\n\x05\x65poch\x18\x0b \x01(\x05\x12\x13\n\x0breached_seq\x18\x0c \x01(\x03\x12\x12\n\nstep_count\x18\r \x01(\x05\x12\x16\n\x0eleft_out_count\x18\x0e \x01(\x05\x12\x15\n\rowner_user_id\x18\x0f \x01(\t\x12\x12\n\ncreated_by\x18\x10 \x01(\t\x12.\n\ncreated_at\x18\x11 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nupdated_at\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tis_closed\x18\x13 \x01(\x08\x12\x1b\n\x13\x63ompression_profile\x18\x14 \x01(\t\"\xba\x02\n\x11OpenWindowRequest\x12\x12\n\ncontext_id\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x16\n\x0e\x63ontext_tokens\x18\x03 \x01(\x05\x12\x35\n\x06\x66ormat\x18\x04 \x01(\x0e\x32%.contextkeep.context.v1.MessageFormat\x12\x15\n\rsystem_prompt\x18\x05 \x01(\t\x12\x12\n\ntools_json\x18\x06 \x01(\t\x12\x0c\n\x04goal\x18\x07 \x01(\t\x12\x14\n\x0ctoken_budget\x18\x08 \x01(\x01\x12\x1a\n\x12output_reservation\x18\t \x01(\x05\x12\x17\n\x0fsubject_user_id\x18\n \x01(\t\x12\x12\n\nrequest_id\x18\x0b \x01(\t\x12\x1b\n\x13\x63ompression_profile\x18\x0c \x01(\t\"D\n\x12OpenWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\">\n\x10GetWindowRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\"C\n\x11GetWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\"h\n\x12ListWindowsRequest\x12\x12\n\ncontext_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"_\n\x13ListWindowsResponse\x12/\n\x07windows\x18\x01 \x03(\x0b\x32\x1e.contextkeep.context.v1.Window\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"T\n\x12\x43loseWindowRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"E\n\x13\x43loseWindowResponse\x12.\n\x06window\x18\x01 \x01(\x0b\x32\x1e.contextkeep.context.v1.Window\"Q\n\x0bPackRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x16\n\x0ewithout_recall\x18\x03 \x01(\x08\"\x9d\x01\n\tPackZones\x12\x0e\n\x06system\x18\x01 \x01(\x05\x12\x0c\n\x04note\x18\x02 \x01(\x05\x12\x10\n\x08verbatim\x18\x03 \x01(\x05\x12\x0e\n\x06masked\x18\x04 \x01(\x05\x12\x0f\n\x07\x64igests\x18\x05 \x01(\x05\x12\x10\n\x08segments\x18\x06 \x01(\x05\x12\r\n\x05state\x18\x07 \x01(\x05\x12\x10\n\x08recalled\x18\x08 \x01(\x05\x12\x0c\n\x04pins\x18\t \x01(\x05\"3\n\rPackOmissions\x12\x12\n\nstep_count\x18\x01 \x01(\x05\x12\x0e\n\x06tokens\x18\x02 \x01(\x03\"\xb3\x02\n\x0cPackResponse\x12\x15\n\rmessages_json\x18\x01 \x01(\t\x12\x14\n\x0cprefix_bytes\x18\x02 \x01(\x05\x12\x12\n\nprefix_sha\x18\x03 \x01(\t\x12\x0e\n\x06tokens\x18\x04 \x01(\x05\x12\x39\n\x0etokens_by_zone\x18\x05 \x01(\x0b\x32!.contextkeep.context.v1.PackZones\x12\x12\n\nstep_count\x18\x06 \x01(\x05\x12\x36\n\x07omitted\x18\x07 \x01(\x0b\x32%.contextkeep.context.v1.PackOmissions\x12\r\n\x05\x65poch\x18\x08 \x01(\x05\x12\x10\n\x08last_seq\x18\t \x01(\x03\x12\x12\n\nis_waiting\x18\n \x01(\x08\x12\x16\n\x0e\x66old_eta_steps\x18\x0b \x01(\x05\"\xd2\x03\n\x0b\x46oldReceipt\x12\r\n\x05\x65poch\x18\x01 \x01(\x05\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12.\n\ncreated_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08last_seq\x18\x04 \x01(\x03\x12\x12\n\nstep_count\x18\x05 \x01(\x05\x12\x15\n\rtokens_before\x18\x06 \x01(\x05\x12\x14\n\x0ctokens_after\x18\x07 \x01(\x05\x12\r\n\x05rules\x18\x08 \x03(\t\x12\x14\n\x0cmasked_steps\x18\t \x03(\x05\x12\x19\n\x11merged_step_count\x18\n \x01(\x05\x12\x15\n\rdropped_count\x18\x0b \x01(\x05\x12\x33\n\tsummaries\x18\x0c \x03(\x0b\x32 .contextkeep.context.v1.PackPart\x12\x14\n\x0cstate_tokens\x18\r \x01(\x05\x12\x1c\n\x14state_left_out_count\x18\x0e \x01(\x05\x12\x14\n\x0c\x66irst_change\x18\x0f \x01(\t\x12\x13\n\x0btokens_kept\x18\x10 \x01(\x05\x12\x1c\n\x14tokens_written_again\x18\x11 \x01(\x05\x12\x18\n\x10pays_after_steps\x18\x12 \x01(\x05\"J\n\x0b\x46oldRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"D\n\x0c\x46oldResponse\x12\x34\n\x07receipt\x18\x01 \x01(\x0b\x32#.contextkeep.context.v1.FoldReceipt\"H\n\rExpandRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x0b\n\x03ref\x18\x02 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x03 \x01(\t\"z\n\x0e\x45xpandResponse\x12\x0f\n\x07\x63ontent\x18\x01 \x01(\x0c\x12\x0e\n\x06sha256\x18\x02 \x01(\t\x12\x35\n\x08messages\x18\x03 \x03(\x0b\x32#.contextkeep.context.v1.ChatMessage\x12\x10\n\x08next_ref\x18\x04 \x01(\t\"\xb9\x01\n\x13SearchWindowRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12\r\n\x05limit\x18\x03 \x01(\x05\x12\x34\n\x06\x66ilter\x18\x04 \x01(\x0b\x32$.contextkeep.context.v1.RecallFilter\x12\x11\n\tstep_from\x18\x05 \x01(\x05\x12\x0f\n\x07step_to\x18\x06 \x01(\x05\x12\x17\n\x0fsubject_user_id\x18\x07 \x01(\t\"~\n\x14SearchWindowResponse\x12/\n\x04hits\x18\x01 \x03(\x0b\x32!.contextkeep.context.v1.WindowHit\x12\x35\n\nby_meaning\x18\x02 \x01(\x0b\x32!.contextkeep.context.v1.ByMeaning\"q\n\tWindowHit\x12\x32\n\x04item\x18\x01 \x01(\x0b\x32$.contextkeep.context.v1.RecalledItem\x12\x11\n\tstep_from\x18\x02 \x01(\x05\x12\x0f\n\x07step_to\x18\x03 \x01(\x05\x12\x0c\n\x04zone\x18\x04 \x01(\t\"h\n\x08PackPart\x12\x0c\n\x04zone\x18\x01 \x01(\t\x12\r\n\x05level\x18\x02 \x01(\x05\x12\x11\n\tstep_from\x18\x03 \x01(\x05\x12\x0f\n\x07step_to\x18\x04 \x01(\x05\x12\x0b\n\x03ref\x18\x05 \x01(\t\x12\x0e\n\x06tokens\x18\x06 \x01(\x05\"@\n\x12\x45xplainPackRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\"\x90\x01\n\x13\x45xplainPackResponse\x12/\n\x05parts\x18\x01 \x03(\x0b\x32 .contextkeep.context.v1.PackPart\x12\x39\n\x0etokens_by_zone\x18\x02 \x01(\x0b\x32!.contextkeep.context.v1.PackZones\x12\r\n\x05\x65poch\x18\x03 \x01(\x05\"f\n\x11GetLineageRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x11\n\tpage_size\x18\x03 \x01(\x05\x12\x12\n\npage_token\x18\x04 \x01(\t\"d\n\x12GetLineageResponse\x12\x35\n\x08receipts\x18\x01 \x03(\x0b\x32#.contextkeep.context.v1.FoldReceipt\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x84\x01\n\nStateEntry\x12\x0f\n\x07section\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\r\n\x05value\x18\x04 \x01(\t\x12\x0b\n\x03ref\x18\x05 \x01(\t\x12.\n\ncreated_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"O\n\x0fGetStateRequest\x12\x11\n\twindow_id\x18\x01 \x01(\t\x12\x17\n\x0fsubject_user_id\x18\x02 \x01(\t\x12\x10\n\x08sections\x18\x03 \x03(\t\"G\n\x10GetStateResponse\x12\x33\n\x07\x65ntries\x18\x01 \x03(\x0b\x32\".contextkeep.context.v1.StateEntry2\xe0\x08\n\x0e\x43ontextWindows\x12\x63\n\nOpenWindow\x12).contextkeep.context.v1.OpenWindowRequest\x1a*.contextkeep.context.v1.OpenWindowResponse\x12\x65\n\tGetWindow\x12(.contextkeep.context.v1.GetWindowRequest\x1a).contextkeep.context.v1.GetWindowResponse\"\x03\x90\x02\x01\x12k\n\x0bListWindows\x12*.contextkeep.context.v1.ListWindowsRequest\x1a+.contextkeep.context.v1.ListWindowsResponse\"\x03\x90\x02\x01\x12\x66\n\x0b\x43loseWindow\x12*.contextkeep.context.v1.CloseWindowRequest\x1a+.contextkeep.context.v1.CloseWindowResponse\x12Q\n\x04Pack\x12#.contextkeep.context.v1.PackRequest\x1a$.contextkeep.context.v1.PackResponse\x12Q\n\x04\x46old\x12#.contextkeep.context.v1.FoldRequest\x1a$.contextkeep.context.v1.FoldResponse\x12\\\n\x06\x45xpand\x12%.contextkeep.context.v1.ExpandRequest\x1a&.contextkeep.context.v1.ExpandResponse\"\x03\x90\x02\x01\x12n\n\x0cSearchWindow\x12+.contextkeep.context.v1.SearchWindowRequest\x1a,.contextkeep.context.v1.SearchWindowResponse\"\x03\x90\x02\x01\x12k\n\x0b\x45xplainPack\x12*.contextkeep.context.v1.ExplainPackRequest\x1a+.contextkeep.context.v1.ExplainPackResponse\"\x03\x90\x02\x01\x12h\n\nGetLineage\x12).contextkeep.context.v1.GetLineageRequest\x1a*.contextkeep.context.v1.GetLineageResponse\"\x03\x90\x02\x01\x12\x62\n\x08GetState\x12\'.contextkeep.context.v1.GetStateRequest\x1a(.contextkeep.context.v1.GetStateResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,32 +39,74 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONTEXTWINDOWS'].methods_by_name['GetWindow']._serialized_options = b'\220\002\001'
   _globals['_CONTEXTWINDOWS'].methods_by_name['ListWindows']._loaded_options = None
   _globals['_CONTEXTWINDOWS'].methods_by_name['ListWindows']._serialized_options = b'\220\002\001'
-  _globals['_WINDOW']._serialized_start=149
-  _globals['_WINDOW']._serialized_end=629
-  _globals['_OPENWINDOWREQUEST']._serialized_start=632
-  _globals['_OPENWINDOWREQUEST']._serialized_end=917
-  _globals['_OPENWINDOWRESPONSE']._serialized_start=919
-  _globals['_OPENWINDOWRESPONSE']._serialized_end=987
-  _globals['_GETWINDOWREQUEST']._serialized_start=989
-  _globals['_GETWINDOWREQUEST']._serialized_end=1051
-  _globals['_GETWINDOWRESPONSE']._serialized_start=1053
-  _globals['_GETWINDOWRESPONSE']._serialized_end=1120
-  _globals['_LISTWINDOWSREQUEST']._serialized_start=1122
-  _globals['_LISTWINDOWSREQUEST']._serialized_end=1226
-  _globals['_LISTWINDOWSRESPONSE']._serialized_start=1228
-  _globals['_LISTWINDOWSRESPONSE']._serialized_end=1323
-  _globals['_CLOSEWINDOWREQUEST']._serialized_start=1325
-  _globals['_CLOSEWINDOWREQUEST']._serialized_end=1409
-  _globals['_CLOSEWINDOWRESPONSE']._serialized_start=1411
-  _globals['_CLOSEWINDOWRESPONSE']._serialized_end=1480
-  _globals['_PACKREQUEST']._serialized_start=1482
-  _globals['_PACKREQUEST']._serialized_end=1539
-  _globals['_PACKZONES']._serialized_start=1541
-  _globals['_PACKZONES']._serialized_end=1600
-  _globals['_PACKOMISSIONS']._serialized_start=1602
-  _globals['_PACKOMISSIONS']._serialized_end=1653
-  _globals['_PACKRESPONSE']._serialized_start=1656
-  _globals['_PACKRESPONSE']._serialized_end=1939
-  _globals['_CONTEXTWINDOWS']._serialized_start=1942
-  _globals['_CONTEXTWINDOWS']._serialized_end=2458
+  _globals['_CONTEXTWINDOWS'].methods_by_name['Expand']._loaded_options = None
+  _globals['_CONTEXTWINDOWS'].methods_by_name['Expand']._serialized_options = b'\220\002\001'
+  _globals['_CONTEXTWINDOWS'].methods_by_name['SearchWindow']._loaded_options = None
+  _globals['_CONTEXTWINDOWS'].methods_by_name['SearchWindow']._serialized_options = b'\220\002\001'
+  _globals['_CONTEXTWINDOWS'].methods_by_name['ExplainPack']._loaded_options = None
+  _globals['_CONTEXTWINDOWS'].methods_by_name['ExplainPack']._serialized_options = b'\220\002\001'
+  _globals['_CONTEXTWINDOWS'].methods_by_name['GetLineage']._loaded_options = None
+  _globals['_CONTEXTWINDOWS'].methods_by_name['GetLineage']._serialized_options = b'\220\002\001'
+  _globals['_CONTEXTWINDOWS'].methods_by_name['GetState']._loaded_options = None
+  _globals['_CONTEXTWINDOWS'].methods_by_name['GetState']._serialized_options = b'\220\002\001'
+  _globals['_WINDOW']._serialized_start=226
+  _globals['_WINDOW']._serialized_end=735
+  _globals['_OPENWINDOWREQUEST']._serialized_start=738
+  _globals['_OPENWINDOWREQUEST']._serialized_end=1052
+  _globals['_OPENWINDOWRESPONSE']._serialized_start=1054
+  _globals['_OPENWINDOWRESPONSE']._serialized_end=1122
+  _globals['_GETWINDOWREQUEST']._serialized_start=1124
+  _globals['_GETWINDOWREQUEST']._serialized_end=1186
+  _globals['_GETWINDOWRESPONSE']._serialized_start=1188
+  _globals['_GETWINDOWRESPONSE']._serialized_end=1255
+  _globals['_LISTWINDOWSREQUEST']._serialized_start=1257
+  _globals['_LISTWINDOWSREQUEST']._serialized_end=1361
+  _globals['_LISTWINDOWSRESPONSE']._serialized_start=1363
+  _globals['_LISTWINDOWSRESPONSE']._serialized_end=1458
+  _globals['_CLOSEWINDOWREQUEST']._serialized_start=1460
+  _globals['_CLOSEWINDOWREQUEST']._serialized_end=1544
+  _globals['_CLOSEWINDOWRESPONSE']._serialized_start=1546
+  _globals['_CLOSEWINDOWRESPONSE']._serialized_end=1615
+  _globals['_PACKREQUEST']._serialized_start=1617
+  _globals['_PACKREQUEST']._serialized_end=1698
+  _globals['_PACKZONES']._serialized_start=1701
+  _globals['_PACKZONES']._serialized_end=1858
+  _globals['_PACKOMISSIONS']._serialized_start=1860
+  _globals['_PACKOMISSIONS']._serialized_end=1911
+  _globals['_PACKRESPONSE']._serialized_start=1914
+  _globals['_PACKRESPONSE']._serialized_end=2221
+  _globals['_FOLDRECEIPT']._serialized_start=2224
+  _globals['_FOLDRECEIPT']._serialized_end=2690
+  _globals['_FOLDREQUEST']._serialized_start=2692
+  _globals['_FOLDREQUEST']._serialized_end=2766
+  _globals['_FOLDRESPONSE']._serialized_start=2768
+  _globals['_FOLDRESPONSE']._serialized_end=2836
+  _globals['_EXPANDREQUEST']._serialized_start=2838
+  _globals['_EXPANDREQUEST']._serialized_end=2910
+  _globals['_EXPANDRESPONSE']._serialized_start=2912
+  _globals['_EXPANDRESPONSE']._serialized_end=3034
+  _globals['_SEARCHWINDOWREQUEST']._serialized_start=3037
+  _globals['_SEARCHWINDOWREQUEST']._serialized_end=3222
+  _globals['_SEARCHWINDOWRESPONSE']._serialized_start=3224
+  _globals['_SEARCHWINDOWRESPONSE']._serialized_end=3350
+  _globals['_WINDOWHIT']._serialized_start=3352
+  _globals['_WINDOWHIT']._serialized_end=3465
+  _globals['_PACKPART']._serialized_start=3467
+  _globals['_PACKPART']._serialized_end=3571
+  _globals['_EXPLAINPACKREQUEST']._serialized_start=3573
+  _globals['_EXPLAINPACKREQUEST']._serialized_end=3637
+  _globals['_EXPLAINPACKRESPONSE']._serialized_start=3640
+  _globals['_EXPLAINPACKRESPONSE']._serialized_end=3784
+  _globals['_GETLINEAGEREQUEST']._serialized_start=3786
+  _globals['_GETLINEAGEREQUEST']._serialized_end=3888
+  _globals['_GETLINEAGERESPONSE']._serialized_start=3890
+  _globals['_GETLINEAGERESPONSE']._serialized_end=3990
+  _globals['_STATEENTRY']._serialized_start=3993
+  _globals['_STATEENTRY']._serialized_end=4125
+  _globals['_GETSTATEREQUEST']._serialized_start=4127
+  _globals['_GETSTATEREQUEST']._serialized_end=4206
+  _globals['_GETSTATERESPONSE']._serialized_start=4208
+  _globals['_GETSTATERESPONSE']._serialized_end=4279
+  _globals['_CONTEXTWINDOWS']._serialized_start=4282
+  _globals['_CONTEXTWINDOWS']._serialized_end=5402
 # @@protoc_insertion_point(module_scope)

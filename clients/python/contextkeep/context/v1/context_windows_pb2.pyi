@@ -1,6 +1,8 @@
 import datetime
 
 from contextkeep.context.v1 import chat_history_pb2 as _chat_history_pb2
+from contextkeep.context.v1 import contexts_pb2 as _contexts_pb2
+from contextkeep.context.v1 import message_pb2 as _message_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -11,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Window(_message.Message):
-    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed")
+    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +33,7 @@ class Window(_message.Message):
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     IS_CLOSED_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_PROFILE_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     context_id: str
     model: str
@@ -50,10 +53,11 @@ class Window(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     updated_at: _timestamp_pb2.Timestamp
     is_closed: bool
-    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ...) -> None: ...
+    compression_profile: str
+    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ...) -> None: ...
 
 class OpenWindowRequest(_message.Message):
-    __slots__ = ("context_id", "model", "context_tokens", "format", "system_prompt", "tools_json", "goal", "token_budget", "output_reservation", "subject_user_id", "request_id")
+    __slots__ = ("context_id", "model", "context_tokens", "format", "system_prompt", "tools_json", "goal", "token_budget", "output_reservation", "subject_user_id", "request_id", "compression_profile")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -65,6 +69,7 @@ class OpenWindowRequest(_message.Message):
     OUTPUT_RESERVATION_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    COMPRESSION_PROFILE_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     model: str
     context_tokens: int
@@ -76,7 +81,8 @@ class OpenWindowRequest(_message.Message):
     output_reservation: int
     subject_user_id: str
     request_id: str
-    def __init__(self, context_id: _Optional[str] = ..., model: _Optional[str] = ..., context_tokens: _Optional[int] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., token_budget: _Optional[float] = ..., output_reservation: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    compression_profile: str
+    def __init__(self, context_id: _Optional[str] = ..., model: _Optional[str] = ..., context_tokens: _Optional[int] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., token_budget: _Optional[float] = ..., output_reservation: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., compression_profile: _Optional[str] = ...) -> None: ...
 
 class OpenWindowResponse(_message.Message):
     __slots__ = ("window",)
@@ -135,22 +141,36 @@ class CloseWindowResponse(_message.Message):
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
 class PackRequest(_message.Message):
-    __slots__ = ("window_id", "subject_user_id")
+    __slots__ = ("window_id", "subject_user_id", "without_recall")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_RECALL_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     subject_user_id: str
-    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+    without_recall: bool
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ...) -> None: ...
 
 class PackZones(_message.Message):
-    __slots__ = ("system", "note", "verbatim")
+    __slots__ = ("system", "note", "verbatim", "masked", "digests", "segments", "state", "recalled", "pins")
     SYSTEM_FIELD_NUMBER: _ClassVar[int]
     NOTE_FIELD_NUMBER: _ClassVar[int]
     VERBATIM_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RECALLED_FIELD_NUMBER: _ClassVar[int]
+    PINS_FIELD_NUMBER: _ClassVar[int]
     system: int
     note: int
     verbatim: int
-    def __init__(self, system: _Optional[int] = ..., note: _Optional[int] = ..., verbatim: _Optional[int] = ...) -> None: ...
+    masked: int
+    digests: int
+    segments: int
+    state: int
+    recalled: int
+    pins: int
+    def __init__(self, system: _Optional[int] = ..., note: _Optional[int] = ..., verbatim: _Optional[int] = ..., masked: _Optional[int] = ..., digests: _Optional[int] = ..., segments: _Optional[int] = ..., state: _Optional[int] = ..., recalled: _Optional[int] = ..., pins: _Optional[int] = ...) -> None: ...
 
 class PackOmissions(_message.Message):
     __slots__ = ("step_count", "tokens")
@@ -161,7 +181,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -172,6 +192,7 @@ class PackResponse(_message.Message):
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
     IS_WAITING_FIELD_NUMBER: _ClassVar[int]
+    FOLD_ETA_STEPS_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -182,4 +203,207 @@ class PackResponse(_message.Message):
     epoch: int
     last_seq: int
     is_waiting: bool
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ...) -> None: ...
+    fold_eta_steps: int
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ...) -> None: ...
+
+class FoldReceipt(_message.Message):
+    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_AFTER_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
+    MASKED_STEPS_FIELD_NUMBER: _ClassVar[int]
+    MERGED_STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SUMMARIES_FIELD_NUMBER: _ClassVar[int]
+    STATE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    STATE_LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_KEPT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_WRITTEN_AGAIN_FIELD_NUMBER: _ClassVar[int]
+    PAYS_AFTER_STEPS_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    reason: str
+    created_at: _timestamp_pb2.Timestamp
+    last_seq: int
+    step_count: int
+    tokens_before: int
+    tokens_after: int
+    rules: _containers.RepeatedScalarFieldContainer[str]
+    masked_steps: _containers.RepeatedScalarFieldContainer[int]
+    merged_step_count: int
+    dropped_count: int
+    summaries: _containers.RepeatedCompositeFieldContainer[PackPart]
+    state_tokens: int
+    state_left_out_count: int
+    first_change: str
+    tokens_kept: int
+    tokens_written_again: int
+    pays_after_steps: int
+    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ...) -> None: ...
+
+class FoldRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "dry_run")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    dry_run: bool
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class FoldResponse(_message.Message):
+    __slots__ = ("receipt",)
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    receipt: FoldReceipt
+    def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ...) -> None: ...
+
+class ExpandRequest(_message.Message):
+    __slots__ = ("window_id", "ref", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    ref: str
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., ref: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class ExpandResponse(_message.Message):
+    __slots__ = ("content", "sha256", "messages", "next_ref")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_REF_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    sha256: str
+    messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
+    next_ref: str
+    def __init__(self, content: _Optional[bytes] = ..., sha256: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_ref: _Optional[str] = ...) -> None: ...
+
+class SearchWindowRequest(_message.Message):
+    __slots__ = ("window_id", "query", "limit", "filter", "step_from", "step_to", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    QUERY_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    query: str
+    limit: int
+    filter: _contexts_pb2.RecallFilter
+    step_from: int
+    step_to: int
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., query: _Optional[str] = ..., limit: _Optional[int] = ..., filter: _Optional[_Union[_contexts_pb2.RecallFilter, _Mapping]] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class SearchWindowResponse(_message.Message):
+    __slots__ = ("hits", "by_meaning")
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    BY_MEANING_FIELD_NUMBER: _ClassVar[int]
+    hits: _containers.RepeatedCompositeFieldContainer[WindowHit]
+    by_meaning: _contexts_pb2.ByMeaning
+    def __init__(self, hits: _Optional[_Iterable[_Union[WindowHit, _Mapping]]] = ..., by_meaning: _Optional[_Union[_contexts_pb2.ByMeaning, _Mapping]] = ...) -> None: ...
+
+class WindowHit(_message.Message):
+    __slots__ = ("item", "step_from", "step_to", "zone")
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    item: _contexts_pb2.RecalledItem
+    step_from: int
+    step_to: int
+    zone: str
+    def __init__(self, item: _Optional[_Union[_contexts_pb2.RecalledItem, _Mapping]] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., zone: _Optional[str] = ...) -> None: ...
+
+class PackPart(_message.Message):
+    __slots__ = ("zone", "level", "step_from", "step_to", "ref", "tokens")
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    STEP_FROM_FIELD_NUMBER: _ClassVar[int]
+    STEP_TO_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    zone: str
+    level: int
+    step_from: int
+    step_to: int
+    ref: str
+    tokens: int
+    def __init__(self, zone: _Optional[str] = ..., level: _Optional[int] = ..., step_from: _Optional[int] = ..., step_to: _Optional[int] = ..., ref: _Optional[str] = ..., tokens: _Optional[int] = ...) -> None: ...
+
+class ExplainPackRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class ExplainPackResponse(_message.Message):
+    __slots__ = ("parts", "tokens_by_zone", "epoch")
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_BY_ZONE_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    parts: _containers.RepeatedCompositeFieldContainer[PackPart]
+    tokens_by_zone: PackZones
+    epoch: int
+    def __init__(self, parts: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., epoch: _Optional[int] = ...) -> None: ...
+
+class GetLineageRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "page_size", "page_token")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class GetLineageResponse(_message.Message):
+    __slots__ = ("receipts", "next_page_token")
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    receipts: _containers.RepeatedCompositeFieldContainer[FoldReceipt]
+    next_page_token: str
+    def __init__(self, receipts: _Optional[_Iterable[_Union[FoldReceipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class StateEntry(_message.Message):
+    __slots__ = ("section", "key", "text", "value", "ref", "created_at")
+    SECTION_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    section: str
+    key: str
+    text: str
+    value: str
+    ref: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GetStateRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "sections")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    SECTIONS_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    sections: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., sections: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class GetStateResponse(_message.Message):
+    __slots__ = ("entries",)
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[StateEntry]
+    def __init__(self, entries: _Optional[_Iterable[_Union[StateEntry, _Mapping]]] = ...) -> None: ...

@@ -69,6 +69,36 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
                 _registered_method=True)
+        self.Fold = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/Fold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
+                _registered_method=True)
+        self.Expand = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/Expand',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.FromString,
+                _registered_method=True)
+        self.SearchWindow = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/SearchWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.FromString,
+                _registered_method=True)
+        self.ExplainPack = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/ExplainPack',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
+                _registered_method=True)
+        self.GetLineage = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/GetLineage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+                _registered_method=True)
+        self.GetState = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/GetState',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
+                _registered_method=True)
 
 
 class ContextWindowsServicer:
@@ -121,12 +151,60 @@ class ContextWindowsServicer:
         """Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
         however often.
 
-        When the messages are over 97 % of the limit, a fold leaves out the oldest steps until half is left, ten steps at least if they fit; a
-        note in front says how many. They stay in the log, where recall finds them. A retracted message is in no pack behind that: it is made
-        anew without it.
+        When all of it is over 97 % of the limit, it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
+        and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
+        then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
+        `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it.
+
+        Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
         metadata `least`, the limit with which it would, and `token_limit`), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Fold(self, request, context):
+        """Folds now, as `Pack` does when it must, and answers the account of it. With `dry_run` it says what it would do. Reasons: WINDOW_NOT_FOUND,
+        WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Expand(self, request, context):
+        """Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
+        context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchWindow(self, request, context):
+        """Finds passages of the window's log, the best first, and says which step each is of and whether the last pack shows it. Reasons as
+        SearchContext, and WINDOW_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainPack(self, request, context):
+        """Says part by part what the window shows, as the last pack had it. Reasons: WINDOW_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetLineage(self, request, context):
+        """Lists every break of the prefix with its account, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetState(self, request, context):
+        """Answers the state of the work as rules read it from the log, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -159,6 +237,36 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.Pack,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.SerializeToString,
+            ),
+            'Fold': grpc.unary_unary_rpc_method_handler(
+                    servicer.Fold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.SerializeToString,
+            ),
+            'Expand': grpc.unary_unary_rpc_method_handler(
+                    servicer.Expand,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.SerializeToString,
+            ),
+            'SearchWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.SerializeToString,
+            ),
+            'ExplainPack': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainPack,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.SerializeToString,
+            ),
+            'GetLineage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLineage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.SerializeToString,
+            ),
+            'GetState': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetState,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -306,6 +414,168 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/Pack',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Fold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/Fold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Expand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/Expand',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/SearchWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.SearchWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainPack(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/ExplainPack',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExplainPackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLineage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/GetLineage',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/GetState',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
             options,
             channel_credentials,
             insecure,

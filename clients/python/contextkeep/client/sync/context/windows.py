@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id, MessageFormat
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.values import Pack, Window
+from contextkeep.inputs import RecallFilter
+from contextkeep.values import ExplainedPack, FoldReceipt, Original, Pack, StateEntry, Window, WindowHit
 
 
 class WindowCalls(Client):
@@ -28,6 +30,7 @@ class WindowCalls(Client):
         context_tokens: int = 0,
         token_budget: float = 0.0,
         output_reservation: int = 0,
+        compression_profile: str = "",
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
@@ -45,6 +48,7 @@ class WindowCalls(Client):
             context_tokens: What the model takes, with its answer. 0: what is known of it.
             token_budget: The share of it that a request may have. 0: 0.8.
             output_reservation: Tokens that are kept for the answer. 0: 4,096.
+            compression_profile: What it keeps when it folds: "general", "coding", "research" or "operations".
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers the same window. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -66,6 +70,7 @@ class WindowCalls(Client):
             goal=goal,
             token_budget=token_budget,
             output_reservation=output_reservation,
+            compression_profile=compression_profile,
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
@@ -107,19 +112,178 @@ class WindowCalls(Client):
                 return
             request.page_token = page.next_page_token
 
-    def pack(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Pack:
-        """Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
+    def pack(
+        self,
+        window_id: Id,
+        *,
+        without_recall: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> Pack:
+        """Return what the model shall see now: what it saw before with more behind it, until the window folds.
 
         A window that is far behind its context takes its time: a second for some thousand messages.
+
+        Args:
+            window_id: Which.
+            without_recall: Append nothing that is recalled.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
 
         Raises:
             WindowNotFound: there is none.
             WindowClosed: it packs no more.
-            BudgetTooSmall: the last step does not fit: `least` in the metadata.
+            BudgetTooSmall: the last step does not fit, cut to what matters: `least` in the metadata.
             AnswerTooLarge: what fits the model fits no answer.
         """
-        request = windows_pb.PackRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
+        request = windows_pb.PackRequest(
+            window_id=messages.to_id(window_id), without_recall=without_recall, subject_user_id=subject_user_id
+        )
         return Pack.from_proto(self.call("Pack", request, timeout_s=timeout_s))
+
+    def fold(
+        self,
+        window_id: Id,
+        *,
+        dry_run: bool = False,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> FoldReceipt:
+        """Fold a window now, and return the account; `pack` does so by itself when it must.
+
+        Args:
+            window_id: Which.
+            dry_run: Say what a fold would do, and change nothing.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            FoldNoProgress: there is nothing to fold.
+        """
+        request = windows_pb.FoldRequest(
+            window_id=messages.to_id(window_id), dry_run=dry_run, subject_user_id=subject_user_id
+        )
+        response: windows_pb.FoldResponse = self.call("Fold", request, timeout_s=timeout_s)
+        return FoldReceipt.from_proto(response.receipt)
+
+    def expand(self, window_id: Id, ref: str, *, subject_user_id: str = "", timeout_s: float | None = None) -> Original:
+        """Return the original of a ref that a pack, a receipt or a recall printed.
+
+        Args:
+            window_id: Of which window's context.
+            ref: "m37" is a message, "m37/2" its second part ("m37/0" its content), "m37..m58" are messages, "m37.0" is
+                a passage.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            RefNotFound: the context has nothing of this ref.
+            Erased: it was retracted.
+            InvalidArgument: it is no ref.
+        """
+        request = windows_pb.ExpandRequest(
+            window_id=messages.to_id(window_id), ref=ref, subject_user_id=subject_user_id
+        )
+        return Original.from_proto(self.call("Expand", request, timeout_s=timeout_s))
+
+    def search_window(
+        self,
+        window_id: Id,
+        query: str,
+        *,
+        limit: int = 0,
+        filter: RecallFilter | None = None,
+        step_from: int = 0,
+        step_to: int = 0,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> list[WindowHit]:
+        """Return the passages of a window's log that a query finds, the best first, with the steps that they are of.
+
+        Args:
+            window_id: Which.
+            query: Words to find.
+            limit: Passages at most, up to 200. 0: 20.
+            filter: Which passages are meant.
+            step_from: The first step that is meant. 0: any.
+            step_to: The last one. 0: any.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            InvalidArgument: the query is empty.
+        """
+        request = windows_pb.SearchWindowRequest(
+            window_id=messages.to_id(window_id),
+            query=query,
+            limit=limit,
+            filter=contexts.recall_filter(filter),
+            step_from=step_from,
+            step_to=step_to,
+            subject_user_id=subject_user_id,
+        )
+        response: windows_pb.SearchWindowResponse = self.call("SearchWindow", request, timeout_s=timeout_s)
+        return [WindowHit.from_proto(hit) for hit in response.hits]
+
+    def explain_pack(
+        self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> ExplainedPack:
+        """Return part by part what a window shows, as its last pack had it.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.ExplainPackRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
+        return ExplainedPack.from_proto(self.call("ExplainPack", request, timeout_s=timeout_s))
+
+    def get_lineage(
+        self, window_id: Id, *, subject_user_id: str = "", page_size: int = 0, timeout_s: float | None = None
+    ) -> Generator[FoldReceipt, None, None]:
+        """Yield the account of every break of a window's prefix, the newest first, following the pages.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.GetLineageRequest(
+            window_id=messages.to_id(window_id), subject_user_id=subject_user_id, page_size=page_size
+        )
+        while True:
+            page: windows_pb.GetLineageResponse = self.call("GetLineage", request, timeout_s=timeout_s)
+            for receipt in page.receipts:
+                yield FoldReceipt.from_proto(receipt)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def get_state(
+        self,
+        window_id: Id,
+        sections: Sequence[str] = (),
+        *,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> list[StateEntry]:
+        """Return the state of the work as rules read it from the log, in its order.
+
+        Args:
+            window_id: Which.
+            sections: Such as "constraint" or "value". Empty: all.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            InvalidArgument: there is no such section.
+        """
+        request = windows_pb.GetStateRequest(
+            window_id=messages.to_id(window_id), sections=sections, subject_user_id=subject_user_id
+        )
+        response: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
+        return [StateEntry.from_proto(entry) for entry in response.entries]
 
     def close_window(
         self,

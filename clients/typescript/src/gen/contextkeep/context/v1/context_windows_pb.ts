@@ -6,6 +6,10 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { MessageFormat } from "./chat_history_pb.js";
 import { file_contextkeep_context_v1_chat_history } from "./chat_history_pb.js";
+import type { ByMeaning, RecalledItem, RecallFilter } from "./contexts_pb.js";
+import { file_contextkeep_context_v1_contexts } from "./contexts_pb.js";
+import type { ChatMessage } from "./message_pb.js";
+import { file_contextkeep_context_v1_message } from "./message_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -14,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_windows.proto.
  */
 export const file_contextkeep_context_v1_context_windows: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSLgAwoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCCKdAgoRT3BlbldpbmRvd1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRINCgVtb2RlbBgCIAEoCRIWCg5jb250ZXh0X3Rva2VucxgDIAEoBRI1CgZmb3JtYXQYBCABKA4yJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk1lc3NhZ2VGb3JtYXQSFQoNc3lzdGVtX3Byb21wdBgFIAEoCRISCgp0b29sc19qc29uGAYgASgJEgwKBGdvYWwYByABKAkSFAoMdG9rZW5fYnVkZ2V0GAggASgBEhoKEm91dHB1dF9yZXNlcnZhdGlvbhgJIAEoBRIXCg9zdWJqZWN0X3VzZXJfaWQYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCSJEChJPcGVuV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciPgoQR2V0V2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJIkMKEUdldFdpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93ImgKEkxpc3RXaW5kb3dzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJfChNMaXN0V2luZG93c1Jlc3BvbnNlEi8KB3dpbmRvd3MYASADKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoSQ2xvc2VXaW5kb3dSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFChNDbG9zZVdpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93IjkKC1BhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkiOwoJUGFja1pvbmVzEg4KBnN5c3RlbRgBIAEoBRIMCgRub3RlGAIgASgFEhAKCHZlcmJhdGltGAMgASgFIjMKDVBhY2tPbWlzc2lvbnMSEgoKc3RlcF9jb3VudBgBIAEoBRIOCgZ0b2tlbnMYAiABKAMimwIKDFBhY2tSZXNwb25zZRIVCg1tZXNzYWdlc19qc29uGAEgASgJEhQKDHByZWZpeF9ieXRlcxgCIAEoBRISCgpwcmVmaXhfc2hhGAMgASgJEg4KBnRva2VucxgEIAEoBRI5Cg50b2tlbnNfYnlfem9uZRgFIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEhIKCnN0ZXBfY291bnQYBiABKAUSNgoHb21pdHRlZBgHIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja09taXNzaW9ucxINCgVlcG9jaBgIIAEoBRIQCghsYXN0X3NlcRgJIAEoAxISCgppc193YWl0aW5nGAogASgIMoQECg5Db250ZXh0V2luZG93cxJjCgpPcGVuV2luZG93EikuY29udGV4dGtlZXAuY29udGV4dC52MS5PcGVuV2luZG93UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuT3BlbldpbmRvd1Jlc3BvbnNlEmUKCUdldFdpbmRvdxIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0V2luZG93UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0V2luZG93UmVzcG9uc2UiA5ACARJrCgtMaXN0V2luZG93cxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFdpbmRvd3NSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0V2luZG93c1Jlc3BvbnNlIgOQAgESZgoLQ2xvc2VXaW5kb3cSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlV2luZG93UmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VXaW5kb3dSZXNwb25zZRJRCgRQYWNrEiMuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUmVxdWVzdBokLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1Jlc3BvbnNlYgZwcm90bzM", [file_contextkeep_context_v1_chat_history, file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9AwoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJIroCChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkiRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJRCgtQYWNrUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhYKDndpdGhvdXRfcmVjYWxsGAMgASgIIp0BCglQYWNrWm9uZXMSDgoGc3lzdGVtGAEgASgFEgwKBG5vdGUYAiABKAUSEAoIdmVyYmF0aW0YAyABKAUSDgoGbWFza2VkGAQgASgFEg8KB2RpZ2VzdHMYBSABKAUSEAoIc2VnbWVudHMYBiABKAUSDQoFc3RhdGUYByABKAUSEAoIcmVjYWxsZWQYCCABKAUSDAoEcGlucxgJIAEoBSIzCg1QYWNrT21pc3Npb25zEhIKCnN0ZXBfY291bnQYASABKAUSDgoGdG9rZW5zGAIgASgDIrMCCgxQYWNrUmVzcG9uc2USFQoNbWVzc2FnZXNfanNvbhgBIAEoCRIUCgxwcmVmaXhfYnl0ZXMYAiABKAUSEgoKcHJlZml4X3NoYRgDIAEoCRIOCgZ0b2tlbnMYBCABKAUSOQoOdG9rZW5zX2J5X3pvbmUYBSABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tab25lcxISCgpzdGVwX2NvdW50GAYgASgFEjYKB29taXR0ZWQYByABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tPbWlzc2lvbnMSDQoFZXBvY2gYCCABKAUSEAoIbGFzdF9zZXEYCSABKAMSEgoKaXNfd2FpdGluZxgKIAEoCBIWCg5mb2xkX2V0YV9zdGVwcxgLIAEoBSLSAwoLRm9sZFJlY2VpcHQSDQoFZXBvY2gYASABKAUSDgoGcmVhc29uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGxhc3Rfc2VxGAQgASgDEhIKCnN0ZXBfY291bnQYBSABKAUSFQoNdG9rZW5zX2JlZm9yZRgGIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYByABKAUSDQoFcnVsZXMYCCADKAkSFAoMbWFza2VkX3N0ZXBzGAkgAygFEhkKEW1lcmdlZF9zdGVwX2NvdW50GAogASgFEhUKDWRyb3BwZWRfY291bnQYCyABKAUSMwoJc3VtbWFyaWVzGAwgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUGFydBIUCgxzdGF0ZV90b2tlbnMYDSABKAUSHAoUc3RhdGVfbGVmdF9vdXRfY291bnQYDiABKAUSFAoMZmlyc3RfY2hhbmdlGA8gASgJEhMKC3Rva2Vuc19rZXB0GBAgASgFEhwKFHRva2Vuc193cml0dGVuX2FnYWluGBEgASgFEhgKEHBheXNfYWZ0ZXJfc3RlcHMYEiABKAUiSgoLRm9sZFJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIPCgdkcnlfcnVuGAMgASgIIkQKDEZvbGRSZXNwb25zZRI0CgdyZWNlaXB0GAEgASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVjZWlwdCJICg1FeHBhbmRSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRILCgNyZWYYAiABKAkSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJInoKDkV4cGFuZFJlc3BvbnNlEg8KB2NvbnRlbnQYASABKAwSDgoGc2hhMjU2GAIgASgJEjUKCG1lc3NhZ2VzGAMgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5DaGF0TWVzc2FnZRIQCghuZXh0X3JlZhgEIAEoCSK5AQoTU2VhcmNoV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDQoFcXVlcnkYAiABKAkSDQoFbGltaXQYAyABKAUSNAoGZmlsdGVyGAQgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxGaWx0ZXISEQoJc3RlcF9mcm9tGAUgASgFEg8KB3N0ZXBfdG8YBiABKAUSFwoPc3ViamVjdF91c2VyX2lkGAcgASgJIn4KFFNlYXJjaFdpbmRvd1Jlc3BvbnNlEi8KBGhpdHMYASADKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvd0hpdBI1CgpieV9tZWFuaW5nGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5CeU1lYW5pbmcicQoJV2luZG93SGl0EjIKBGl0ZW0YASABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbGVkSXRlbRIRCglzdGVwX2Zyb20YAiABKAUSDwoHc3RlcF90bxgDIAEoBRIMCgR6b25lGAQgASgJImgKCFBhY2tQYXJ0EgwKBHpvbmUYASABKAkSDQoFbGV2ZWwYAiABKAUSEQoJc3RlcF9mcm9tGAMgASgFEg8KB3N0ZXBfdG8YBCABKAUSCwoDcmVmGAUgASgJEg4KBnRva2VucxgGIAEoBSJAChJFeHBsYWluUGFja1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSKQAQoTRXhwbGFpblBhY2tSZXNwb25zZRIvCgVwYXJ0cxgBIAMoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1BhcnQSOQoOdG9rZW5zX2J5X3pvbmUYAiABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tab25lcxINCgVlcG9jaBgDIAEoBSJmChFHZXRMaW5lYWdlUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBRISCgpwYWdlX3Rva2VuGAQgASgJImQKEkdldExpbmVhZ2VSZXNwb25zZRI1CghyZWNlaXB0cxgBIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlY2VpcHQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoQBCgpTdGF0ZUVudHJ5Eg8KB3NlY3Rpb24YASABKAkSCwoDa2V5GAIgASgJEgwKBHRleHQYAyABKAkSDQoFdmFsdWUYBCABKAkSCwoDcmVmGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIk8KD0dldFN0YXRlUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhAKCHNlY3Rpb25zGAMgAygJIkcKEEdldFN0YXRlUmVzcG9uc2USMwoHZW50cmllcxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVFbnRyeTLgCAoOQ29udGV4dFdpbmRvd3MSYwoKT3BlbldpbmRvdxIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuT3BlbldpbmRvd1JlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXNwb25zZRJlCglHZXRXaW5kb3cSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1JlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLTGlzdFdpbmRvd3MSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFdpbmRvd3NSZXNwb25zZSIDkAIBEmYKC0Nsb3NlV2luZG93EiouY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlV2luZG93UmVzcG9uc2USUQoEUGFjaxIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1JlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXNwb25zZRJRCgRGb2xkEiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVxdWVzdBokLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlc3BvbnNlElwKBkV4cGFuZBIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVxdWVzdBomLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVzcG9uc2UiA5ACARJuCgxTZWFyY2hXaW5kb3cSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLRXhwbGFpblBhY2sSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwbGFpblBhY2tSZXNwb25zZSIDkAIBEmgKCkdldExpbmVhZ2USKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldExpbmVhZ2VSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVzcG9uc2UiA5ACARJiCghHZXRTdGF0ZRInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3RhdGVSZXF1ZXN0GiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.Window
@@ -93,7 +97,7 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   reachedSeq: bigint;
 
   /**
-   * Steps that it has, and of them those that are left out of packs.
+   * Steps that it has, and of them those that summaries stand for.
    *
    * @generated from field: int32 step_count = 13;
    */
@@ -130,6 +134,13 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
    * @generated from field: bool is_closed = 19;
    */
   isClosed: boolean;
+
+  /**
+   * What it keeps when it folds: "general", "coding", "research" or "operations".
+   *
+   * @generated from field: string compression_profile = 20;
+   */
+  compressionProfile: string;
 };
 
 /**
@@ -213,6 +224,13 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
    * @generated from field: string request_id = 11;
    */
   requestId: string;
+
+  /**
+   * "general", "coding", "research" or "operations". Empty: "general".
+   *
+   * @generated from field: string compression_profile = 12;
+   */
+  compressionProfile: string;
 };
 
 /**
@@ -391,6 +409,13 @@ export type PackRequest = Message<"contextkeep.context.v1.PackRequest"> & {
    * @generated from field: string subject_user_id = 2;
    */
   subjectUserId: string;
+
+  /**
+   * Append nothing that is recalled.
+   *
+   * @generated from field: bool without_recall = 3;
+   */
+  withoutRecall: boolean;
 };
 
 /**
@@ -414,7 +439,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
   system: number;
 
   /**
-   * The note on what is left out.
+   * Notes: on what is superseded, and on a beginning.
    *
    * @generated from field: int32 note = 2;
    */
@@ -426,6 +451,40 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
    * @generated from field: int32 verbatim = 3;
    */
   verbatim: number;
+
+  /**
+   * Steps with results cut to what matters.
+   *
+   * @generated from field: int32 masked = 4;
+   */
+  masked: number;
+
+  /**
+   * @generated from field: int32 digests = 5;
+   */
+  digests: number;
+
+  /**
+   * @generated from field: int32 segments = 6;
+   */
+  segments: number;
+
+  /**
+   * @generated from field: int32 state = 7;
+   */
+  state: number;
+
+  /**
+   * @generated from field: int32 recalled = 8;
+   */
+  recalled: number;
+
+  /**
+   * What callers pinned.
+   *
+   * @generated from field: int32 pins = 9;
+   */
+  pins: number;
 };
 
 /**
@@ -436,7 +495,7 @@ export const PackZonesSchema: GenMessage<PackZones> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 10);
 
 /**
- * What a pack leaves out of its window.
+ * What a pack shows in excerpts only.
  *
  * @generated from message contextkeep.context.v1.PackOmissions
  */
@@ -525,6 +584,13 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
    * @generated from field: bool is_waiting = 10;
    */
   isWaiting: boolean;
+
+  /**
+   * After about how many more steps like the last ones it folds.
+   *
+   * @generated from field: int32 fold_eta_steps = 11;
+   */
+  foldEtaSteps: number;
 };
 
 /**
@@ -533,6 +599,605 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
  */
 export const PackResponseSchema: GenMessage<PackResponse> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 12);
+
+/**
+ * The account of a break of the prefix.
+ *
+ * @generated from message contextkeep.context.v1.FoldReceipt
+ */
+export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
+  /**
+   * Since it.
+   *
+   * @generated from field: int32 epoch = 1;
+   */
+  epoch: number;
+
+  /**
+   * "high_mark", "requested" or "retracted".
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * How far the window had read.
+   *
+   * @generated from field: int64 last_seq = 4;
+   */
+  lastSeq: bigint;
+
+  /**
+   * @generated from field: int32 step_count = 5;
+   */
+  stepCount: number;
+
+  /**
+   * Of what was seen before, and behind it.
+   *
+   * @generated from field: int32 tokens_before = 6;
+   */
+  tokensBefore: number;
+
+  /**
+   * @generated from field: int32 tokens_after = 7;
+   */
+  tokensAfter: number;
+
+  /**
+   * What was done, a sentence each.
+   *
+   * @generated from field: repeated string rules = 8;
+   */
+  rules: string[];
+
+  /**
+   * Numbers of the steps that are masked since, and how many are in summaries since.
+   *
+   * @generated from field: repeated int32 masked_steps = 9;
+   */
+  maskedSteps: number[];
+
+  /**
+   * @generated from field: int32 merged_step_count = 10;
+   */
+  mergedStepCount: number;
+
+  /**
+   * Notes and recalled passages that are shown no longer.
+   *
+   * @generated from field: int32 dropped_count = 11;
+   */
+  droppedCount: number;
+
+  /**
+   * Those that are new.
+   *
+   * @generated from field: repeated contextkeep.context.v1.PackPart summaries = 12;
+   */
+  summaries: PackPart[];
+
+  /**
+   * Of the state, and entries for which it had no room.
+   *
+   * @generated from field: int32 state_tokens = 13;
+   */
+  stateTokens: number;
+
+  /**
+   * @generated from field: int32 state_left_out_count = 14;
+   */
+  stateLeftOutCount: number;
+
+  /**
+   * Where the prefix breaks: "digests", "segments" or "state"; tokens in front of it, which a vendor's cache keeps, and behind, which are
+   * written again.
+   *
+   * @generated from field: string first_change = 15;
+   */
+  firstChange: string;
+
+  /**
+   * @generated from field: int32 tokens_kept = 16;
+   */
+  tokensKept: number;
+
+  /**
+   * @generated from field: int32 tokens_written_again = 17;
+   */
+  tokensWrittenAgain: number;
+
+  /**
+   * After how many steps the smaller prompt has paid for that, at prices of 1.25 for a token that is written to the cache and 0.1 for one that
+   * is read. -1: never.
+   *
+   * @generated from field: int32 pays_after_steps = 18;
+   */
+  paysAfterSteps: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.FoldReceipt.
+ * Use `create(FoldReceiptSchema)` to create a new message.
+ */
+export const FoldReceiptSchema: GenMessage<FoldReceipt> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 13);
+
+/**
+ * @generated from message contextkeep.context.v1.FoldRequest
+ */
+export type FoldRequest = Message<"contextkeep.context.v1.FoldRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: bool dry_run = 3;
+   */
+  dryRun: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.FoldRequest.
+ * Use `create(FoldRequestSchema)` to create a new message.
+ */
+export const FoldRequestSchema: GenMessage<FoldRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 14);
+
+/**
+ * @generated from message contextkeep.context.v1.FoldResponse
+ */
+export type FoldResponse = Message<"contextkeep.context.v1.FoldResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.FoldReceipt receipt = 1;
+   */
+  receipt?: FoldReceipt | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.FoldResponse.
+ * Use `create(FoldResponseSchema)` to create a new message.
+ */
+export const FoldResponseSchema: GenMessage<FoldResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 15);
+
+/**
+ * @generated from message contextkeep.context.v1.ExpandRequest
+ */
+export type ExpandRequest = Message<"contextkeep.context.v1.ExpandRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * "m37": a message; "m37/2": its second part, "m37/0" its content; "m37..m58": messages; "m37.0": a passage, as recall names it.
+   *
+   * @generated from field: string ref = 2;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ExpandRequest.
+ * Use `create(ExpandRequestSchema)` to create a new message.
+ */
+export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 16);
+
+/**
+ * @generated from message contextkeep.context.v1.ExpandResponse
+ */
+export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & {
+  /**
+   * Of a part or a passage: its bytes as they came, text or JSON, and their SHA-256 in hexadecimal.
+   *
+   * @generated from field: bytes content = 1;
+   */
+  content: Uint8Array;
+
+  /**
+   * @generated from field: string sha256 = 2;
+   */
+  sha256: string;
+
+  /**
+   * Of messages: themselves, up to 2 MiB; those that were retracted are missing.
+   *
+   * @generated from field: repeated contextkeep.context.v1.ChatMessage messages = 3;
+   */
+  messages: ChatMessage[];
+
+  /**
+   * What comes behind them, if there is more.
+   *
+   * @generated from field: string next_ref = 4;
+   */
+  nextRef: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ExpandResponse.
+ * Use `create(ExpandResponseSchema)` to create a new message.
+ */
+export const ExpandResponseSchema: GenMessage<ExpandResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 17);
+
+/**
+ * @generated from message contextkeep.context.v1.SearchWindowRequest
+ */
+export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string query = 2;
+   */
+  query: string;
+
+  /**
+   * 0: 20. Up to 200.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * @generated from field: contextkeep.context.v1.RecallFilter filter = 4;
+   */
+  filter?: RecallFilter | undefined;
+
+  /**
+   * Steps, both included; 0: any. Of those in summaries, all steps of the segment count.
+   *
+   * @generated from field: int32 step_from = 5;
+   */
+  stepFrom: number;
+
+  /**
+   * @generated from field: int32 step_to = 6;
+   */
+  stepTo: number;
+
+  /**
+   * @generated from field: string subject_user_id = 7;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SearchWindowRequest.
+ * Use `create(SearchWindowRequestSchema)` to create a new message.
+ */
+export const SearchWindowRequestSchema: GenMessage<SearchWindowRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 18);
+
+/**
+ * @generated from message contextkeep.context.v1.SearchWindowResponse
+ */
+export type SearchWindowResponse = Message<"contextkeep.context.v1.SearchWindowResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.WindowHit hits = 1;
+   */
+  hits: WindowHit[];
+
+  /**
+   * @generated from field: contextkeep.context.v1.ByMeaning by_meaning = 2;
+   */
+  byMeaning?: ByMeaning | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.SearchWindowResponse.
+ * Use `create(SearchWindowResponseSchema)` to create a new message.
+ */
+export const SearchWindowResponseSchema: GenMessage<SearchWindowResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 19);
+
+/**
+ * @generated from message contextkeep.context.v1.WindowHit
+ */
+export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.RecalledItem item = 1;
+   */
+  item?: RecalledItem | undefined;
+
+  /**
+   * The step that it is of, or the steps of its segment. 0: none that the window has read.
+   *
+   * @generated from field: int32 step_from = 2;
+   */
+  stepFrom: number;
+
+  /**
+   * @generated from field: int32 step_to = 3;
+   */
+  stepTo: number;
+
+  /**
+   * Whether the window shows its step: "verbatim", "masked", "segments" or "digests"; empty: it has not read it.
+   *
+   * @generated from field: string zone = 4;
+   */
+  zone: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WindowHit.
+ * Use `create(WindowHitSchema)` to create a new message.
+ */
+export const WindowHitSchema: GenMessage<WindowHit> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 20);
+
+/**
+ * @generated from message contextkeep.context.v1.PackPart
+ */
+export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
+  /**
+   * "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
+   *
+   * @generated from field: string zone = 1;
+   */
+  zone: string;
+
+  /**
+   * Of summaries: 2 a segment, 3 a digest of segments, 4 one of digests, and so on.
+   *
+   * @generated from field: int32 level = 2;
+   */
+  level: number;
+
+  /**
+   * @generated from field: int32 step_from = 3;
+   */
+  stepFrom: number;
+
+  /**
+   * @generated from field: int32 step_to = 4;
+   */
+  stepTo: number;
+
+  /**
+   * What `Expand` takes for the originals. Empty of what the window says itself.
+   *
+   * @generated from field: string ref = 5;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: int32 tokens = 6;
+   */
+  tokens: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PackPart.
+ * Use `create(PackPartSchema)` to create a new message.
+ */
+export const PackPartSchema: GenMessage<PackPart> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 21);
+
+/**
+ * @generated from message contextkeep.context.v1.ExplainPackRequest
+ */
+export type ExplainPackRequest = Message<"contextkeep.context.v1.ExplainPackRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ExplainPackRequest.
+ * Use `create(ExplainPackRequestSchema)` to create a new message.
+ */
+export const ExplainPackRequestSchema: GenMessage<ExplainPackRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 22);
+
+/**
+ * @generated from message contextkeep.context.v1.ExplainPackResponse
+ */
+export type ExplainPackResponse = Message<"contextkeep.context.v1.ExplainPackResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.PackPart parts = 1;
+   */
+  parts: PackPart[];
+
+  /**
+   * @generated from field: contextkeep.context.v1.PackZones tokens_by_zone = 2;
+   */
+  tokensByZone?: PackZones | undefined;
+
+  /**
+   * @generated from field: int32 epoch = 3;
+   */
+  epoch: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ExplainPackResponse.
+ * Use `create(ExplainPackResponseSchema)` to create a new message.
+ */
+export const ExplainPackResponseSchema: GenMessage<ExplainPackResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 23);
+
+/**
+ * @generated from message contextkeep.context.v1.GetLineageRequest
+ */
+export type GetLineageRequest = Message<"contextkeep.context.v1.GetLineageRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetLineageRequest.
+ * Use `create(GetLineageRequestSchema)` to create a new message.
+ */
+export const GetLineageRequestSchema: GenMessage<GetLineageRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 24);
+
+/**
+ * @generated from message contextkeep.context.v1.GetLineageResponse
+ */
+export type GetLineageResponse = Message<"contextkeep.context.v1.GetLineageResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.FoldReceipt receipts = 1;
+   */
+  receipts: FoldReceipt[];
+
+  /**
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetLineageResponse.
+ * Use `create(GetLineageResponseSchema)` to create a new message.
+ */
+export const GetLineageResponseSchema: GenMessage<GetLineageResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 25);
+
+/**
+ * A statement of the state.
+ *
+ * @generated from message contextkeep.context.v1.StateEntry
+ */
+export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
+  /**
+   * "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress".
+   *
+   * @generated from field: string section = 1;
+   */
+  section: string;
+
+  /**
+   * What it is of, such as the name of a value or the path of a file: a later one takes its place.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * As it was said.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
+
+  /**
+   * Of a value, what it is.
+   *
+   * @generated from field: string value = 4;
+   */
+  value: string;
+
+  /**
+   * Where.
+   *
+   * @generated from field: string ref = 5;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 6;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.StateEntry.
+ * Use `create(StateEntrySchema)` to create a new message.
+ */
+export const StateEntrySchema: GenMessage<StateEntry> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 26);
+
+/**
+ * @generated from message contextkeep.context.v1.GetStateRequest
+ */
+export type GetStateRequest = Message<"contextkeep.context.v1.GetStateRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+
+  /**
+   * Empty: all.
+   *
+   * @generated from field: repeated string sections = 3;
+   */
+  sections: string[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetStateRequest.
+ * Use `create(GetStateRequestSchema)` to create a new message.
+ */
+export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 27);
+
+/**
+ * @generated from message contextkeep.context.v1.GetStateResponse
+ */
+export type GetStateResponse = Message<"contextkeep.context.v1.GetStateResponse"> & {
+  /**
+   * @generated from field: repeated contextkeep.context.v1.StateEntry entries = 1;
+   */
+  entries: StateEntry[];
+};
+
+/**
+ * Describes the message contextkeep.context.v1.GetStateResponse.
+ * Use `create(GetStateResponseSchema)` to create a new message.
+ */
+export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 28);
 
 /**
  * What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
@@ -598,9 +1263,12 @@ export const ContextWindows: GenService<{
    * Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
    * however often.
    *
-   * When the messages are over 97 % of the limit, a fold leaves out the oldest steps until half is left, ten steps at least if they fit; a
-   * note in front says how many. They stay in the log, where recall finds them. A retracted message is in no pack behind that: it is made
-   * anew without it.
+   * When all of it is over 97 % of the limit, it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
+   * and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
+   * then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
+   * `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it.
+   *
+   * Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
    *
    * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
    * metadata `least`, the limit with which it would, and `token_limit`), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
@@ -611,6 +1279,69 @@ export const ContextWindows: GenService<{
     methodKind: "unary";
     input: typeof PackRequestSchema;
     output: typeof PackResponseSchema;
+  },
+  /**
+   * Folds now, as `Pack` does when it must, and answers the account of it. With `dry_run` it says what it would do. Reasons: WINDOW_NOT_FOUND,
+   * WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.Fold
+   */
+  fold: {
+    methodKind: "unary";
+    input: typeof FoldRequestSchema;
+    output: typeof FoldResponseSchema;
+  },
+  /**
+   * Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
+   * context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.Expand
+   */
+  expand: {
+    methodKind: "unary";
+    input: typeof ExpandRequestSchema;
+    output: typeof ExpandResponseSchema;
+  },
+  /**
+   * Finds passages of the window's log, the best first, and says which step each is of and whether the last pack shows it. Reasons as
+   * SearchContext, and WINDOW_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.SearchWindow
+   */
+  searchWindow: {
+    methodKind: "unary";
+    input: typeof SearchWindowRequestSchema;
+    output: typeof SearchWindowResponseSchema;
+  },
+  /**
+   * Says part by part what the window shows, as the last pack had it. Reasons: WINDOW_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.ExplainPack
+   */
+  explainPack: {
+    methodKind: "unary";
+    input: typeof ExplainPackRequestSchema;
+    output: typeof ExplainPackResponseSchema;
+  },
+  /**
+   * Lists every break of the prefix with its account, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.GetLineage
+   */
+  getLineage: {
+    methodKind: "unary";
+    input: typeof GetLineageRequestSchema;
+    output: typeof GetLineageResponseSchema;
+  },
+  /**
+   * Answers the state of the work as rules read it from the log, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.GetState
+   */
+  getState: {
+    methodKind: "unary";
+    input: typeof GetStateRequestSchema;
+    output: typeof GetStateResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_contextkeep_context_v1_context_windows, 0);

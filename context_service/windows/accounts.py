@@ -1,0 +1,99 @@
+"""What a window is made of, and how it came to be so: the accounts that somebody reads who wants to know why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from context_service.windows.packs import Zones, zones_of
+from context_service.windows.profiles import SECTIONS
+from context_service.windows.view_rows import Held, Receipt, Seen, ViewRows
+from context_service.windows.window_rows import Window, WindowRows, no_window
+from contextkeep.errors import InvalidArgument, InvalidPageToken
+from service_runtime import pages
+from service_runtime.auth import Principal
+
+ENTRY_SECTIONS = (*SECTIONS, "artifact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What a window shows, part by part."""
+
+    window: Window
+    parts: list[Seen]
+    zones: Zones
+
+
+class Accounts:
+    """Reads accounts of windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show, and their receipts.
+    """
+
+    def __init__(self, rows: WindowRows, views: ViewRows) -> None:
+        self._rows = rows
+        self._views = views
+
+    async def explained(self, window_id: UUID, *, principal: Principal) -> Explained:
+        """Return what a window shows, as its last pack had it.
+
+        Raises:
+            WindowNotFound: there is no such window.
+        """
+        window = await self._window(window_id, principal)
+        shown = await self._views.shown(window, principal=principal)
+        if shown is None:
+            raise no_window(window_id)
+        return Explained(window=window, parts=shown.parts, zones=zones_of(window, shown.parts))
+
+    async def lineage(
+        self, window_id: UUID, page: pages.PageRequest, *, principal: Principal
+    ) -> tuple[list[Receipt], str]:
+        """Return a page of the breaks of the prefix, the newest first, and the token of the next page.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, InvalidPageToken: see the contract.
+        """
+        window = await self._window(window_id, principal)
+        query = ("GetLineage", principal.tenant_id, window_id)
+        key = pages.decode_token(query, page.token, parts=1)
+        count = pages.page_size(page.size)
+        before = None
+        if key is not None:
+            if not isinstance(key[0], int):
+                raise InvalidPageToken("page_token is malformed", field="page_token")
+            before = key[0]
+        found = await self._views.receipts(window, principal=principal, before=before, count=count + 1)
+        token = pages.encode_token(query, (found[count - 1].epoch,)) if len(found) > count else ""
+        return found[:count], token
+
+    async def state(self, window_id: UUID, sections: Collection[str], *, principal: Principal) -> list[Held]:
+        """Return what holds of the state, in the order of the log.
+
+        Args:
+            window_id: Of which window.
+            sections: Which of them; empty: all.
+            principal: Who asks.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: there is no such section.
+        """
+        for section in sections:
+            if section not in ENTRY_SECTIONS:
+                raise InvalidArgument(f"sections has one that is none of {', '.join(ENTRY_SECTIONS)}", field="sections")
+        window = await self._window(window_id, principal)
+        held = await self._views.held(window, principal=principal)
+        return [one for one in held if not sections or one.entry.section in sections]
+
+    async def _window(self, window_id: UUID, principal: Principal) -> Window:
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        window = await self._rows.read(context_id, window_id, principal=principal)
+        if window is None:
+            raise no_window(window_id)
+        return window

@@ -1,0 +1,135 @@
+"""Catching up: what messages of the log become in a window. Values in, values out; it is worked out beside the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from context_service.contexts.model import Message
+from context_service.rendering import Format
+from context_service.windows.masks import masked
+from context_service.windows.packing import Block, block_of
+from context_service.windows.profiles import Profile
+from context_service.windows.refs import ref_of
+from context_service.windows.steps import Step, cut
+from context_service.windows.task_state import WHOLE, Entry, entries_of
+from context_service.windows.units import Unit, names_in, units_of
+
+_WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
+RENDERER = 1  # version of what blocks are rendered to: those that are stored stay as they were
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A step of a window, with all that is worked out of it once.
+
+    Attributes:
+        block: As a model sees it.
+        masked: As it sees it masked; None: a mask is not worth it.
+        units: What a summary may be made of.
+        names: Which things it speaks of.
+        entries: What it says of the state.
+        role: Who speaks.
+        is_error: A call of it failed.
+    """
+
+    block: Block
+    masked: Block | None
+    units: tuple[Unit, ...]
+    names: frozenset[str]
+    entries: tuple[Entry, ...]
+    role: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """What messages became.
+
+    Attributes:
+        steps: Closed ones.
+        waiting: The step that waits for results, if the log ends with one.
+        reached_seq: Up to which message all are in `steps`.
+    """
+
+    steps: Sequence[Made]
+    waiting: Block | None
+    reached_seq: int
+
+
+def caught_up(
+    messages: Sequence[Message],
+    *,
+    to: Format,
+    profile: Profile,
+    count: Callable[[str], int],
+    is_end: bool,
+    last_seq: int,
+) -> CaughtUp:
+    """Return what messages become.
+
+    Args:
+        messages: From the beginning of a step on.
+        to: Whose messages the window packs.
+        profile: Of the window.
+        count: Counts the tokens of a text.
+        is_end: Nothing follows them in the log.
+        last_seq: Of the log.
+    """
+    done = cut(messages, is_end=is_end)
+    by_seq = {message.seq: message for message in messages}
+    steps = []
+    for step in done.closed:
+        # A message that two steps are made of counts for the first: what is taken is gone.
+        of_step = [message for seq in step.seqs if (message := by_seq.pop(seq, None))]
+        steps.append(_made(step, of_step, to, profile, count))
+    if done.next_seq is not None:
+        reached_seq = done.next_seq - 1
+    else:
+        reached_seq = last_seq if is_end or not messages else messages[-1].seq
+    waiting = block_of(done.open, to, count) if done.open else None
+    return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq)
+
+
+def _made(step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int]) -> Made:
+    units = [unit for message in messages for unit in units_of(message, profile)]
+    entries = [entry for message in messages for entry in entries_of(message, profile)]
+    block = block_of(step, to, count)
+    turn = masked(step, units, profile, count)
+    as_masked = block_of(replace(step, turn=turn), to, count) if turn else None
+    return Made(
+        block=block,
+        masked=as_masked if as_masked and as_masked.tokens < block.tokens else None,
+        units=tuple(_summarized(units, entries, messages)),
+        names=frozenset(name for message in messages for name in names_in(message)),
+        entries=tuple(entries),
+        role=step.turn.role,
+        is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),
+    )
+
+
+def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
+    """Return what a summary may be made of: what the state does not always show, and the files that were written.
+
+    A rule or a value stands in the state as long as it holds; behind that it would mislead.
+    """
+    shown = [(entry.ref, entry.text) for entry in entries if entry.section in WHOLE]
+    left = [
+        unit
+        for unit in units
+        if not any(ref == unit.ref and text in unit.text and 2 * len(text) >= len(unit.text) for ref, text in shown)
+    ]
+    names = {
+        ref_of(message.seq, number): part.tool_call.name
+        for message in messages
+        for number, part in enumerate(message.parts, 1)
+        if part.tool_call
+    }
+    written = [
+        one for one in entries if one.section == "artifact" and one.text.endswith("(edited)") and one.ref in names
+    ]
+    left += [
+        Unit(kind="artifact", text=f"{names[one.ref]} {one.key}", ref=one.ref, seq=one.seq, weight=_WRITTEN_WEIGHT)
+        for one in written
+    ]
+    return left

@@ -1,0 +1,370 @@
+"""Folds: what becomes of a window's view when it is over the high mark. Values in, values out.
+
+All closed steps but the last ten are masked. While what is seen is over the low mark, the oldest twenty masked steps
+become a segment; when segments have more than their share, the older half becomes digests, and when digests have, the
+oldest two thirds become one that is deeper. So a log of any length is O(log n) blocks. Then the state is written anew.
+
+It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds. One that takes D
+tokens away with X behind them pays only if the next is at least `(1.25 (X - D) - 0.1 X) / (0.1 D)` steps away, at
+prices of 1.25 for a token that is written to the cache and 0.1 for one that is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from context_service.windows.importance import Seen, Weights, shares_of
+from context_service.windows.summaries import (
+    DIGEST_TOKENS_MAX,
+    SEGMENT,
+    SEGMENT_TOKENS_MAX,
+    Scored,
+    Summary,
+    digest,
+    summary,
+)
+from context_service.windows.units import Unit, form_of
+
+WRITTEN, READ = 1.25, 0.1  # prices of a token in the cache, in those of one that is not
+SEGMENT_STEPS, DIGEST_SEGMENTS = 20, 12
+KEEP_LAST = 10
+CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a window allows itself, in tokens and steps.
+
+    Attributes:
+        limit: Of a request.
+        high: Over which it folds.
+        low: To which it folds.
+        segments: That segments may have; `digests` and `state` likewise.
+        hot: That steps may have that stay as they are.
+        keep_last: How many of those there are, at most.
+    """
+
+    limit: int
+    high: int
+    low: int
+    hot: int
+    segments: int
+    digests: int
+    state: int
+    keep_last: int = KEEP_LAST
+
+    @classmethod
+    def of(cls, limit: int, *, keep_last: int = KEEP_LAST) -> Limits:
+        """Return the shares of a limit.
+
+        Marks of .97 and .50; .40 for what stays as it is, .14 for segments and for digests, .07 for the state.
+        """
+        return cls(
+            limit=limit,
+            high=math.floor(0.97 * limit),
+            low=math.floor(0.50 * limit),
+            hot=math.floor(0.40 * limit),
+            segments=math.floor(0.14 * limit),
+            digests=math.floor(0.14 * limit),
+            state=math.floor(0.07 * limit),
+            keep_last=keep_last,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A block of a view, as far as folds need it.
+
+    Attributes:
+        step: Its number as a step, from 1; of what is appended behind a step, that of the step.
+        tokens: As it is seen.
+        masked_tokens: As it would be, masked; the same where a mask is not worth it.
+        is_appended: It is no step: something recalled, or a note.
+        is_error: A call of it failed.
+    """
+
+    number: int
+    step: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    masked_tokens: int
+    is_masked: bool = False
+    is_appended: bool = False
+    is_error: bool = False
+    units: tuple[Unit, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a model sees in front of the step that waits.
+
+    Attributes:
+        head: Tokens of what stands in front of all, and of pins.
+        summaries: Digests, then segments: they tile the steps in front of `blocks`.
+        state: Tokens of the state.
+        blocks: Steps, and what is appended to them.
+    """
+
+    head: int
+    summaries: tuple[Summary, ...] = ()
+    state: int = 0
+    blocks: tuple[Standing, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Of all of it."""
+        return (
+            self.head + self.state + sum(one.tokens for one in self.summaries) + sum(one.tokens for one in self.blocks)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """What is to be done, and its account.
+
+    Attributes:
+        view: What is seen then.
+        masked: Numbers of the blocks that are masked now.
+        dropped: Of those that are seen no more: what was appended.
+        merged: Of the steps that are in summaries now.
+    """
+
+    view: View
+    masked: frozenset[int]
+    dropped: frozenset[int]
+    merged: frozenset[int]
+    rules: tuple[str, ...] = field(default=())
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is done."""
+        return bool(self.masked or self.dropped or self.merged)
+
+
+def fold(
+    view: View,
+    limits: Limits,
+    *,
+    state_tokens: int,
+    goal: str,
+    count: Callable[[str], int],
+    cost: Callable[[str], int],
+    weights: Weights,
+    is_close: bool = False,
+    waiting: int = 0,
+) -> Fold:
+    """Return what becomes of a view that is over the high mark.
+
+    Args:
+        view: As it is.
+        limits: Of the window.
+        state_tokens: Of the state that is written anew.
+        goal: Of the window.
+        count: Counts the tokens of a text.
+        cost: Counts those of a text as a piece of a request.
+        weights: Of the features of importance.
+        is_close: The last fold was only a few steps ago: results are masked, largest first, and nothing is merged
+            unless that is not enough.
+        waiting: Tokens of the step that waits for results: it is not folded.
+    """
+    done = _Folding(
+        view,
+        limits,
+        goal=goal,
+        count=count,
+        cost=cost,
+        weights=weights,
+        waiting=waiting,
+        state_tokens=state_tokens,
+    )
+    if is_close and view.summaries:
+        done.rewrite_state()
+        done.mask_largest(until=limits.low)
+        if done.tokens <= limits.high:
+            return done.fold()
+    done.mask_older()
+    while done.tokens > limits.low and done.merge_oldest():
+        pass
+    done.rewrite_state()
+    done.mask_largest(until=limits.high)
+    while done.tokens > limits.high and done.merge_oldest(is_last_resort=True):
+        pass
+    return done.fold()
+
+
+def pays_after(tokens: int, removed: int) -> int:
+    """Return after how many steps a break of the cache has paid, of a prompt of so many tokens: see the module."""
+    if removed <= 0:
+        return -1
+    return max(math.ceil((WRITTEN * (tokens - removed) - READ * tokens) / (READ * removed)), 0)
+
+
+class _Folding:
+    """A fold while it is worked out."""
+
+    def __init__(
+        self,
+        view: View,
+        limits: Limits,
+        *,
+        goal: str,
+        count: Callable[[str], int],
+        cost: Callable[[str], int],
+        weights: Weights,
+        waiting: int,
+        state_tokens: int,
+    ) -> None:
+        self._head, self._state, self._waiting = view.head, view.state, waiting
+        self._summaries, self._blocks = list(view.summaries), list(view.blocks)
+        self._limits, self._count, self._weights = limits, count, weights
+        self._state_tokens, self._cost = state_tokens, cost
+        self._masked: set[int] = set()
+        self._dropped: set[int] = set()
+        self._merged: set[int] = set()
+        self._rules: list[str] = []
+        mentions = Counter(name for one in view.blocks for name in one.names)
+        last = view.blocks[-1].step if view.blocks else 0
+        units = [unit for one in view.blocks for unit in one.units]
+        units += [one.unit for summary in view.summaries for one in summary.kept]
+        forms = Counter(form_of(unit.text) for unit in units)
+        self._seen = Seen(step=last, goal_terms=shares_of(goal, units), mentions=mentions, forms=forms)
+
+    @property
+    def tokens(self) -> int:
+        """Of what is seen, with the step that waits."""
+        seen = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._blocks))
+        return seen.tokens + self._waiting
+
+    def mask_older(self) -> None:
+        """Mask all but the last steps, and leave out what was appended to those that are masked."""
+        kept = self._kept()
+        older = [one for one in self._blocks if kept and one.step < kept[0].step]
+        if any(one.is_appended or (not one.is_masked and one.masked_tokens < one.tokens) for one in older):
+            self._mask([one for one in older if not one.is_appended])
+            self._drop([one for one in older if one.is_appended])
+            self._rules.append(f"mask all but the last {len(kept)} steps")
+
+    def mask_largest(self, *, until: int) -> None:
+        """Mask the steps that save most, the last one last, until the view has so many tokens."""
+        able = [one for one in self._blocks if not one.is_masked and one.masked_tokens < one.tokens]
+        able.sort(key=lambda one: one.masked_tokens - one.tokens)
+        last = self._blocks[-1].number if self._blocks else 0
+        for one in [*(one for one in able if one.number != last), *(one for one in able if one.number == last)]:
+            if self.tokens <= until:
+                return
+            self._mask([one])
+            self._rules.append(f"mask step {one.step} of the last ones")
+        if self.tokens > until:
+            self._drop([one for one in self._blocks if one.is_appended])
+
+    def merge_oldest(self, *, is_last_resort: bool = False) -> bool:
+        """Make the oldest masked steps a segment, and keep summaries within their shares; say whether any were.
+
+        Args:
+            is_last_resort: Take all but the very last step, and of summaries whatever there is.
+        """
+        steps = [one for one in self._blocks if not one.is_appended]
+        able = steps[: max(len(steps) - (1 if is_last_resort else len(self._kept())), 0)]
+        taken = able[:SEGMENT_STEPS]
+        if not taken:
+            return self._merge_summaries(force=is_last_resort)
+        numbers = {one.number for one in taken}
+        before = sum(one.tokens for one in taken)
+        segment = summary(
+            SEGMENT,
+            steps=(taken[0].step, taken[-1].step),
+            seqs=(min(one.seq_from for one in taken), max(one.seq_to for one in taken)),
+            units=[Scored(unit=unit, step=one.step, is_error=one.is_error) for one in taken for unit in one.units],
+            tokens_max=max(min(SEGMENT_TOKENS_MAX, before // 2, self._limits.segments // 2), _HEAD_TOKENS),
+            seen=self._seen,
+            weights=self._weights,
+            count=self._count,
+        )
+        segment = replace(segment, tokens=self._cost(segment.text))
+        self._drop([one for one in self._blocks if one.is_appended and one.step <= taken[-1].step])
+        self._blocks = [one for one in self._blocks if one.number not in numbers]
+        self._merged |= numbers
+        self._masked -= numbers
+        self._summaries.append(segment)
+        self._rules.append(f"steps {segment.step_from} to {segment.step_to} become a segment")
+        while self._merge_summaries(force=False):
+            pass
+        return True
+
+    def _kept(self) -> list[Standing]:
+        """Return the last steps that stay as they are: the very last, and those before it that fit."""
+        steps = [one for one in self._blocks if not one.is_appended][-self._limits.keep_last :]
+        together = 0
+        for count, one in enumerate(reversed(steps)):
+            together += one.tokens
+            if count and together > self._limits.hot:
+                return steps[-count:]
+        return steps
+
+    def rewrite_state(self) -> None:
+        """Write the state anew: what it says may be out of sight."""
+        self._state = self._state_tokens
+
+    def fold(self) -> Fold:
+        """Return what was worked out."""
+        view = View(head=self._head, summaries=tuple(self._summaries), state=self._state, blocks=tuple(self._blocks))
+        return Fold(
+            view=view,
+            masked=frozenset(self._masked),
+            dropped=frozenset(self._dropped),
+            merged=frozenset(self._merged),
+            rules=tuple(self._rules),
+        )
+
+    def _merge_summaries(self, *, force: bool) -> bool:
+        """Make digests of segments, or one deeper digest, when they have more than their share; say whether so."""
+        segments = [one for one in self._summaries if one.level == SEGMENT]
+        digests = [one for one in self._summaries if one.level > SEGMENT]
+        if len(segments) > 1 and (force or _tokens(segments) > self._limits.segments):
+            older = segments[: (len(segments) + 1) // 2] if len(segments) > 2 else segments
+            made = [self._digest(older[at : at + DIGEST_SEGMENTS]) for at in range(0, len(older), DIGEST_SEGMENTS)]
+            self._summaries = [*digests, *made, *segments[len(older) :]]
+            self._rules.append(f"{len(older)} segments become {len(made)} digests")
+            return True
+        if len(digests) > 1 and (force or _tokens(digests) > self._limits.digests):
+            older = digests[: max(math.ceil(len(digests) * 2 / 3), 2)]
+            self._summaries = [self._digest(older), *digests[len(older) :], *segments]
+            self._rules.append(f"{len(older)} digests become one")
+            return True
+        return False
+
+    def _digest(self, several: Sequence[Summary]) -> Summary:
+        before = _tokens(several)
+        # A digest of digests is what is left of a long past: it has half of what they had, or the past would be a few
+        # lines however long it is.
+        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, before // 2)
+        room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
+        made = digest(
+            several, tokens_max=max(room, _HEAD_TOKENS), seen=self._seen, weights=self._weights, count=self._count
+        )
+        return replace(made, tokens=self._cost(made.text))
+
+    def _mask(self, blocks: Sequence[Standing]) -> None:
+        able = {one.number for one in blocks if not one.is_masked and one.masked_tokens < one.tokens}
+        self._masked |= able
+        self._blocks = [
+            replace(one, tokens=one.masked_tokens, is_masked=True) if one.number in able else one
+            for one in self._blocks
+        ]
+
+    def _drop(self, blocks: Sequence[Standing]) -> None:
+        numbers = {one.number for one in blocks}
+        self._dropped |= numbers
+        self._blocks = [one for one in self._blocks if one.number not in numbers]
+
+
+_HEAD_TOKENS = 40  # of a summary that shows nothing but what it covers
+
+
+def _tokens(summaries: Sequence[Summary]) -> int:
+    return sum(one.tokens for one in summaries)

@@ -1,0 +1,185 @@
+"""The way back: what a ref that somebody printed is of, byte for byte, and what a window's log has besides."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from context_service.contexts.log import SEQ_MAX, Log
+from context_service.contexts.model import Message
+from context_service.contexts.recall import Asked, ByMeaning, Filter, RecalledItem, Recalling
+from context_service.parts import Part
+from context_service.retrieval.passages import Passages, Scope
+from context_service.windows import refs
+from context_service.windows.refs import Ref
+from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
+from context_service.windows.window_rows import Window, WindowRows, no_window
+from contextkeep.errors import Erased, InvalidArgument, RefNotFound
+from service_runtime.auth import Principal
+
+_MESSAGES_MAX = 500  # of an answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Original:
+    """What a ref is of: the bytes of a part, or messages."""
+
+    content: bytes = b""
+    sha256: str = ""
+    messages: Sequence[Message] = ()
+    next_ref: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A passage that was found, with the steps of the window that it is of; 0: of none that it has read."""
+
+    item: RecalledItem
+    step_from: int = 0
+    step_to: int = 0
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """Which steps are meant, both included; 0: any."""
+
+    first: int = 0
+    last: int = 0
+
+
+class Originals:
+    """Answers refs and questions; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        log: Their contexts.
+        passages: What they are found by.
+        recalling: Finds.
+    """
+
+    def __init__(
+        self, rows: WindowRows, views: ViewRows, *, log: Log, passages: Passages, recalling: Recalling
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._passages = passages
+        self._recalling = recalling
+
+    async def expand(self, window_id: UUID, ref: str, *, principal: Principal) -> Original:
+        """Return what a ref is of.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument: it is no ref.
+            RefNotFound: the context has nothing of the kind.
+            Erased: it was retracted.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        named = refs.parsed(ref)
+        if named is None:
+            raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0", field="ref")
+        context = await self._log.read(context_id, principal=principal)
+        if context is None:
+            raise no_window(window_id)
+        if named.passage is not None:
+            place = (named.seq, named.passage)
+            texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
+            if place in texts:
+                return _bytes(texts[place])
+        if not 0 < named.seq <= named.last_seq <= context.last_seq:
+            raise _no_ref(ref)
+        messages = await self._log.page(
+            context_id,
+            principal=principal,
+            seq_from=named.seq,
+            seq_to=named.last_seq,
+            count=_MESSAGES_MAX,
+            newest_first=False,
+        )
+        if not messages:
+            raise Erased("what it names was retracted", ref=ref)
+        if named.passage is not None:
+            raise _no_ref(ref)
+        if named.part is not None:
+            return _bytes(_part(messages[0], named, ref))
+        last = messages[-1].seq
+        next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
+        return Original(messages=messages, next_ref=next_ref)
+
+    async def search(
+        self, window_id: UUID, asked: Asked, steps: Steps, *, principal: Principal
+    ) -> tuple[list[Hit], ByMeaning]:
+        """Return what is found, the best first, with the steps that it is of.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            InvalidArgument, LimitExceeded: see the contract.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        window = await self._rows.read(context_id, window_id, principal=principal)
+        shown = await self._views.shown(window, principal=principal) if window else None
+        if window is None or shown is None:
+            raise no_window(window_id)
+        if steps.first or steps.last:
+            asked = replace(asked, which=_within(asked.which, shown.parts, steps))
+        found = await self._recalling.search(context_id, asked, principal=principal)
+        return [_hit(item, shown.parts, window) for item in found.items], found.meaning
+
+
+def _part(message: Message, named: Ref, ref: str) -> str:
+    if named.part == 0:
+        return message.content
+    if named.part is None or named.part > len(message.parts):
+        raise _no_ref(ref)
+    return _text(message.parts[named.part - 1])
+
+
+def _text(part: Part) -> str:
+    """Return the text or the JSON that a part came as; of what it only points at, where that is."""
+    if part.tool_result:
+        return part.tool_result.content_json
+    if part.tool_call:
+        return part.tool_call.arguments_json
+    if part.reasoning:
+        return part.reasoning.data_json or part.reasoning.text
+    return next((one for one in (part.text, part.data_json, part.url, part.working_memory_id) if one is not None), "")
+
+
+def _bytes(text: str) -> Original:
+    content = text.encode(errors="surrogatepass")
+    return Original(content=content, sha256=hashlib.sha256(content).hexdigest())
+
+
+def _no_ref(ref: str) -> RefNotFound:
+    return RefNotFound("the context has nothing of this ref", ref=ref)
+
+
+def _within(which: Filter, parts: Sequence[Seen], steps: Steps) -> Filter:
+    """Return a filter narrowed to the messages of steps; of steps in a summary, to all of the summary's."""
+    last = steps.last or max((one.step_to for one in parts), default=0)
+    meant = [
+        one for one in parts if one.kind in (STEP, SUMMARY) and one.step_to >= steps.first and one.step_from <= last
+    ]
+    seq_from = min((one.seq_from for one in meant), default=SEQ_MAX)
+    seq_to = max((one.seq_to for one in meant), default=0)
+    return replace(
+        which,
+        seq_from=max(which.seq_from, seq_from),
+        seq_to=seq_to if which.seq_to is None else min(which.seq_to, seq_to),
+    )
+
+
+def _hit(item: RecalledItem, parts: Sequence[Seen], window: Window) -> Hit:
+    of = [one for one in parts if one.kind in (STEP, SUMMARY) and one.seq_from <= item.seq <= one.seq_to]
+    # Steps may overlap, where somebody spoke while a tool ran: the one that begins last is meant.
+    step = max(of, key=lambda one: one.seq_from, default=None)
+    if step is None or item.seq > window.reached_seq:
+        return Hit(item=item)
+    return Hit(item=item, step_from=step.step_from, step_to=step.step_to, zone=step.zone)

@@ -1,0 +1,667 @@
+"""The rules of packing: a window catches up with its log, folds over its high mark, and says what a model shall see.
+
+What takes CPU is done before the window is locked, and written only if the window is what it was: of two who pack at
+once one writes, and the other looks again. So a kill leaves a window that has come so far, and nothing half done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any
+from uuid import UUID
+
+from context_service.contexts.log import Log
+from context_service.contexts.model import Message
+from context_service.contexts.order import Order
+from context_service.contexts.recall import Asked, Filter, Recalling
+from context_service.parts import Part, texts_of
+from context_service.rendering import Format, Turn, pieces
+from context_service.tokens import TokenCounter
+from context_service.windows.catching_up import CaughtUp, Made, caught_up
+from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold, pays_after
+from context_service.windows.importance import Weights
+from context_service.windows.packing import Block, Rendered, packed, tokens_of
+from context_service.windows.profiles import profile
+from context_service.windows.steps import cut
+from context_service.windows.summaries import SEGMENT, Summary
+from context_service.windows.task_state import Entry, after, note_of, shown
+from context_service.windows.view_rows import (
+    NOTE,
+    RECALLED,
+    STEP,
+    SUMMARY,
+    Account,
+    Held,
+    MadeSummary,
+    NewBlock,
+    Receipt,
+    Seen,
+    Shown,
+    ViewRows,
+)
+from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window, stored
+from contextkeep.errors import Aborted, AnswerTooLarge, BudgetTooSmall, FoldNoProgress, WindowClosed
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Transaction
+
+PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
+MESSAGES_AT_ONCE = 256  # of a transaction that catches up
+RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # behind a step that calls for it; behind a user's question
+RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and no larger part of the limit than one in so many
+RECALL_STEPS = 10  # it is recalled behind each step whose number this divides
+
+_RENDERING = 24  # times as long as parsing: what is read of a log is cut, searched for lines, rendered and counted
+_READING = 4  # as long: what is read, assembled and hashed
+_FOLDING = 200  # bytes of parsing for each token that a fold looks through
+NOTE_TOKENS = 40  # that the note on a beginning may have, in any format
+_TRIES = 8
+_RECALL_TEXT_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zones:
+    """Tokens of a pack by zone, the most stable first."""
+
+    system: int = 0
+    pins: int = 0
+    digests: int = 0
+    segments: int = 0
+    state: int = 0
+    masked: int = 0
+    verbatim: int = 0
+    recalled: int = 0
+    notes: int = 0
+
+    @property
+    def all(self) -> int:
+        """Of the whole pack."""
+        return (
+            self.system
+            + self.pins
+            + self.digests
+            + self.segments
+            + self.state
+            + self.masked
+            + self.verbatim
+            + self.recalled
+            + self.notes
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """What a model shall see now.
+
+    Attributes:
+        window: As it was packed.
+        messages_json: For the body of a request.
+        prefix_bytes: So many of it begin the next pack, too, until the window's epoch is another one.
+        prefix_sha: Their SHA-256, in hexadecimal.
+        step_count: Steps that are seen, verbatim or masked.
+        fold_eta_steps: After about how many more steps it will fold.
+        last_seq: The newest message that was read.
+        is_waiting: The last step waits for results.
+    """
+
+    window: Window
+    messages_json: bytes
+    prefix_bytes: int
+    prefix_sha: str
+    zones: Zones
+    step_count: int
+    fold_eta_steps: int
+    last_seq: int
+    is_waiting: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ahead:
+    """A window that has read all of its log, and what it shows."""
+
+    window: Window
+    shown: Shown
+    waiting: Block | None
+    last_seq: int
+
+    @property
+    def tokens(self) -> int:
+        window = self.window
+        front = window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS
+        return front + sum(one.tokens for one in self.shown.parts) + (self.waiting.tokens if self.waiting else 0)
+
+
+class Packs:
+    """Packs windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        log: Their contexts.
+        order: Who packs a window: of a process one at a time.
+        recalling: Finds what is out of sight.
+    """
+
+    def __init__(self, rows: WindowRows, views: ViewRows, *, log: Log, order: Order, recalling: Recalling) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._order = order
+        self._recalling = recalling
+
+    async def pack(self, window_id: UUID, *, principal: Principal, recalls: bool = True) -> Pack:
+        """Catch up with the log, fold if it must be, and return what the model shall see now.
+
+        Args:
+            window_id: Which.
+            principal: Who asks.
+            recalls: Append what is recalled, if the last step calls for it.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            BudgetTooSmall: the last step does not fit, masked.
+            AnswerTooLarge: what fits the model fits no answer.
+            Aborted: others write to the window all the time.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
+            return await self._packed(context_id, window_id, principal, recalls=recalls)
+
+    async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool) -> Receipt:
+        """Fold a window now, or say what a fold would do.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            FoldNoProgress: there is nothing to fold.
+            Aborted: others write to the window all the time.
+        """
+        principal = principal.without_admin()
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        for _ in range(_TRIES):
+            ahead = await self._caught_up(context_id, window_id, principal)
+            if ahead is None:
+                continue
+            planned = await self._planned(ahead, principal)
+            if planned is None:
+                continue
+            if not planned.fold.changes:
+                raise FoldNoProgress("there is nothing to fold: what is seen is folded as far as it can be")
+            if dry_run:
+                return planned.receipt("requested")
+            if receipt := await self._write(planned, "requested", principal):
+                return receipt
+        raise Aborted("others write to the window while it is folded; try again")
+
+    async def _packed(self, context_id: UUID, window_id: UUID, principal: Principal, *, recalls: bool) -> Pack:
+        for _ in range(_TRIES):
+            ahead = await self._caught_up(context_id, window_id, principal)
+            if ahead is None:
+                continue
+            if ahead.tokens > _limits(ahead.window).high:
+                planned = await self._planned(ahead, principal)
+                if planned is None:
+                    continue
+                if planned.fold.changes:
+                    await self._write(planned, "high_mark", principal)
+                    continue
+                if ahead.tokens > ahead.window.token_limit:
+                    raise BudgetTooSmall(
+                        f"the last step does not fit, masked: with what stands in front it has {ahead.tokens} tokens",
+                        least=ahead.tokens,
+                        token_limit=ahead.window.token_limit,
+                    )
+            if recalls and (block := await self._recalled(ahead, principal)):
+                if not await self._append(ahead, [block], principal):
+                    continue
+                pieces_json = stored(block.pieces)
+                part = Seen(block.kind, 0, block.step, block.step, 0, 0, block.tokens, False, pieces_json)
+                ahead = replace(ahead, shown=ahead.shown._replace(parts=[*ahead.shown.parts, part]))
+            size = sum(len(one.pieces_json) for one in ahead.shown.parts)
+            return await beside_the_loop(_READING * size, _pack_of, ahead)
+        raise Aborted("others write to the window while it is packed; try again")
+
+    async def _caught_up(self, context_id: UUID, window_id: UUID, principal: Principal) -> _Ahead | None:
+        """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
+
+        Messages are cut, rendered and counted before the window is locked, those of one step or `MESSAGES_AT_ONCE` of a
+        transaction. What is far behind folds on the way, so that it never holds more than it shows.
+
+        Raises:
+            WindowNotFound, WindowClosed: it is gone, or closed.
+        """
+        while True:
+            standing = await self._rows.standing(context_id, window_id, principal=principal)
+            if standing is None:
+                raise no_window(window_id)
+            window, last_seq, _ = standing
+            if window.closed_at:
+                raise WindowClosed("the window is closed", window_id=window_id)
+            if standing.retracted_count != window.retracted_count:
+                await self._begin_anew(standing, principal)
+                continue
+            read, is_end = None, True
+            if last_seq > window.reached_seq:
+                messages, is_end = await self._messages(window, last_seq, principal)
+                size = sum(map(_size_of, messages))
+                read = await beside_the_loop(_RENDERING * size, _read, window, messages, is_end, last_seq)
+                if read.reached_seq != window.reached_seq:
+                    added = await self._add(window, read, principal)
+                    if added is None:
+                        return None
+                    window = added
+            seen = await self._views.shown(window, principal=principal)
+            if seen is None or (seen.epoch, seen.block_count) != (window.epoch, window.block_count):
+                return None
+            ahead = _Ahead(
+                window=window, shown=seen, waiting=read.waiting if read and is_end else None, last_seq=last_seq
+            )
+            if is_end:
+                return ahead
+            if ahead.tokens > _limits(window).high:
+                planned = await self._planned(ahead, principal)
+                if planned and planned.fold.changes:
+                    await self._write(planned, "high_mark", principal)
+
+    async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
+        """Return what follows in the log, one whole step at least, and whether that is all of it up to `last_seq`."""
+        messages: list[Message] = []
+        seq_from = window.reached_seq + 1
+        while seq_from <= last_seq:
+            page = await self._log.page(
+                window.context_id,
+                principal=principal,
+                seq_from=seq_from,
+                seq_to=last_seq,
+                count=MESSAGES_AT_ONCE,
+                newest_first=False,
+            )
+            if page is None:
+                raise no_window(window.window_id)
+            if not page:  # all that follow are retracted
+                return messages, True
+            messages += page
+            seq_from = page[-1].seq + 1
+            if seq_from <= last_seq and await beside_the_loop(sum(map(_size_of, messages)), _has_whole_step, messages):
+                return messages, False
+        return messages, True
+
+    async def _add(self, window: Window, read: CaughtUp, principal: Principal) -> Window | None:
+        """Write what was read, and return the window then; None: another call has written."""
+
+        async def work(transaction: Transaction) -> Window | None:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if not _is_same(locked, window):
+                return None
+            said = [entry for made in read.steps for entry in made.entries]
+            held = await self._views.held_of(transaction, window, said) if said else []
+            blocks, entries, ended = _written(window, read.steps, held)
+            await self._views.add(
+                transaction, window, blocks, entries=entries, ended=ended, reached_seq=read.reached_seq
+            )
+            return replace(
+                window,
+                reached_seq=read.reached_seq,
+                block_count=window.block_count + len(blocks),
+                step_count=window.step_count + len(read.steps),
+            )
+
+        return await self._log.of(principal, window.context_id).transaction(work)
+
+    async def _append(self, ahead: _Ahead, blocks: Sequence[NewBlock], principal: Principal) -> bool:
+        """Write what is appended behind the last step, and say whether it was: another one may have written."""
+        window = ahead.window
+
+        async def work(transaction: Transaction) -> bool:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if not _is_same(locked, window):
+                return False
+            await self._views.add(transaction, window, blocks, entries=[], ended=[], reached_seq=window.reached_seq)
+            return True
+
+        return await self._log.of(principal, window.context_id).transaction(work)
+
+    async def _begin_anew(self, standing: Standing, principal: Principal) -> None:
+        """Forget what was made of the log: a message was retracted, and no pack shall have it."""
+        window = standing.window
+        receipt = Receipt(
+            epoch=window.epoch + 1,
+            reason="retracted",
+            last_seq=standing.last_seq,
+            step=window.step_count,
+            tokens_before=0,
+            tokens_after=0,
+            account=Account(rules=[f"begin anew: {standing.retracted_count - window.retracted_count} were retracted"]),
+        )
+
+        async def work(transaction: Transaction) -> None:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if locked and locked.retracted_count == window.retracted_count:
+                await self._views.begin_anew(transaction, locked, retracted_count=standing.retracted_count)
+                await self._views.account(transaction, locked, receipt)
+
+        await self._log.of(principal, window.context_id).transaction(work)
+
+    async def _planned(self, ahead: _Ahead, principal: Principal) -> _Planned | None:
+        """Return the fold of what a window shows; None: it shows something else meanwhile."""
+        window = ahead.window
+        blocks = await self._views.blocks(window, principal=principal)
+        summaries = await self._views.summaries(window, principal=principal)
+        held = await self._views.held(window, principal=principal)
+        planned = await beside_the_loop(_FOLDING * ahead.tokens, _plan, ahead, blocks, summaries, held)
+        waiting = ahead.waiting.tokens if ahead.waiting else 0
+        return planned if planned.before.tokens + waiting == ahead.tokens else None
+
+    async def _write(self, planned: _Planned, reason: str, principal: Principal) -> Receipt | None:
+        """Write a fold, and return its receipt; None: the window is another one meanwhile."""
+        window, done = planned.ahead.window, planned.fold
+        receipt = planned.receipt(reason)
+        before, now = planned.before.summaries, done.view.summaries
+        merged_tokens = sum(one.tokens for one in planned.before.blocks if one.number in done.merged)
+        to = window.format
+
+        async def work(transaction: Transaction) -> Receipt | None:
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if not _is_same(locked, window):
+                return None
+            await self._views.write_fold(
+                transaction,
+                window,
+                masked=sorted(done.masked),
+                removed=sorted(done.merged | done.dropped),
+                merged=len(done.merged),
+                merged_tokens=merged_tokens,
+                gone=[one for one in before if one not in now],
+                made=[(one, text_pieces(one.text, to)) for one in now if one not in before],
+                state=(planned.state, text_pieces(planned.state, to) if planned.state else [], done.view.state),
+                receipt=receipt,
+            )
+            return receipt
+
+        return await self._log.of(principal, window.context_id).transaction(work)
+
+    async def _recalled(self, ahead: _Ahead, principal: Principal) -> NewBlock | None:
+        """Return what is recalled behind the last step; None: it calls for nothing, all is in sight, or it was done."""
+        window, parts = ahead.window, ahead.shown.parts
+        last = parts[-1] if parts else None
+        if ahead.waiting or last is None or last.kind not in (STEP, NOTE) or (not last.seq_from and last.kind == STEP):
+            return None
+        steps = [one for one in parts if one.kind == STEP]
+        in_sight = list(takewhile(lambda one: not one.level, reversed(steps)))
+        if not in_sight or (len(in_sight) == len(steps) and not window.first_number):
+            return None
+        step = steps[-1]
+        role = step.pieces[0].role if step.pieces else ""
+        if role != "user" and not step.is_error and step.step_to % RECALL_STEPS:
+            return None
+        messages = await self._log.page(
+            window.context_id,
+            principal=principal,
+            seq_from=step.seq_from,
+            seq_to=step.seq_to,
+            count=MESSAGES_AT_ONCE,
+            newest_first=False,
+        )
+        text = " ".join(text for one in messages or [] for text in texts_of(one.content, one.parts))
+        text = text[:_RECALL_TEXT_CHARS].strip()
+        if role == "user" and "?" in text:
+            tokens_max = min(ANSWERING_TOKENS, window.token_limit // ANSWERING_SHARE)
+        else:
+            tokens_max = min(RECALLED_TOKENS, window.token_limit // RECALLED_SHARE)
+        room = _limits(window).high - ahead.tokens
+        if not text or tokens_max > room:
+            return None
+        asked = Asked(text=text, tokens_max=tokens_max, which=Filter(seq_to=min(one.seq_from for one in in_sight) - 1))
+        recalled = await self._recalling.recall(window.context_id, asked, principal=principal)
+        made = text_pieces(recalled.prompt_text, window.format) if recalled.items else []
+        return NewBlock(
+            kind=RECALLED,
+            step=step.step_to,
+            seq_from=0,
+            seq_to=0,
+            tokens=tokens_of(made, window.format, TokenCounter(window.tokens_family).count),
+            pieces=made,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """A fold that is worked out and not written."""
+
+    ahead: _Ahead
+    before: View
+    fold: Fold
+    state: str
+    state_left_out: int
+
+    def receipt(self, reason: str) -> Receipt:
+        """Return the account of it."""
+        window, now = self.ahead.window, self.fold.view
+        removed = self.before.tokens - now.tokens
+        zone, kept = _first_change(self.before, now)
+        behind = self.before.tokens - kept
+        return Receipt(
+            epoch=window.epoch + 1,
+            reason=reason,
+            last_seq=window.reached_seq,
+            step=window.step_count,
+            tokens_before=self.before.tokens,
+            tokens_after=now.tokens,
+            account=Account(
+                rules=self.fold.rules,
+                masked_steps=sorted(one.step for one in self.before.blocks if one.number in self.fold.masked),
+                merged_steps=len(self.fold.merged),
+                dropped_blocks=len(self.fold.dropped),
+                summaries=[
+                    MadeSummary(one.level, one.step_from, one.step_to, one.seq_from, one.seq_to, one.tokens)
+                    for one in now.summaries
+                    if one not in self.before.summaries
+                ],
+                state_tokens=now.state,
+                state_left_out=self.state_left_out,
+                first_change=zone,
+                tokens_kept=kept,
+                written_again=max(behind - removed, 0),
+                pays_after_steps=pays_after(behind, removed),
+            ),
+        )
+
+
+def zones_of(window: Window, parts: Sequence[Seen]) -> Zones:
+    """Return the tokens of what a window shows, by zone, without a step that waits."""
+    tokens = dict.fromkeys(("digests", "segments", "masked", "verbatim", RECALLED, NOTE), 0)
+    for part in parts:
+        tokens[part.zone] += part.tokens
+    return Zones(
+        system=window.head_tokens,
+        pins=window.pins_tokens,
+        digests=tokens["digests"],
+        segments=tokens["segments"],
+        state=window.state_tokens,
+        masked=tokens["masked"],
+        verbatim=tokens["verbatim"],
+        recalled=tokens[RECALLED],
+        notes=tokens[NOTE],
+    )
+
+
+def text_pieces(text: str, to: Format) -> list[Rendered]:
+    """Return a text of ours as a model reads it."""
+    return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]
+
+
+def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
+    """Return the body of a request: tools, what stands in front of all, and what is seen."""
+    body = packed([*_head(window), *seen], [], window.format)
+    return b'{"tools":' + window.tools_json.encode() + b"," + body[1:] if window.tools_json else body
+
+
+def _head(window: WindowInput) -> list[Rendered]:
+    goal = f"# Goal\n\n{window.goal}" if window.goal else ""
+    text = "\n\n".join(filter(None, [window.system_prompt, goal]))
+    if not text:
+        return []
+    return [Rendered.of(piece) for piece in pieces(Turn("system", parts=[Part(text=text)]), window.format)]
+
+
+def _limits(window: Window) -> Limits:
+    return Limits.of(window.token_limit)
+
+
+def _is_same(locked: Window | None, window: Window) -> bool:
+    """Say whether a window that is locked is what it was when somebody looked at it."""
+    if locked is None or locked.closed_at:
+        return False
+    names = ("epoch", "block_count", "reached_seq", "retracted_count")
+    return all(getattr(locked, name) == getattr(window, name) for name in names)
+
+
+def _has_whole_step(messages: Sequence[Message]) -> bool:
+    return bool(cut(messages, is_end=False).closed)
+
+
+def _read(window: Window, messages: Sequence[Message], is_end: bool, last_seq: int) -> CaughtUp:
+    return caught_up(
+        messages,
+        to=window.format,
+        profile=profile(window.profile),
+        count=TokenCounter(window.tokens_family).count,
+        is_end=is_end,
+        last_seq=last_seq,
+    )
+
+
+def _written(
+    window: Window, steps: Sequence[Made], held: Sequence[Held]
+) -> tuple[list[NewBlock], list[Entry], list[int]]:
+    """Return blocks of steps and of notes on what is superseded, new entries, and the numbers of those that end."""
+    count = TokenCounter(window.tokens_family).count
+    numbers = {id(one.entry): one.number for one in held}
+    entries = [one.entry for one in held]
+    blocks: list[NewBlock] = []
+    for step, made in enumerate(steps, window.step_count + 1):
+        block, masked = made.block, made.masked
+        blocks.append(
+            NewBlock(
+                kind=STEP,
+                step=step,
+                seq_from=block.seq_from,
+                seq_to=block.seq_to,
+                tokens=block.tokens,
+                pieces=block.pieces,
+                is_error=made.is_error,
+                masked=(masked.pieces, masked.tokens) if masked else None,
+                units=made.units,
+                names=made.names,
+            )
+        )
+        entries, superseded = after(entries, made.entries)
+        if superseded:
+            pieces_of_note = text_pieces(note_of(superseded), window.format)
+            tokens = tokens_of(pieces_of_note, window.format, count)
+            blocks.append(NewBlock(kind=NOTE, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note))
+    kept = {id(one) for one in entries}
+    ended = [number for entry, number in numbers.items() if entry not in kept]
+    return blocks, [one for one in entries if id(one) not in numbers], ended
+
+
+def _plan(ahead: _Ahead, blocks: Sequence[Any], summaries: Sequence[Summary], held: Sequence[Held]) -> _Planned:
+    window = ahead.window
+    count = TokenCounter(window.tokens_family).count
+    limits = _limits(window)
+
+    def cost(text: str) -> int:
+        return tokens_of(text_pieces(text, window.format), window.format, count)
+
+    state = shown([one.entry for one in held], tokens_max=limits.state, count=count)
+    text = f"[State of the work after step {window.step_count}]\n{state.text}" if state.text else ""
+    state_tokens = cost(text) if text else 0
+    view = View(
+        head=window.head_tokens + window.pins_tokens + NOTE_TOKENS,
+        summaries=tuple(summaries),
+        state=window.state_tokens,
+        blocks=tuple(blocks),
+    )
+    done = fold(
+        view,
+        limits,
+        state_tokens=state_tokens,
+        goal=window.goal,
+        count=count,
+        cost=cost,
+        weights=Weights(),
+        is_close=window.step_count - window.folded_step < CLOSE_STEPS,
+        waiting=ahead.waiting.tokens if ahead.waiting else 0,
+    )
+    return _Planned(ahead=ahead, before=view, fold=done, state=text, state_left_out=state.left_out)
+
+
+def _first_change(before: View, now: View) -> tuple[str, int]:
+    """Return in which zone a model's cache of the prompt ends, and how many tokens are in front of that."""
+    tokens = before.head
+    for old, new in zip(before.summaries, now.summaries, strict=False):
+        if old != new:
+            return ("digests" if old.level > SEGMENT else "segments"), tokens
+        tokens += old.tokens
+    return "state", tokens
+
+
+def _pack_of(ahead: _Ahead) -> Pack:
+    window = ahead.window
+    count = TokenCounter(window.tokens_family).count
+    summaries = [one for one in ahead.shown.parts if one.kind == SUMMARY]
+    blocks = [one for one in ahead.shown.parts if one.kind != SUMMARY]
+    waiting = ahead.waiting
+    note = _note(summaries, window, blocks[0].pieces if blocks else list(waiting.pieces) if waiting else [])
+    seen = [
+        *window.pins_pieces,
+        *note,
+        *(piece for one in summaries for piece in one.pieces),
+        *window.state_pieces,
+        *(piece for one in blocks for piece in one.pieces),
+        *(waiting.pieces if waiting else ()),
+    ]
+    body = body_of(window, seen)
+    if len(body) > PACK_BYTES_MAX:
+        raise AnswerTooLarge("the pack does not fit one answer", size_bytes=len(body), size_bytes_max=PACK_BYTES_MAX)
+    prefix = body.rstrip(b"]}")  # what closes it: the next one goes on before
+    zones = zones_of(window, ahead.shown.parts)
+    zones = replace(
+        zones,
+        verbatim=zones.verbatim + (waiting.tokens if waiting else 0),
+        notes=zones.notes + tokens_of(note, window.format, count),
+    )
+    steps = [one for one in blocks if one.kind == STEP]
+    return Pack(
+        window=window,
+        messages_json=body,
+        prefix_bytes=len(prefix),
+        prefix_sha=hashlib.sha256(prefix).hexdigest(),
+        zones=zones,
+        step_count=len(steps) + (1 if waiting else 0),
+        fold_eta_steps=_fold_eta(zones, steps, window),
+        last_seq=ahead.last_seq,
+        is_waiting=waiting is not None,
+    )
+
+
+def _fold_eta(zones: Zones, steps: Sequence[Seen], window: Window) -> int:
+    """Return after about how many steps like the last ones the high mark is reached."""
+    last = [one.tokens for one in steps if not one.level][-10:]
+    mean = sum(last) / len(last) if last else 0
+    return int(max(_limits(window).high - zones.all, 0) / mean) if mean else 0
+
+
+def _note(summaries: Sequence[Seen], window: Window, first: Sequence[Rendered]) -> list[Rendered]:
+    """Return, for vendors who want a user first, that it begins otherwise."""
+    begins = bool(window.pins_pieces or summaries or window.state_pieces or not first)
+    if begins or first[0].role not in ("assistant", "model"):
+        return []
+    return text_pieces("[The conversation begins with the assistant.]", window.format)
+
+
+def _size_of(message: Message) -> int:
+    return sum(map(len, texts_of(message.content, message.parts)))

@@ -1,0 +1,360 @@
+"""What is worth keeping of a log, as data: profiles of compression, YAML beside this file.
+
+A profile says which lines are kept (`high_importance`), which never are (`low_importance`), which a mask keeps whole
+(`preserve_verbatim`), how much of a tool's result a mask keeps (`tool_output_trim`), and which sentences are state
+(`state`). One that `extends` another adds to it, and its own rules come first. `words` are pieces of patterns:
+`{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's: whatever somebody writes
+there takes time that is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import re2
+import yaml
+
+DEFAULT = "general"
+ROLES = ("user", "assistant", "tool", "system")
+SECTIONS = (
+    "goal",
+    "constraint",
+    "lifted",
+    "value",
+    "decision",
+    "question",
+    "answer",
+    "error",
+    "resolution",
+    "progress",
+)
+
+_FOLDER = Path(__file__).parent
+_KEYS = ("extends", "high_importance", "low_importance", "preserve_verbatim", "tool_output_trim", "words", "state")
+_OF_PEOPLE = {"constraint", "lifted"}  # sections that only users and system prompts make, whatever a file says
+_RULES_MAX = 100  # of a list, patterns too
+_PATTERN_CHARS_MAX = 20_000
+_PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
+_TRIM_CHARS_MAX = 100_000
+_LEFT_OUT = "…".encode()
+_WORD = re.compile(r"\{([a-z_]+)\}")
+
+
+class BadProfile(ValueError):
+    """A profile is not of its form; the text begins with the place in it."""
+
+
+class Pattern:
+    """A compiled RE2 pattern over UTF-8. Safe to share between threads.
+
+    Args:
+        text: The pattern.
+        any_case: Capital and small letters are the same, but within `(?-i:…)`.
+
+    Raises:
+        ValueError: it is none, or too large.
+    """
+
+    __slots__ = ("_compiled", "_names")
+
+    def __init__(self, text: str, *, any_case: bool = False) -> None:
+        if len(text) > _PATTERN_CHARS_MAX:
+            raise ValueError(f"more than {_PATTERN_CHARS_MAX} characters")
+        options = re2.Options()
+        options.max_mem = _PATTERN_BYTES_MAX
+        options.log_errors = False
+        options.case_sensitive = not any_case
+        try:
+            self._compiled: Any = re2.compile(text.encode(), options)
+        except (re2.error, UnicodeEncodeError) as error:
+            reason = error.args[0] if error.args else "not valid"
+            raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
+        self._names = {name.decode(): number for name, number in self._compiled.groupindex.items()}
+
+    def is_in(self, data: bytes) -> bool:
+        """Say whether it matches anywhere in UTF-8."""
+        return self._compiled.search(data) is not None
+
+    def spans(self, data: bytes, *, count_max: int) -> list[tuple[int, int]]:
+        """Return where it matches in UTF-8, the first of them."""
+        return [found.span() for found in islice(self._compiled.finditer(data), count_max)]
+
+    def without(self, data: bytes) -> bytes:
+        """Return UTF-8 with `…` in the place of whatever matches."""
+        left: bytes = self._compiled.sub(_LEFT_OUT, data)
+        return left
+
+    def groups(self, data: bytes, *, count_max: int) -> list[dict[str, str]]:
+        """Return the named groups of its matches that are set, as text, for each match.
+
+        Digits at the end of a name say nothing: RE2 wants names that differ, also of two patterns that are joined.
+        The next match may begin where the last group of the one before ends.
+        """
+        groups: list[dict[str, str]] = []
+        at = 0
+        while len(groups) < count_max and (found := self._compiled.search(data, at)):
+            named = {name: number for name, number in self._names.items() if found[number]}
+            groups.append(
+                {name.rstrip("0123456789"): found[number].decode(errors="replace") for name, number in named.items()}
+            )
+            at = max([found.start() + 1, *(found.end(number) for number in named.values() or [0])])
+        return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRule:
+    """Which lines of whom are of a kind.
+
+    Attributes:
+        kind: Such as `error` or `path`.
+        roles: Whose lines.
+        line: What a line has.
+        lines: Matches whole lines of a text that have it.
+        weight: Of the kind, from 0 to 1: what the profile makes of it.
+    """
+
+    kind: str
+    roles: frozenset[str]
+    line: Pattern
+    lines: Pattern
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRule:
+    """Which sentences of whom are state.
+
+    Attributes:
+        section: One of `SECTIONS`.
+        roles: Whose sentences.
+        sentence: What it has. Groups say more: `key` and `value`, what is set to what; `what` or `duty`, what is
+            lifted.
+        apart_from: What does not count of it, such as idioms; None: nothing.
+        unless: What it has not; None: nothing.
+        under: What the line above the list has that it is of; None: it need not be of a list.
+    """
+
+    section: str
+    roles: frozenset[str]
+    sentence: Pattern
+    apart_from: Pattern | None
+    unless: Pattern | None
+    under: Pattern | None
+
+    def found_in(self, sentence: bytes, *, count_max: int) -> list[dict[str, str]]:
+        """Return the named groups of what it finds in a sentence; none: the sentence is not of it."""
+        if self.unless and self.unless.is_in(sentence):
+            return []
+        if self.apart_from:
+            sentence = self.apart_from.without(sentence)
+        return self.sentence.groups(sentence, count_max=count_max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How a log is compressed.
+
+    Attributes:
+        high: Which lines are units: `high_importance`, those of the profile itself first.
+        low: Which are not, whatever they have: `low_importance`.
+        verbatim: Which a mask keeps whole if they have room: `preserve_verbatim`.
+        trim: How many characters of a result are kept, by a pattern of the tool's name; the first that matches.
+        trim_default: Of any other.
+        state: Rules of state.
+    """
+
+    name: str
+    high: tuple[LineRule, ...]
+    low: tuple[LineRule, ...]
+    verbatim: tuple[LineRule, ...]
+    trim: tuple[tuple[Pattern, int], ...]
+    trim_default: int
+    state: tuple[StateRule, ...]
+
+    def trim_of(self, tool: str) -> int:
+        """Return how many characters of a tool's result a mask keeps."""
+        data = tool.encode(errors="replace")
+        return next((chars for pattern, chars in self.trim if pattern.is_in(data)), self.trim_default)
+
+
+@cache
+def profile(name: str) -> Profile:
+    """Return a profile that comes with the service.
+
+    Raises:
+        KeyError: there is none of this name.
+        BadProfile: its file is not of the form.
+    """
+    if name not in profile_names():
+        raise KeyError(name)
+    return parsed(name, (_FOLDER / f"{name}.yaml").read_text("utf-8"))
+
+
+@cache
+def profile_names() -> tuple[str, ...]:
+    """Return the names of the profiles that come with the service."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+
+
+def parsed(name: str, text: str) -> Profile:
+    """Return a profile as YAML says it.
+
+    Args:
+        name: What it is called; errors begin with it.
+        text: The YAML.
+
+    Raises:
+        BadProfile: it says something else.
+    """
+    try:
+        said = yaml.load(text, yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise BadProfile(f"{name}: is no YAML: {error}") from None
+    if not isinstance(said, dict) or not said.keys() <= set(_KEYS):
+        raise BadProfile(f"{name}: a profile has {', '.join(_KEYS)}, and nothing else")
+    base = said.get("extends")
+    if base is not None and (base == name or base not in profile_names()):
+        raise BadProfile(f"{name}.extends: {reprlib.repr(base)} is none of {', '.join(profile_names())}")
+    return _Reading(name, said, profile(base) if base else None).profile()
+
+
+class _Reading:
+    """A profile while its file is read; every error says where in the file it is."""
+
+    def __init__(self, name: str, said: dict[str, Any], base: Profile | None) -> None:
+        self._name, self._said, self._base = name, said, base
+        self._words: dict[str, str] = {}
+        for word, text in self._mapping("words").items():
+            self._words[word] = self._with_words(f"words.{word}", text)  # it may have those above it
+
+    def profile(self) -> Profile:
+        """Return it.
+
+        Raises:
+            BadProfile: the file says something else.
+        """
+        base = self._base
+        high = self._lines("high_importance", weight_default=0.5)
+        own = {rule.kind for rule in high}
+        trim = self._mapping("tool_output_trim")
+        for tools, chars in trim.items():
+            if isinstance(chars, bool) or not isinstance(chars, int) or not 0 <= chars <= _TRIM_CHARS_MAX:
+                raise BadProfile(
+                    f"{self._name}.tool_output_trim.{tools}: {reprlib.repr(chars)} is not from 0 to {_TRIM_CHARS_MAX}"
+                )
+        trim_default = trim.pop("default", base.trim_default if base else 300)
+        trims = tuple((self._pattern(f"tool_output_trim.{tools}", tools), chars) for tools, chars in trim.items())
+        state = tuple(self._state(f"state[{number}]", one) for number, one in enumerate(self._list("state")))
+        return Profile(
+            name=self._name,
+            # What a profile says of a kind takes the place of what its base says of it.
+            high=high + tuple(rule for rule in (base.high if base else ()) if rule.kind not in own),
+            low=self._lines("low_importance") + (base.low if base else ()),
+            verbatim=self._lines("preserve_verbatim") + (base.verbatim if base else ()),
+            trim=trims + (base.trim if base else ()),
+            trim_default=trim_default,
+            state=state + (base.state if base else ()),
+        )
+
+    def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
+        rules = []
+        for number, said in enumerate(self._list(key)):
+            place = f"{key}[{number}]"
+            self._check(place, said, {"kind", "of", "line"}, set() if weight_default is None else {"weight"})
+            weight = said.get("weight", weight_default or 0)
+            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+                raise BadProfile(f"{self._name}.{place}.weight: {reprlib.repr(weight)} is not from 0 to 1")
+            line = self._text(f"{place}.line", said["line"])
+            rules.append(
+                LineRule(
+                    kind=self._text(f"{place}.kind", said["kind"]),
+                    roles=self._roles(place, said["of"]),
+                    line=self._pattern(f"{place}.line", line),
+                    lines=self._pattern(f"{place}.line", rf"(?m)^[^\n]*?(?:{line})[^\n]*$"),
+                    weight=float(weight),
+                )
+            )
+        return tuple(rules)
+
+    def _state(self, place: str, said: Any) -> StateRule:
+        self._check(place, said, {"section", "of", "sentence"}, {"apart_from", "unless", "under"})
+        section, roles = said["section"], self._roles(place, said["of"])
+        if section not in SECTIONS:
+            raise BadProfile(f"{self._name}.{place}.section: {reprlib.repr(section)} is none of {', '.join(SECTIONS)}")
+        if section in _OF_PEOPLE and not roles <= {"user", "system"}:
+            raise BadProfile(f"{self._name}.{place}.of: constraints are made by users and system prompts only")
+        return StateRule(
+            section=section,
+            roles=roles,
+            sentence=self._any_of(f"{place}.sentence", said["sentence"]),
+            apart_from=self._if_said(place, said, "apart_from"),
+            unless=self._if_said(place, said, "unless"),
+            under=self._if_said(place, said, "under"),
+        )
+
+    def _if_said(self, place: str, said: dict[str, Any], key: str) -> Pattern | None:
+        return self._any_of(f"{place}.{key}", said[key]) if key in said else None
+
+    def _any_of(self, place: str, said: Any) -> Pattern:
+        """Return the pattern of a text, or of any in a list; letters of any case, with words put in."""
+        several = said if isinstance(said, list) else [said]
+        if not several or len(several) > _RULES_MAX:
+            raise BadProfile(f"{self._name}.{place}: is a pattern, or a list of up to {_RULES_MAX}")
+        pieces = []
+        for number, one in enumerate(several):
+            at = f"{place}[{number}]" if isinstance(said, list) else place
+            piece = self._with_words(at, one)
+            self._pattern(at, piece)  # so that an error says which one
+            pieces.append(f"(?:{piece})")
+        return self._pattern(place, "|".join(pieces), any_case=True)
+
+    def _with_words(self, place: str, said: Any) -> str:
+        """Return a pattern with each `{word}` replaced by what stands for it."""
+
+        def piece(found: re.Match[str]) -> str:
+            if found[1] not in self._words:
+                raise BadProfile(f"{self._name}.{place}: {found[0]} is none of `words`")
+            return f"(?:{self._words[found[1]]})"
+
+        return _WORD.sub(piece, self._text(place, said))
+
+    def _pattern(self, place: str, text: str, *, any_case: bool = False) -> Pattern:
+        try:
+            return Pattern(text, any_case=any_case)
+        except ValueError as error:
+            raise BadProfile(f"{self._name}.{place}: is no RE2 pattern: {error}") from None
+
+    def _list(self, key: str) -> list[Any]:
+        said = self._said.get(key, [])
+        if not isinstance(said, list) or len(said) > _RULES_MAX:
+            raise BadProfile(f"{self._name}.{key}: is a list of up to {_RULES_MAX} rules")
+        return said
+
+    def _mapping(self, key: str) -> dict[str, Any]:
+        said = self._said.get(key, {})
+        if not isinstance(said, Mapping) or len(said) > _RULES_MAX or not all(isinstance(one, str) for one in said):
+            raise BadProfile(f"{self._name}.{key}: is up to {_RULES_MAX} texts, each with what it is")
+        return dict(said)
+
+    def _check(self, place: str, said: Any, needed: set[str], others: set[str]) -> None:
+        if not isinstance(said, dict) or not needed <= said.keys() <= needed | others:
+            may = f", and may have {', '.join(sorted(others))}" if others else ""
+            raise BadProfile(f"{self._name}.{place}: a rule has {', '.join(sorted(needed))}{may}")
+
+    def _roles(self, place: str, said: Any) -> frozenset[str]:
+        roles = said.split() if isinstance(said, str) else []
+        if not roles or not set(roles) <= set(ROLES):
+            raise BadProfile(f"{self._name}.{place}.of: {reprlib.repr(said)} is not of {', '.join(ROLES)}")
+        return frozenset(roles)
+
+    def _text(self, place: str, said: Any) -> str:
+        if not isinstance(said, str) or not said:
+            raise BadProfile(f"{self._name}.{place}: {reprlib.repr(said)} is no text")
+        return said

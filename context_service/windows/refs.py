@@ -1,0 +1,57 @@
+"""References: what a window prints where it leaves something out, and what brings back the original.
+
+`m37` is message 37, `m37/2` its second part (`m37/0` its content), `m37..m58` the messages from 37 to 58. Those that
+recall prints, `m37.0` and `a2.0`, name passages, of a message and of what a task made.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_MADE = re.compile(r"a(?P<place>[1-9][0-9]{0,17})\.(?P<passage>[0-9]{1,9})")
+_FORM = re.compile(
+    r"m(?P<seq>[1-9][0-9]{0,17})(?:/(?P<part>[0-9]{1,4})|\.(?P<passage>[0-9]{1,9})|\.\.m(?P<last>[1-9][0-9]{0,17}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A place in a log.
+
+    Attributes:
+        seq: Of a message; below zero the place of an artifact.
+        last_seq: Of the last message that is meant; the same of one alone.
+        part: Which part: 0 its content; None: all of it.
+        passage: Which passage of it; None: none in particular.
+    """
+
+    seq: int
+    last_seq: int
+    part: int | None = None
+    passage: int | None = None
+
+
+def ref_of(seq: int, part: int) -> str:
+    """Return what names a part of a message."""
+    return f"m{seq}/{part}"
+
+
+def refs_between(seq_from: int, seq_to: int) -> str:
+    """Return what names messages."""
+    return f"m{seq_from}" if seq_from == seq_to else f"m{seq_from}..m{seq_to}"
+
+
+def parsed(text: str) -> Ref | None:
+    """Return what a reference names; None: it is none."""
+    if made := _MADE.fullmatch(text):
+        return Ref(-int(made["place"]), -int(made["place"]), passage=int(made["passage"]))
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return None
+    seq = int(found["seq"])
+    last_seq = int(found["last"] or seq)
+    if last_seq < seq:
+        return None
+    part, passage = found["part"], found["passage"]
+    return Ref(seq, last_seq, int(part) if part else None, int(passage) if passage else None)

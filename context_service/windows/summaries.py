@@ -1,0 +1,137 @@
+"""Summaries: segments of steps, and digests of segments, both chosen from units as they were said.
+
+A summary keeps the best units of what it covers, whether it shows them or not, so that a digest is chosen from what was
+said and never from a summary. Levels are geometric: a digest of level 4 covers what many of level 3 do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from context_service.windows.importance import Seen, Weights, importance
+from context_service.windows.refs import refs_between
+from context_service.windows.units import Unit, form_of
+
+SEGMENT, DIGEST = 2, 3  # levels; deeper digests are higher
+SEGMENT_TOKENS_MAX, DIGEST_TOKENS_MAX = 260, 420
+_KEPT_OF_SEGMENT, _KEPT_OF_DIGEST = 40, 80
+_KEPT_TOKENS = 20  # so many units more are kept as there would be of so many tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A unit, with the step that it is of and what it is worth beside others."""
+
+    unit: Unit
+    step: int
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A text that stands for steps.
+
+    Attributes:
+        level: `SEGMENT`, `DIGEST` or deeper.
+        step_from: The first step, from 1.
+        step_to: The last one.
+        kept: The best units of the steps, in their order.
+    """
+
+    level: int
+    step_from: int
+    step_to: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    text: str
+    kept: tuple[Scored, ...]
+
+
+def summary(
+    level: int,
+    *,
+    steps: tuple[int, int],
+    seqs: tuple[int, int],
+    units: Sequence[Scored],
+    tokens_max: int,
+    seen: Seen,
+    weights: Weights,
+    count: Callable[[str], int],
+) -> Summary:
+    """Return a summary of steps: as many of their best units as have room, in their order.
+
+    Args:
+        level: See `Summary`.
+        steps: The first and the last.
+        seqs: Of their messages.
+        units: To choose from.
+        tokens_max: Of its text.
+        seen: For what is worth how much.
+        weights: Of that.
+        count: Counts the tokens of a text.
+    """
+    kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
+    worth = [importance(one.unit, step=one.step, is_error=one.is_error, seen=seen, weights=weights) for one in units]
+    best = _different(worth, units, seen)[:kept_max]
+    head = f"[Steps {steps[0]} to {steps[1]}, {refs_between(*seqs)}, in excerpts]"
+    room = tokens_max - count(head)
+    chosen = []
+    for one in best:
+        needed = count(_line(units[one].unit)) + 1
+        if needed <= room:
+            chosen.append(one)
+            room -= needed
+    text = "\n".join([head, *(_line(units[one].unit) for one in sorted(chosen))])
+    return Summary(
+        level=level,
+        step_from=steps[0],
+        step_to=steps[1],
+        seq_from=seqs[0],
+        seq_to=seqs[1],
+        tokens=count(text),
+        text=text,
+        kept=tuple(units[one] for one in sorted(best)),
+    )
+
+
+def digest(
+    several: Sequence[Summary], *, tokens_max: int, seen: Seen, weights: Weights, count: Callable[[str], int]
+) -> Summary:
+    """Return a digest of summaries that follow each other, one level deeper than the deepest of them."""
+    first, last = several[0], several[-1]
+    return summary(
+        max(one.level for one in several) + 1,
+        steps=(first.step_from, last.step_to),
+        seqs=(min(one.seq_from for one in several), max(one.seq_to for one in several)),
+        units=[unit for one in several for unit in one.kept],
+        tokens_max=tokens_max,
+        seen=seen,
+        weights=weights,
+        count=count,
+    )
+
+
+def _different(worth: Sequence[float], units: Sequence[Scored], seen: Seen) -> list[int]:
+    """Return which units come first, each text once.
+
+    What is said in the form of others, such as the same warning of another host, says less than the first of them: the
+    second half of what it is worth, the third a third. And what is said again and again all the time says less.
+    """
+    texts: set[str] = set()
+    often: dict[str, int] = {}
+    found = []
+    for one in sorted(range(len(units)), key=lambda one: (-worth[one], one)):
+        text = units[one].unit.text.casefold()
+        if text not in texts:
+            texts.add(text)
+            form = form_of(text)
+            often[form] = often.get(form, 0) + 1
+            found.append((-worth[one] / (often[form] * (1 + math.log(max(seen.forms.get(form, 1), 1)))), one))
+    return [one for _, one in sorted(found)]
+
+
+def _line(unit: Unit) -> str:
+    return f"- {unit.text} ({unit.ref})"

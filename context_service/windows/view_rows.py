@@ -1,0 +1,647 @@
+"""The SQL of what a window shows: its blocks, summaries and state, and the account of its folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import orjson
+
+from context_service.contexts.log import Log
+from context_service.windows.folds import Standing
+from context_service.windows.packing import Rendered
+from context_service.windows.summaries import SEGMENT, Scored, Summary
+from context_service.windows.task_state import Entry
+from context_service.windows.units import Unit
+from context_service.windows.window_rows import Window, loaded, stored
+from service_runtime.auth import Principal
+from service_runtime.postgres import Row, TextArray, Transaction
+
+STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
+SUMMARY = "summary"
+BY_RULE, BY_CALLER = "rule", "caller"  # sources of entries
+PIN = "pin"  # the section of what is pinned; its key is the id
+_HELD_MAX = 5_000  # entries that a state is written of: the newest
+_HELD_OF_MAX = 500
+# Sections whose entries have no key, by the section of what may change them.
+_CHANGED_BY = {
+    "goal": ("goal",),
+    "progress": ("progress",),
+    "constraint": ("constraint",),
+    "lifted": ("constraint",),
+    "resolution": ("error",),
+    "error": ("error",),
+    "answer": ("question",),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBlock:
+    """A block that is to be written.
+
+    Attributes:
+        kind: `STEP`, `RECALLED` or `NOTE`.
+        step: Its number as a step, from 1; of the others, that of the step that they stand behind.
+        masked: Its pieces, masked, with their tokens; None: a mask is not worth it.
+    """
+
+    kind: str
+    step: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    pieces: Sequence[Rendered]
+    is_error: bool = False
+    masked: tuple[Sequence[Rendered], int] | None = None
+    units: Sequence[Unit] = ()
+    names: Iterable[str] = ()
+
+
+class Seen(NamedTuple):
+    """A part of what a model sees, in its order."""
+
+    kind: str  # of a block, or `SUMMARY`
+    level: int  # of a summary; of a block 0, or 1 if it is masked
+    step_from: int
+    step_to: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+    is_error: bool
+    pieces_json: str  # as they are kept: reading many of them takes its time
+
+    @property
+    def pieces(self) -> list[Rendered]:
+        """What a model sees."""
+        return loaded(self.pieces_json)
+
+    @property
+    def zone(self) -> str:
+        """In which zone of a pack it is."""
+        if self.kind == SUMMARY:
+            return "segments" if self.level == SEGMENT else "digests"
+        if self.kind == STEP:
+            return "masked" if self.level else "verbatim"
+        return self.kind
+
+
+class Shown(NamedTuple):
+    """What a model sees, in its order, without head and state; and which view it is."""
+
+    epoch: int
+    block_count: int
+    parts: list[Seen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An entry of the state, as it is kept."""
+
+    number: int
+    entry: Entry
+    source: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSummary:
+    """Of a summary that a fold made: what it covers, and what it takes."""
+
+    level: int
+    step_from: int
+    step_to: int
+    seq_from: int
+    seq_to: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What a fold did.
+
+    Attributes:
+        rules: Sentences.
+        masked_steps: Numbers of the steps that are masked since.
+        merged_steps: How many steps are in summaries since.
+        dropped_blocks: Notes, and what was recalled, that are seen no longer.
+        summaries: New ones.
+        state_left_out: Entries for which the state had no room.
+        first_change: The zone in which the prefix breaks.
+        tokens_kept: In front of that.
+        written_again: Tokens behind it, that a vendor's cache takes anew.
+        pays_after_steps: When the smaller prompt has paid for that; -1: never.
+    """
+
+    rules: Sequence[str] = ()
+    masked_steps: Sequence[int] = ()
+    merged_steps: int = 0
+    dropped_blocks: int = 0
+    summaries: Sequence[MadeSummary] = ()
+    state_tokens: int = 0
+    state_left_out: int = 0
+    first_change: str = ""
+    tokens_kept: int = 0
+    written_again: int = 0
+    pays_after_steps: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """The account of a break of the prefix.
+
+    Attributes:
+        epoch: Since it.
+        reason: Why: `high_mark`, `requested` or `retracted`.
+        step: How many steps there were.
+        account: What was done.
+    """
+
+    epoch: int
+    reason: str
+    last_seq: int
+    step: int
+    tokens_before: int
+    tokens_after: int
+    account: Account
+    created_at: datetime | None = None
+
+
+_ADD_BLOCKS = """
+INSERT INTO context.window_block (
+    tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
+    agent_bundle_id, pieces, step, kind, is_error, masked, masked_tokens, units, names
+)
+SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, w.block_count + b.n - 1, b.tokens, b.seq_from, b.seq_to,
+    w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, b.step, b.kind, b.is_error, b.masked, b.masked_tokens,
+    b.units, b.names
+FROM context.context_window w, unnest(
+    %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[], %(steps)s::integer[],
+    %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[], %(masked_tokens)s::integer[], %(units)s::text[],
+    %(names)s::text[]
+) WITH ORDINALITY AS b (
+    tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, n
+)
+WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
+"""
+_REACHED = """
+UPDATE context.context_window
+SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps)s, reached_seq = %(reached_seq)s,
+    entry_count = entry_count + %(entries)s, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+
+_ENTRY = "number, seq, section, key, text, value, ref, source, created_at"
+# What an entry may take the place of, answer or take back: values and files of its key; of sections that have none, the
+# newest.
+_HELD_OF = f"""
+(SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND key <> ''
+    AND (section, key) IN (SELECT * FROM unnest(%(sections)s::text[], %(keys)s::text[])))
+UNION ALL
+(SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL
+    AND section = ANY (%(whole)s::text[]) AND key = ''
+ORDER BY number DESC LIMIT {_HELD_OF_MAX})
+"""  # noqa: S608 - constants
+_HELD = f"""
+SELECT {_ENTRY} FROM (
+    SELECT {_ENTRY} FROM context.window_entry
+    WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
+    ORDER BY number DESC LIMIT {_HELD_MAX}
+) newest
+ORDER BY number
+"""  # noqa: S608
+_HELD_IN = f"""
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND section = ANY (%s)
+ORDER BY number
+"""  # noqa: S608
+_CHANGE_HEAD = """
+UPDATE context.context_window
+SET epoch = epoch + 1, system_prompt = %(system_prompt)s, tools = %(tools)s::json, goal = %(goal)s,
+    head_tokens = %(head_tokens)s, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+_CHANGE_PINS = """
+UPDATE context.context_window
+SET epoch = epoch + 1, pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+_END_ENTRIES = """
+UPDATE context.window_entry SET ended_at = now()
+WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+"""
+_ADD_ENTRIES = """
+INSERT INTO context.window_entry (
+    tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, owner_user_id,
+    app_id, agent_bundle_id
+)
+SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, w.entry_count + e.n - 1, e.seq, e.section, e.key, e.text,
+    e.value, e.ref, %(source)s, w.owner_user_id, w.app_id, w.agent_bundle_id
+FROM context.context_window w, unnest(
+    %(seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[], %(refs)s::text[]
+) WITH ORDINALITY AS e (seq, section, key, text, value, ref, n)
+WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
+"""
+
+# One statement is one look: the first row says which view it is.
+_SEEN = """
+(SELECT 'window' AS kind, epoch AS level, block_count AS step_from, 0 AS step_to, 0 AS seq_from, 0 AS seq_to,
+    0 AS tokens, '' AS pieces, 0 AS number, false AS is_error, 0 AS zone
+FROM context.context_window
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s)
+UNION ALL
+(SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, 1
+FROM context.window_summary
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL)
+UNION ALL
+(SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens, pieces, number, is_error, 2
+FROM context.window_block
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s)
+ORDER BY zone, number, step_from
+"""
+_BLOCKS = """
+SELECT number, step, kind, seq_from, seq_to, tokens, coalesce(masked_tokens, tokens) AS masked_tokens, is_masked,
+    is_error, units, names
+FROM context.window_block
+WHERE tenant_id = %s AND window_id = %s
+ORDER BY number
+"""
+_SUMMARIES = """
+SELECT level, step_from, step_to, seq_from, seq_to, tokens, text, kept
+FROM context.window_summary
+WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
+ORDER BY step_from
+"""
+_MASK = """
+UPDATE context.window_block
+SET is_masked = true, pieces = coalesce(masked, pieces), tokens = coalesce(masked_tokens, tokens), masked = NULL,
+    masked_tokens = NULL
+WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+"""
+_REMOVE = "DELETE FROM context.window_block WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)"
+_OUT_OF_VIEW = """
+UPDATE context.window_summary SET epoch_to = %s
+WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND (step_from, level) IN (
+    SELECT * FROM unnest(%s::integer[], %s::smallint[])
+)
+"""
+_ADD_SUMMARIES = """
+INSERT INTO context.window_summary (
+    tenant_id, context_id, window_id, ancestors, level, step_from, step_to, seq_from, seq_to, tokens, epoch_from,
+    owner_user_id, app_id, agent_bundle_id, text, pieces, kept
+)
+SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, s.level, s.step_from, s.step_to, s.seq_from, s.seq_to,
+    s.tokens, w.epoch + 1, w.owner_user_id, w.app_id, w.agent_bundle_id, s.text, s.pieces, s.kept
+FROM context.context_window w, unnest(
+    %(levels)s::smallint[], %(steps_from)s::integer[], %(steps_to)s::integer[], %(seqs_from)s::bigint[],
+    %(seqs_to)s::bigint[], %(tokens)s::integer[], %(texts)s::text[], %(pieces)s::text[], %(kept)s::text[]
+) AS s (level, step_from, step_to, seq_from, seq_to, tokens, text, pieces, kept)
+WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
+"""
+_FOLDED = """
+UPDATE context.context_window
+SET epoch = epoch + 1, folded_step = step_count, first_number = first_number + %(merged)s,
+    left_out_tokens = left_out_tokens + %(merged_tokens)s, state_text = %(state_text)s,
+    state_pieces = %(state_pieces)s, state_tokens = %(state_tokens)s, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+_ADD_RECEIPT = """
+INSERT INTO context.window_fold (
+    tenant_id, context_id, window_id, ancestors, epoch, reason, last_seq, step, tokens_before, tokens_after,
+    owner_user_id, app_id, agent_bundle_id, receipt
+)
+SELECT tenant_id, context_id, window_id, ancestors, epoch, %(reason)s, %(last_seq)s, %(step)s, %(tokens_before)s,
+    %(tokens_after)s, owner_user_id, app_id, agent_bundle_id, %(receipt)s::json
+FROM context.context_window
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+_RECEIPTS = """
+SELECT epoch, created_at, reason, last_seq, step, tokens_before, tokens_after, receipt::text AS receipt
+FROM context.window_fold
+WHERE tenant_id = %s AND window_id = %s AND (%s::integer IS NULL OR epoch < %s)
+ORDER BY epoch DESC
+LIMIT %s
+"""
+# What is made of the log again; pins, and what callers said, stay.
+_BEGIN_ANEW = """
+WITH blocks AS (
+    DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), summaries AS (
+    DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), entries AS (
+    DELETE FROM context.window_entry
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule'
+)
+UPDATE context.context_window
+SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, step_count = 0, folded_step = 0,
+    left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, retracted_count = %(retracted_count)s,
+    updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+
+
+class ViewRows:
+    """What windows show. Writers hold the window's lock; readers act for their principal.
+
+    Args:
+        log: The contexts.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def add(
+        self,
+        transaction: Transaction,
+        window: Window,
+        blocks: Sequence[NewBlock],
+        *,
+        entries: Sequence[Entry],
+        ended: Sequence[int],
+        reached_seq: int,
+        source: str = BY_RULE,
+    ) -> None:
+        """Write blocks behind those of a window that is locked, what they say of the state, and how far it reads now.
+
+        Args:
+            transaction: That holds the lock.
+            window: As it is.
+            blocks: In their order.
+            entries: That hold now.
+            ended: Numbers of those that hold no longer.
+            reached_seq: Up to which message all are read.
+            source: Who says the entries.
+        """
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        if blocks:
+            columns = {
+                "tokens": [one.tokens for one in blocks],
+                "seqs_from": [one.seq_from for one in blocks],
+                "seqs_to": [one.seq_to for one in blocks],
+                "pieces": TextArray([stored(one.pieces) for one in blocks]),
+                "steps": [one.step for one in blocks],
+                "kinds": TextArray([one.kind for one in blocks]),
+                "errors": [one.is_error for one in blocks],
+                "masked": TextArray([stored(one.masked[0]) if one.masked else None for one in blocks]),
+                "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
+                "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
+                "names": TextArray([_json(sorted(one.names)) for one in blocks]),
+            }
+            await transaction.query(_ADD_BLOCKS, {**named, **columns})
+        if ended:
+            await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(ended)))
+        if entries:
+            columns = {
+                "seqs": [one.seq for one in entries],
+                "sections": TextArray([one.section for one in entries]),
+                "keys": TextArray([one.key for one in entries]),
+                "texts": TextArray([one.text for one in entries]),
+                "values": TextArray([one.value for one in entries]),
+                "refs": TextArray([one.ref for one in entries]),
+                "source": source,
+            }
+            await transaction.query(_ADD_ENTRIES, {**named, **columns})
+        steps = sum(one.kind == STEP for one in blocks)
+        counts = {"blocks": len(blocks), "steps": steps, "entries": len(entries), "reached_seq": reached_seq}
+        await transaction.query(_REACHED, {**named, **counts})
+
+    async def held_of(self, transaction: Transaction, window: Window, entries: Sequence[Entry]) -> list[Held]:
+        """Return the entries that these may take the place of, or help, in the order of the log."""
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        columns = {
+            "sections": TextArray([one.section for one in entries]),
+            "keys": TextArray([one.key for one in entries]),
+            "whole": TextArray({name for one in entries for name in _CHANGED_BY.get(one.section, ())}),
+        }
+        rows = await transaction.query(_HELD_OF, {**named, **columns})
+        return sorted(map(_held, rows), key=lambda one: one.number)
+
+    async def held(self, window: Window, *, principal: Principal) -> list[Held]:
+        """Return the entries that hold, in the order of the log."""
+        door = self._log.of(principal, window.context_id)
+        return list(map(_held, await door.query(_HELD, (door.tenant_id, window.window_id))))
+
+    async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[Held]:
+        """Return the entries of sections that hold, in the order in which they were said."""
+        named = transaction.tenant_id, window.window_id, TextArray(sections)
+        return list(map(_held, await transaction.query(_HELD_IN, named)))
+
+    async def end(self, transaction: Transaction, window: Window, numbers: Sequence[int]) -> None:
+        """Let entries hold no longer."""
+        await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(numbers)))
+
+    async def change_head(self, transaction: Transaction, window: Window) -> None:
+        """Write what stands in front of all, of a window that is locked."""
+        await transaction.query(
+            _CHANGE_HEAD,
+            {
+                "tenant_id": transaction.tenant_id,
+                "window_id": window.window_id,
+                "system_prompt": window.system_prompt,
+                "tools": window.tools_json or None,
+                "goal": window.goal,
+                "head_tokens": window.head_tokens,
+            },
+        )
+
+    async def change_pins(
+        self, transaction: Transaction, window: Window, pieces: Sequence[Rendered], tokens: int
+    ) -> None:
+        """Write what is pinned, as a model sees it, of a window that is locked."""
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        await transaction.query(_CHANGE_PINS, {**named, "pieces": stored(pieces), "tokens": tokens})
+
+    async def shown(self, window: Window, *, principal: Principal) -> Shown | None:
+        """Return what a model sees; None: the window is gone."""
+        door = self._log.of(principal, window.context_id)
+        named = {"tenant_id": door.tenant_id, "context_id": window.context_id, "window_id": window.window_id}
+        first, *rows = await door.query(_SEEN, named) or [None]
+        if first is None:
+            return None
+        parts = [
+            Seen(
+                kind=row.kind,
+                level=row.level,
+                step_from=row.step_from,
+                step_to=row.step_to,
+                seq_from=row.seq_from,
+                seq_to=row.seq_to,
+                tokens=row.tokens,
+                is_error=row.is_error,
+                pieces_json=row.pieces,
+            )
+            for row in rows
+        ]
+        return Shown(first.level, first.step_from, parts)
+
+    async def blocks(self, window: Window, *, principal: Principal) -> list[Standing]:
+        """Return the blocks as far as folds need them."""
+        door = self._log.of(principal, window.context_id)
+        return list(map(_standing, await door.query(_BLOCKS, (door.tenant_id, window.window_id))))
+
+    async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
+        """Return the summaries that are seen, in the order of what they cover."""
+        door = self._log.of(principal, window.context_id)
+        return list(map(_summary, await door.query(_SUMMARIES, (door.tenant_id, window.window_id))))
+
+    async def write_fold(
+        self,
+        transaction: Transaction,
+        window: Window,
+        *,
+        masked: Sequence[int],
+        removed: Sequence[int],
+        merged: int,
+        merged_tokens: int,
+        gone: Sequence[Summary],
+        made: Sequence[tuple[Summary, Sequence[Rendered]]],
+        state: tuple[str, Sequence[Rendered], int],
+        receipt: Receipt,
+    ) -> None:
+        """Write a fold of a window that is locked.
+
+        Args:
+            transaction: That holds the lock.
+            window: As it was before.
+            masked: Numbers of the blocks that are masked.
+            removed: Of those that are seen no more.
+            merged: How many steps summaries stand for since.
+            merged_tokens: Of those, as they were seen.
+            gone: Summaries that others took the place of.
+            made: New ones, as a model sees them.
+            state: Its text, as a model sees it, and its tokens.
+            receipt: The account.
+        """
+        tenant_id, window_id = transaction.tenant_id, window.window_id
+        named = {"tenant_id": tenant_id, "window_id": window_id}
+        if masked:
+            await transaction.query(_MASK, (tenant_id, window_id, list(masked)))
+        if removed:
+            await transaction.query(_REMOVE, (tenant_id, window_id, list(removed)))
+        if gone:
+            places = [one.step_from for one in gone], [one.level for one in gone]
+            await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
+        if made:
+            summaries = [one for one, _ in made]
+            columns = {
+                "levels": [one.level for one in summaries],
+                "steps_from": [one.step_from for one in summaries],
+                "steps_to": [one.step_to for one in summaries],
+                "seqs_from": [one.seq_from for one in summaries],
+                "seqs_to": [one.seq_to for one in summaries],
+                "tokens": [one.tokens for one in summaries],
+                "texts": TextArray([one.text for one in summaries]),
+                "pieces": TextArray([stored(pieces) for _, pieces in made]),
+                "kept": TextArray([_json(list(map(_scored_row, one.kept))) for one in summaries]),
+            }
+            await transaction.query(_ADD_SUMMARIES, {**named, **columns})
+        text, pieces, tokens = state
+        await transaction.query(
+            _FOLDED,
+            {
+                **named,
+                "merged": merged,
+                "merged_tokens": merged_tokens,
+                "state_text": text,
+                "state_pieces": stored(pieces),
+                "state_tokens": tokens,
+            },
+        )
+        await self.account(transaction, window, receipt)
+
+    async def account(self, transaction: Transaction, window: Window, receipt: Receipt) -> None:
+        """Write the account of a break of the prefix, behind what it is of."""
+        await transaction.query(
+            _ADD_RECEIPT,
+            {
+                "tenant_id": transaction.tenant_id,
+                "window_id": window.window_id,
+                "reason": receipt.reason,
+                "last_seq": receipt.last_seq,
+                "step": receipt.step,
+                "tokens_before": receipt.tokens_before,
+                "tokens_after": receipt.tokens_after,
+                "receipt": _json(asdict(receipt.account)),
+            },
+        )
+
+    async def receipts(self, window: Window, *, principal: Principal, before: int | None, count: int) -> list[Receipt]:
+        """Return the accounts of a window, the newest first, of epochs before one."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
+        return [
+            Receipt(
+                epoch=row.epoch,
+                reason=row.reason,
+                last_seq=row.last_seq,
+                step=row.step,
+                tokens_before=row.tokens_before,
+                tokens_after=row.tokens_after,
+                account=_account(orjson.loads(row.receipt)),
+                created_at=row.created_at,
+            )
+            for row in rows
+        ]
+
+    async def begin_anew(self, transaction: Transaction, window: Window, *, retracted_count: int) -> None:
+        """Forget what was made of the log by a window that is locked."""
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        await transaction.query(_BEGIN_ANEW, {**named, "retracted_count": retracted_count})
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _unit_row(unit: Unit) -> tuple[Any, ...]:
+    return unit.kind, unit.text, unit.ref, unit.seq, unit.weight
+
+
+def _unit(row: Sequence[Any]) -> Unit:
+    kind, text, ref, seq, weight = row
+    return Unit(kind=kind, text=text, ref=ref, seq=seq, weight=weight)
+
+
+def _scored_row(scored: Scored) -> tuple[Any, ...]:
+    return *_unit_row(scored.unit), scored.step, scored.is_error
+
+
+def _standing(row: Row) -> Standing:
+    return Standing(
+        number=row.number,
+        step=row.step,
+        seq_from=row.seq_from,
+        seq_to=row.seq_to,
+        tokens=row.tokens,
+        masked_tokens=row.masked_tokens,
+        is_masked=row.is_masked,
+        is_appended=row.kind != STEP,
+        is_error=row.is_error,
+        units=tuple(map(_unit, orjson.loads(row.units))),
+        names=frozenset(orjson.loads(row.names)),
+    )
+
+
+def _summary(row: Row) -> Summary:
+    return Summary(
+        level=row.level,
+        step_from=row.step_from,
+        step_to=row.step_to,
+        seq_from=row.seq_from,
+        seq_to=row.seq_to,
+        tokens=row.tokens,
+        text=row.text,
+        kept=tuple(Scored(unit=_unit(one[:5]), step=one[5], is_error=one[6]) for one in orjson.loads(row.kept)),
+    )
+
+
+def _account(said: dict[str, Any]) -> Account:
+    return Account(**{**said, "summaries": [MadeSummary(**one) for one in said["summaries"]]})
+
+
+def _held(row: Row) -> Held:
+    entry = Entry(section=row.section, key=row.key, text=row.text, value=row.value, ref=row.ref, seq=row.seq)
+    return Held(number=row.number, entry=entry, source=row.source, created_at=row.created_at)
