@@ -471,7 +471,9 @@ def _with_content(record: Record, said: RecordInput) -> Record:
     """Return the record with the inline content that a caller says, or without any."""
     content = (said.content_json or said.content_text).encode()
     return dataclasses.replace(
-        _shown(record, said),
+        record,
+        content_json=said.content_json or None,
+        content_text=said.content_text or None,
         provider=INLINE_PROVIDER if content else "",
         size_bytes=len(content),
         sha256=hashlib.sha256(content).digest() if content else b"",
