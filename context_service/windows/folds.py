@@ -31,6 +31,7 @@ from context_service.windows.units import Unit, form_of
 WRITTEN, READ = 1.25, 0.1  # prices of a token in the cache, in those of one that is not
 SEGMENT_STEPS, DIGEST_SEGMENTS = 20, 12
 KEEP_LAST = 10
+DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 
 
@@ -340,9 +341,10 @@ class _Folding:
 
     def _digest(self, several: Sequence[Summary]) -> Summary:
         before = _tokens(several)
-        # A digest of digests is what is left of a long past: it has half of what they had, or the past would be a few
+        # A digest of digests is what is left of a long past: it has most of what they had, or the past would be a few
         # lines however long it is.
-        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, before // 2)
+        kept = math.floor(DIGESTED_SHARE * before)
+        most = DIGEST_TOKENS_MAX if several[0].level == SEGMENT else max(DIGEST_TOKENS_MAX, kept)
         room = min(most, self._limits.digests // 2, max(before - 1, _HEAD_TOKENS))
         made = digest(
             several, tokens_max=max(room, _HEAD_TOKENS), seen=self._seen, weights=self._weights, count=self._count
