@@ -16,7 +16,7 @@ WORKERS ?= 3
 PYTEST := $(RUN) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install runtime demo run test lint types format proto sync-client schema npm buf release constraints \
-	cel-vectors bench bench-peers bench-recall fuzz clean
+	cel-vectors bench bench-peers bench-recall bench-window fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -121,6 +121,9 @@ bench: install ## measure, as ratios against fixed floors in the same run (SAVE=
 
 bench-recall: install ## measure whether what is recalled holds the answer (LOCOMO=folder SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.quality $(LOCOMO) $(if $(SAVE),--save)
+
+bench-window: install ## measure what a model sees of 10,000 steps, and what it costs (STEPS=600 BUDGET=24000 SEED=2 SAVE=1)
+	@$(RUN) -m tests.bench.long_run $(if $(STEPS),--steps $(STEPS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(SEED),--seed $(SEED)) $(if $(SAVE),--save)
 
 bench-peers: install ## measure conversations beside LangGraph, Google ADK, OpenAI Agents (SAVE=1: into docs/benchmarks.md)
 	@$(RUN) -m tests.bench.peers $(if $(SAVE),--save)
