@@ -113,7 +113,7 @@ def test_a_digest_of_digests_keeps_most_of_what_they_say():
 
 def _digest(number: int) -> Summary:
     """Return a digest of ten steps, each with a decision of its own."""
-    words = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
     texts = [f"decided {one} {'very ' * number}much because it {'did ' * place}hold" for place, one in enumerate(words)]
     kept = tuple(Scored(unit=unit(text, seq=number), step=number, is_error=False) for text in texts)
     return Summary(
