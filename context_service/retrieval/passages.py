@@ -26,7 +26,7 @@ after that one may be no row.
 
 In large scopes the rarest of the terms find: what every third passage has costs more to read than it tells. How common
 a term is, is known from a sample of the scope. Of more passages than are read, those are which have most of the rarest
-terms.
+terms; and if every term is so common that the newest passages have it often enough, only these are looked at.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ WORDS_FOUND_MAX = 200  # passages of a larger one that may have a word like one 
 SEARCHED_MAX = 1_000  # passages that the terms which find are in together, about; the rarest alone may be in more
 FOUND_MAX = 400  # of them that are rows, with what was said beside each
 COMMON_SHARE = 0.3  # of a scope's passages: a term that is more common finds none, beside rarer ones
+_AT_END_MARGIN = 2  # a sample may say too much, and a message have many passages
 AUTHORS_MAX = 100  # of a scope that are known by name
 
 ORDINALS = range(2**31)
@@ -310,8 +311,18 @@ _COLUMNS = """
 """
 _IN_SCOPE = "p.tenant_id = %(tenant_id)s AND p.scope_id = %(scope_id)s AND p.scope_kind = %(scope_kind)s"
 
-# Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent.
-_AS_ROWS = f"""
+_SESSION = """
+    SELECT s.session, s.length, s.places FROM context.passage_session s
+    WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s AND s.scope_kind = %(scope_kind)s
+"""
+
+
+def _as_rows(sessions: str) -> str:
+    """Return the part of a statement that reads rows of what is in `read`, each beside its session.
+
+    Which of the terms stand where is told by one number each: of terms that nobody asked for none is sent.
+    """
+    return f"""
 SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.length_before,
     s.length AS session_length, s.places AS session_places, p.marks, p.kind, p.role, p.author, p.task_id, p.said_at,
     CASE WHEN p.terms && %(asked)s::integer[] THEN ARRAY(
@@ -319,27 +330,45 @@ SELECT p.seq, p.ordinal, p.session, p.place, cardinality(p.terms) AS length, p.l
         FROM unnest(p.terms) WITH ORDINALITY t (term, number)
         WHERE t.term = ANY (%(asked)s::integer[])
     )::integer[] ELSE '{{}}' END AS found
-FROM read p
-    JOIN context.passage_session s ON s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
-        AND s.scope_kind = %(scope_kind)s AND s.session = p.session
+FROM read p {sessions}
 ORDER BY p.seq DESC, p.ordinal DESC
 """  # noqa: S608
+
+
+_OF_FEW_SESSIONS = _as_rows(f"JOIN ({_SESSION}) s ON s.session = p.session")
+# Of a large scope each is looked up: a join that nobody has counted for reads all sessions for each row.
+_OF_MANY_SESSIONS = _as_rows(f"CROSS JOIN LATERAL ({_SESSION} AND s.session = p.session LIMIT 1) s")
 
 _WHOLE = f"""
 WITH read AS MATERIALIZED (
     SELECT {_COLUMNS} FROM context.passage p WHERE {_IN_SCOPE} ORDER BY p.seq DESC, p.ordinal DESC LIMIT %(rows_max)s
 )
-{_AS_ROWS}
+{_OF_FEW_SESSIONS}
 """  # noqa: S608
+
+_FOUND_BY_INDEX = f"""
+    context.passage_of_tenant p
+    WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
+"""
+# Below row-level security no index serves the terms: they are looked for from the end of the scope on.
+_FOUND_AT_END = f"""
+    (
+        SELECT {_COLUMNS} FROM context.passage p
+        WHERE {_IN_SCOPE} AND p.seq >= %(seq_from)s AND p.terms && %(finding)s::integer[]
+        ORDER BY p.seq DESC, p.ordinal DESC
+        LIMIT %(searched_max)s
+    ) p
+"""  # noqa: S608
+
 
 # The scope is asked so that no index serves it: of a large one the primary key would be read whole, to meet the few
 # rows that the terms find. What was said beside them is looked up by its place, but for what is one of them already;
 # what was said before them only where it may have a term, and not be found by it.
-_MATCHING = f"""
+def _matching(found: str) -> str:
+    return f"""
 WITH matched AS MATERIALIZED (
     SELECT {_COLUMNS}
-    FROM context.passage_of_tenant p
-    WHERE p.terms && %(finding)s::integer[] AND nullif({_IN_SCOPE}, false) IS NOT NULL
+    FROM {found}
     ORDER BY (
         SELECT sum(a.weight) FROM unnest(%(asked)s::integer[], %(weights)s::real[]) a (term, weight)
         WHERE a.term = ANY (p.terms)
@@ -376,8 +405,11 @@ WITH matched AS MATERIALIZED (
         ) p
     WHERE p.terms && %(asked)s::integer[]
 )
-{_AS_ROWS}
+{_OF_MANY_SESSIONS}
 """  # noqa: S608
+
+
+_MATCHING, _MATCHING_AT_END = _matching(_FOUND_BY_INDEX), _matching(_FOUND_AT_END)
 
 # Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
 _AT = f"""
@@ -390,7 +422,7 @@ WITH read AS MATERIALIZED (
             LIMIT 1
         ) p
 )
-{_AS_ROWS}
+{_OF_MANY_SESSIONS}
 """  # noqa: S608
 
 # At random: evenly, in a conversation of two, one might be asked each time.
@@ -613,11 +645,14 @@ class Passages:
             "is_left_out": bool(left_out),
             "rows_max": FOUND_MAX,
         }
-        rows = await self._rows(principal, scope, _MATCHING, searched)
+        at_end = _at_end(shares.get(finding[-1], 0.0), totals)
+        rows = await self._rows(principal, scope, _MATCHING_AT_END if at_end else _MATCHING, {**searched, **at_end})
         if not rows and left_out:  # the rare ones are not there at all
             finding.append(left_out.pop(0))
-            rows = await self._rows(principal, scope, _MATCHING, {**searched, "is_left_out": bool(left_out)})
-        if _is_cut(rows, asked, finding):
+            searched["is_left_out"] = bool(left_out)
+            at_end = _at_end(shares.get(finding[-1], 0.0), totals)
+            rows = await self._rows(principal, scope, _MATCHING_AT_END if at_end else _MATCHING, {**searched, **at_end})
+        if at_end or _is_cut(rows, asked, finding):
             left_out += finding
         return Matching(
             totals=totals,
@@ -813,6 +848,21 @@ def _finding(asked: Sequence[int], shares: Mapping[int, float], passages: int) -
         if count and (share > COMMON_SHARE or together > SEARCHED_MAX):
             return by_share[:count], by_share[count:]
     return by_share, []
+
+
+def _at_end(share: float, totals: Totals) -> Mapping[str, object]:
+    """Return where in a scope the newest begin that are searched for a term, and how many; nothing: all are.
+
+    The index gives every passage that has it; from the end on, each is looked at until enough have it.
+
+    Args:
+        share: Of the passages, that have the commonest of the terms that find.
+        totals: Of the scope.
+    """
+    if share * share * totals.passages <= SEARCHED_MAX:
+        return {}
+    looked_at = _AT_END_MARGIN * SEARCHED_MAX / share / totals.passages * (totals.last_seq - totals.first_seq + 1)
+    return {"seq_from": totals.last_seq - math.ceil(looked_at), "searched_max": SEARCHED_MAX}
 
 
 def _is_cut(rows: Sequence[Row], asked: Sequence[int], finding: Sequence[int]) -> bool:

@@ -99,6 +99,8 @@ class Index:
         if not seqs and left_out:
             finding |= {left_out.pop(0)}
             seqs = self._having(finding)
+        if max(often[term] for term in finding) ** 2 > SEARCHED_MAX * len(self._rows):  # looked for from the end on
+            seqs = set(heapq.nlargest(SEARCHED_MAX, seqs))
         estimated = numbers.keys() - finding if len(seqs) < FOUND_MAX else numbers.keys()
         best = self._best(seqs, often)
         beside = {other for seq in best for other in self._beside(seq, numbers)}

@@ -391,6 +391,27 @@ class TestLargeScopes:
         assert finding(matching) == [8, 7]
         assert matching.estimated == {}
 
+    async def test_a_term_that_is_nearly_everywhere_is_looked_for_from_the_end_on(
+        self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
+    ):
+        """The index would give half of the scope, however large it is."""
+        monkeypatch.setattr(passages_module, "SEARCHED_MAX", 10)
+        for question, seqs in (("talk", list(range(99, 89, -1))), ("odd unheard", list(range(98, 78, -2)))):
+            matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
+            assert finding(matching) == seqs
+            assert matching.estimated[0] == pytest.approx(100 if question == "talk" else 50, abs=20)
+
+        at_end = passages_module._at_end(0.5, matching.totals)
+        assert at_end == {"seq_from": 59, "searched_max": 10}
+        assert passages_module._at_end(0.3, matching.totals) == {}
+        asked = [mask(scope.id, "odd")]
+        parameters = {"asked": asked, "weights": [1.0], "finding": asked, "is_left_out": False, "rows_max": 10}
+        named = {"tenant_id": PRINCIPAL.tenant_id, "scope_id": scope.id, "scope_kind": scope.kind, **at_end}
+        door = database.of(PRINCIPAL, context_id=scope.id)
+        statement = f"EXPLAIN {passages_module._MATCHING_AT_END}"
+        plan = "\n".join(row[0] for row in await door.query(statement, {**named, **parameters}, ad_hoc=True))
+        assert re.search(r"passage_pkey.*\n\s+Index Cond: .*seq >= ", plan), plan
+
     async def test_a_scope_is_sampled_again_when_it_has_grown(
         self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
     ):
