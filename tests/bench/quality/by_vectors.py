@@ -28,9 +28,15 @@ def by_vectors(database_url: str, contexts: Contexts) -> Iterator[Searcher]:
     """
     with asyncio.Runner() as runner:
         opened = AsyncExitStack()
-        database = runner.run(
-            opened.enter_async_context(Database.open(database_url, connections_max=1, name="by-vectors"))
-        )
+
+        async def connected() -> Database:
+            database = await opened.enter_async_context(
+                Database.open(database_url, connections_max=1, name="by-vectors")
+            )
+            await database.untenanted("SELECT 1")  # behind this call nothing runs that would wait for a connection
+            return database
+
+        database = runner.run(connected())
         nearest = Nearest(database, model=MODEL, unrelated=0.0)
         embedder = LocalEmbedder(processes=1, timeout_s=TIMEOUT_S)
 
