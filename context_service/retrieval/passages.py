@@ -641,18 +641,22 @@ class Passages:
         searched = {
             "asked": asked,
             "weights": [-math.log(shares.get(term, RARE_SHARE)) for term in asked],
-            "finding": finding,
-            "is_left_out": bool(left_out),
             "rows_max": FOUND_MAX,
         }
-        at_end = _at_end(shares.get(finding[-1], 0.0), totals)
-        rows = await self._rows(principal, scope, _MATCHING_AT_END if at_end else _MATCHING, {**searched, **at_end})
+
+        async def found() -> list[Row]:
+            named = {**searched, "finding": finding, "is_left_out": bool(left_out)}
+            if at_end := _at_end(shares.get(finding[-1], 0.0), totals):
+                rows = await self._rows(principal, scope, _MATCHING_AT_END, {**named, **at_end})
+                if _is_cut(rows, asked, finding):
+                    return rows
+            return await self._rows(principal, scope, _MATCHING, named)  # what was often said may not be of late
+
+        rows = await found()
         if not rows and left_out:  # the rare ones are not there at all
             finding.append(left_out.pop(0))
-            searched["is_left_out"] = bool(left_out)
-            at_end = _at_end(shares.get(finding[-1], 0.0), totals)
-            rows = await self._rows(principal, scope, _MATCHING_AT_END if at_end else _MATCHING, {**searched, **at_end})
-        if at_end or _is_cut(rows, asked, finding):
+            rows = await found()
+        if _is_cut(rows, asked, finding):
             left_out += finding
         return Matching(
             totals=totals,

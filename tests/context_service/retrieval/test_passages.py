@@ -396,7 +396,8 @@ class TestLargeScopes:
     ):
         """The index would give half of the scope, however large it is."""
         monkeypatch.setattr(passages_module, "SEARCHED_MAX", 10)
-        for question, seqs in (("talk", list(range(99, 89, -1))), ("odd unheard", list(range(98, 78, -2)))):
+        monkeypatch.setattr(passages_module, "FOUND_MAX", 5)
+        for question, seqs in (("talk", list(range(99, 94, -1))), ("odd unheard", list(range(98, 88, -2)))):
             matching = await passages.matching(PRINCIPAL, scope, terms_of(question))
             assert finding(matching) == seqs
             assert matching.estimated[0] == pytest.approx(100 if question == "talk" else 50, abs=20)
@@ -411,6 +412,16 @@ class TestLargeScopes:
         statement = f"EXPLAIN {passages_module._MATCHING_AT_END}"
         plan = "\n".join(row[0] for row in await door.query(statement, {**named, **parameters}, ad_hoc=True))
         assert re.search(r"passage_pkey.*\n\s+Index Cond: .*seq >= ", plan), plan
+
+    async def test_what_was_often_said_and_not_of_late_is_found(
+        self, database: Database, passages: Passages, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(passages_module, "READ_WHOLE", 50)
+        monkeypatch.setattr(passages_module, "SEARCHED_MAX", 10)
+        monkeypatch.setattr(passages_module, "FOUND_MAX", 5)
+        scope = context()
+        await put(database, scope, [said(seq, "early" if seq < 50 else "late", session=seq) for seq in range(100)])
+        assert await found(passages, scope, "early") == list(range(49, 44, -1))
 
     async def test_a_scope_is_sampled_again_when_it_has_grown(
         self, database: Database, passages: Passages, scope: Scope, monkeypatch: pytest.MonkeyPatch
