@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import psycopg
 
 from context_service.retrieval.passages import Passages, Scope
 from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
+from service_runtime import background
 from service_runtime.auth import Principal
 from service_runtime.given_keys import end_context_keys_of_user
 from service_runtime.ids import new_id
@@ -417,7 +417,7 @@ class Eraser:
     async def keep_erasing(self, interval_s: float) -> None:
         """Erase what is due until cancelled; replicas that start together drift apart."""
         loop = asyncio.get_running_loop()
-        pass_at = loop.time() + interval_s * random.uniform(0.5, 1.0)  # noqa: S311
+        pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
         while True:
             work = self._erase_woken
             try:
@@ -425,7 +425,7 @@ class Eraser:
                     await self._wake.wait()
             except TimeoutError:
                 work = self.erase_due
-                pass_at = loop.time() + interval_s * random.uniform(0.5, 1.0)  # noqa: S311
+                pass_at = loop.time() + background.apart(interval_s, 0.5, 1.0)
             try:
                 await work()
             except ContextKeepError as error:

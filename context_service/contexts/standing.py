@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from functools import partial
 
 from context_service.retrieval.owed_vectors import owing_topic
 from context_service.retrieval.passages import CONTEXT
 from contextkeep.errors import ContextKeepError
+from service_runtime import background
 from service_runtime.metrics import Metrics
 from service_runtime.postgres import Across, Database
 from service_runtime.tenants import all_tenants
@@ -70,7 +70,7 @@ class Standing:
                 _log.warning("standing not read", extra={"error": str(error)})
             except Exception:
                 _log.exception("standing not read")  # the next time may do better
-            await asyncio.sleep(INTERVAL_S * random.uniform(0.75, 1.25))  # noqa: S311
+            await asyncio.sleep(background.apart(INTERVAL_S, 0.75, 1.25))
 
     async def read(self) -> None:
         """Read it now.

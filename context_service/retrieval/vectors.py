@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from uuid import UUID
 
 from context_service.llm.embeddings import Embedder, EmbedderFailed, EmbedderMisconfigured, Embedding, TextRefused
 from contextkeep.errors import ContextKeepError
+from service_runtime import background
 from service_runtime.outbox import Outbox, Owed
 from service_runtime.postgres import Database, Tenant, Transaction
 from service_runtime.tenants import in_turns
@@ -97,7 +97,7 @@ class Worker(ABC):
                 _log.warning("embedding failed", extra={"error": str(error)})
             except Exception:
                 _log.exception("embedding failed")  # the next pass may do better
-            await asyncio.sleep(pause_s * random.uniform(0.75, 1.25))  # noqa: S311
+            await asyncio.sleep(background.apart(pause_s, 0.75, 1.25))
 
     async def make_due(self) -> int:
         """Make what is due of all tenants, a batch of each in turn; return of how much it was stored.

@@ -14,7 +14,7 @@ from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
 
-ENTRY_SECTIONS = (*SECTIONS, "artifact")
+ENTRY_SECTIONS = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact"}  # those that may hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Accounts:
         """
         for section in sections:
             if section not in ENTRY_SECTIONS:
-                raise InvalidArgument(f"sections has one that is none of {', '.join(ENTRY_SECTIONS)}", field="sections")
+                raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
         window = await self._window(window_id, principal)
         held = await self._views.held(window, principal=principal)
         return [one for one in held if not sections or one.entry.section in sections]

@@ -55,6 +55,7 @@ RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and no larger part of the limit than
 RECALL_STEPS = 10  # it is recalled behind each step whose number this divides
 
 _RENDERING = 24  # times as long as parsing: what is read of a log is cut, searched for lines, rendered and counted
+_MESSAGE_BYTES = 200  # what a message takes beside its texts, as long as so many bytes of them
 _READING = 4  # as long: what is read, assembled and hashed
 _FOLDING = 200  # bytes of parsing for each token that a fold looks through
 NOTE_TOKENS = 40  # that the note on a beginning may have, in any format
@@ -253,6 +254,8 @@ class Packs:
                     if added is None:
                         return None
                     window = added
+            if not is_end and await self._views.tokens(window, principal=principal) <= _limits(window).high:
+                continue
             seen = await self._views.shown(window, principal=principal)
             if seen is None or (seen.epoch, seen.block_count) != (window.epoch, window.block_count):
                 return None
@@ -261,10 +264,9 @@ class Packs:
             )
             if is_end:
                 return ahead
-            if ahead.tokens > _limits(window).high:
-                planned = await self._planned(ahead, principal)
-                if planned and planned.fold.changes:
-                    await self._write(planned, "high_mark", principal)
+            planned = await self._planned(ahead, principal)
+            if planned and planned.fold.changes:
+                await self._write(planned, "high_mark", principal)
 
     async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
         """Return what follows in the log, one whole step at least, and whether that is all of it up to `last_seq`."""
@@ -298,7 +300,8 @@ class Packs:
                 return None
             said = [entry for made in read.steps for entry in made.entries]
             held = await self._views.held_of(transaction, window, said) if said else []
-            blocks, entries, ended = _written(window, read.steps, held)
+            size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
+            blocks, entries, ended = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
             await self._views.add(
                 transaction, window, blocks, entries=entries, ended=ended, reached_seq=read.reached_seq
             )
@@ -664,4 +667,4 @@ def _note(summaries: Sequence[Seen], window: Window, first: Sequence[Rendered]) 
 
 
 def _size_of(message: Message) -> int:
-    return sum(map(len, texts_of(message.content, message.parts)))
+    return _MESSAGE_BYTES + sum(map(len, texts_of(message.content, message.parts)))

@@ -17,6 +17,7 @@ from context_service.windows.task_state import Entry
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Row, TextArray, Transaction
 
 STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
@@ -25,6 +26,8 @@ BY_RULE, BY_CALLER = "rule", "caller"  # sources of entries
 PIN = "pin"  # the section of what is pinned; its key is the id
 _HELD_MAX = 5_000  # entries that a state is written of: the newest
 _HELD_OF_MAX = 500
+_ROW_BYTES = 200  # as long to read as so many bytes to parse
+_WRITING = 4  # times as long as parsing: what is stored is written as JSON, and that as JSON
 # Sections whose entries have no key, by the section of what may change them.
 _CHANGED_BY = {
     "goal": ("goal",),
@@ -262,6 +265,16 @@ FROM context.window_block
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s)
 ORDER BY zone, number, step_from
 """
+# Of what is seen, without head and state.
+_TOKENS = """
+SELECT coalesce(sum(tokens), 0)::bigint AS tokens
+FROM (
+    SELECT tokens FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    UNION ALL
+    SELECT tokens FROM context.window_summary
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
+) seen
+"""
 _BLOCKS = """
 SELECT number, step, kind, seq_from, seq_to, tokens, coalesce(masked_tokens, tokens) AS masked_tokens, is_masked,
     is_error, units, names
@@ -377,19 +390,8 @@ class ViewRows:
         """
         named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         if blocks:
-            columns = {
-                "tokens": [one.tokens for one in blocks],
-                "seqs_from": [one.seq_from for one in blocks],
-                "seqs_to": [one.seq_to for one in blocks],
-                "pieces": TextArray([stored(one.pieces) for one in blocks]),
-                "steps": [one.step for one in blocks],
-                "kinds": TextArray([one.kind for one in blocks]),
-                "errors": [one.is_error for one in blocks],
-                "masked": TextArray([stored(one.masked[0]) if one.masked else None for one in blocks]),
-                "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
-                "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
-                "names": TextArray([_json(sorted(one.names)) for one in blocks]),
-            }
+            size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
+            columns = await beside_the_loop(_WRITING * size, _columns, blocks)
             await transaction.query(_ADD_BLOCKS, {**named, **columns})
         if ended:
             await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(ended)))
@@ -461,21 +463,15 @@ class ViewRows:
         first, *rows = await door.query(_SEEN, named) or [None]
         if first is None:
             return None
-        parts = [
-            Seen(
-                kind=row.kind,
-                level=row.level,
-                step_from=row.step_from,
-                step_to=row.step_to,
-                seq_from=row.seq_from,
-                seq_to=row.seq_to,
-                tokens=row.tokens,
-                is_error=row.is_error,
-                pieces_json=row.pieces,
-            )
-            for row in rows
-        ]
+        parts = await beside_the_loop(_ROW_BYTES * len(rows), _parts, rows)
         return Shown(first.level, first.step_from, parts)
+
+    async def tokens(self, window: Window, *, principal: Principal) -> int:
+        """Return how many tokens a model sees, without head and state."""
+        door = self._log.of(principal, window.context_id)
+        (row,) = await door.query(_TOKENS, {"tenant_id": door.tenant_id, "window_id": window.window_id})
+        tokens: int = row.tokens
+        return tokens
 
     async def blocks(self, window: Window, *, principal: Principal) -> list[Standing]:
         """Return the blocks as far as folds need them."""
@@ -590,6 +586,39 @@ class ViewRows:
         """Forget what was made of the log by a window that is locked."""
         named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         await transaction.query(_BEGIN_ANEW, {**named, "retracted_count": retracted_count})
+
+
+def _parts(rows: Sequence[Row]) -> list[Seen]:
+    return [
+        Seen(
+            kind=row.kind,
+            level=row.level,
+            step_from=row.step_from,
+            step_to=row.step_to,
+            seq_from=row.seq_from,
+            seq_to=row.seq_to,
+            tokens=row.tokens,
+            is_error=row.is_error,
+            pieces_json=row.pieces,
+        )
+        for row in rows
+    ]
+
+
+def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
+    return {
+        "tokens": [one.tokens for one in blocks],
+        "seqs_from": [one.seq_from for one in blocks],
+        "seqs_to": [one.seq_to for one in blocks],
+        "pieces": TextArray([stored(one.pieces) for one in blocks]),
+        "steps": [one.step for one in blocks],
+        "kinds": TextArray([one.kind for one in blocks]),
+        "errors": [one.is_error for one in blocks],
+        "masked": TextArray([stored(one.masked[0]) if one.masked else None for one in blocks]),
+        "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
+        "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
+        "names": TextArray([_json(sorted(one.names)) for one in blocks]),
+    }
 
 
 def _json(value: Any) -> str:

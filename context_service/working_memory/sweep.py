@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from context_service.working_memory import blob_rows, upload_rows
 from context_service.working_memory.blob_rows import DueBlob
 from context_service.working_memory.retention import Purges
 from contextkeep.errors import ContextKeepError
+from service_runtime import background
 from service_runtime.postgres import Database, Tenant
 from service_runtime.requests import Requests
 from service_runtime.tenants import all_tenants
@@ -81,7 +81,7 @@ class Sweeper:
     async def keep_sweeping(self, interval_s: float) -> None:
         """Sweep until cancelled; replicas that start together drift apart."""
         while True:
-            await asyncio.sleep(interval_s * random.uniform(0.5, 1.0))  # noqa: S311
+            await asyncio.sleep(background.apart(interval_s, 0.5, 1.0))
             try:
                 await self.sweep()
             except ContextKeepError as error:

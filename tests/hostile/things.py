@@ -226,7 +226,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     done("SendMessage", _sent(message=of_it))
     for _ in range(2):  # two, so that a list of them has two pages
         (opened,) = done("OpenWindow", _opening(sent.context_id)).answers
-        done("Pack", windows.PackRequest(window_id=opened.window.window_id))
+        _break_twice(done, sent.context_id, opened.window.window_id)
     gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
@@ -261,6 +261,18 @@ def _task(t: Things) -> contexts.TaskInput:
         status=contexts.TaskStatusInput(state=contexts.TASK_STATE_WORKING, message=said),
         reference_task_ids=[t.task_id],
     )
+
+
+def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) -> None:
+    """Break the prefix of a window twice, so that its lineage has two pages."""
+    packing = windows.PackRequest(window_id=window_id)
+    for _ in range(2):
+        done("Pack", packing)
+        said = contexts.MessageInput(content="beside", message_id=str(uuid.uuid4()))
+        done("SendMessage", contexts.SendMessageRequest(context_id=context_id, message=said))
+        retracting = contexts.RetractMessagesRequest(context_id=context_id, message_ids=[said.message_id])
+        done("RetractMessages", retracting)
+    done("Pack", packing)
 
 
 def _opening(context_id: str) -> windows.OpenWindowRequest:
@@ -986,6 +998,11 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.SearchWindowRequest(window_id=t.window_id, query=SECRET),
         windows.SearchWindowRequest(window_id=t.window_id, query=SECRET, step_from=1, step_to=9),
         windows.SearchWindowRequest(window_id=t.window_id, query=SECRET, subject_user_id=t.user_id),
+        windows.SearchWindowRequest(
+            window_id=t.window_id,
+            query=SECRET,
+            filter=contexts.RecallFilter(task_ids=[t.task_id], entity_node_ids=[t.node_id]),
+        ),
     ],
     "ExplainPack": lambda t: [
         windows.ExplainPackRequest(window_id=t.window_id),

@@ -324,7 +324,8 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
 
 
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
-    services = ("/contextkeep.context.v1.Contexts/", "/contextkeep.context.v1.Tools/")
+    names = ("Contexts", "ContextWindows", "Tools")
+    services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
     assert [path for path in OF_CONTEXTS if not path.startswith(services) or "Key" in path] == []
 
 

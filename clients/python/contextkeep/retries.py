@@ -19,6 +19,7 @@ BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
 BACKOFF_FACTOR = 2.0
 JITTER = 0.2  # of the delay, both ways; when the server named the delay, upwards only
+_DRIFT = random.Random()  # noqa: S311 - no secret; our own, since callers seed Python's
 
 
 class RetryBudget:
@@ -73,9 +74,9 @@ class Attempts:
             return None
         self._retries_left -= 1
         if error.retry_after_s is not None:
-            delay_s = error.retry_after_s * random.uniform(1, 1 + JITTER)  # noqa: S311 - no secret
+            delay_s = error.retry_after_s * _DRIFT.uniform(1, 1 + JITTER)
         else:
-            delay_s = self._backoff_s * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+            delay_s = self._backoff_s * _DRIFT.uniform(1 - JITTER, 1 + JITTER)
         self._backoff_s = min(self._backoff_s * BACKOFF_FACTOR, BACKOFF_S_MAX)
         remaining_s = self.remaining_s()
         if remaining_s is not None and delay_s >= remaining_s:

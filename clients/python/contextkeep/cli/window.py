@@ -212,7 +212,7 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 """,
 )
 def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
-    """Print the state of the work: what holds, was decided, asked, broken and made."""
+    """Print the state of the work: what holds, and why."""
     output.many(session.context.get_state(window_id, sections, **given), "section", "text", "ref")
 
 
