@@ -4,9 +4,8 @@ All closed steps but the last ten are masked. While what is seen is over the low
 become a segment; when segments have more than their share, the older half becomes digests, and when digests have, the
 oldest two thirds become one that is deeper. So a log of any length is O(log n) blocks. Then the state is written anew.
 
-It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds. One that takes D
-tokens away with X behind them pays only if the next is at least `(1.25 (X - D) - 0.1 X) / (0.1 D)` steps away, at
-prices of 1.25 for a token that is written to the cache and 0.1 for one that is read.
+It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds, and pays only if
+the next is far enough away (`prices.pays_after`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from context_service.windows.summaries import (
 )
 from context_service.windows.units import Unit, form_of
 
-WRITTEN, READ = 1.25, 0.1  # prices of a token in the cache, in those of one that is not
 SEGMENT_STEPS, DIGEST_SEGMENTS = 20, 12
 KEEP_LAST = 10
 DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
@@ -196,13 +194,6 @@ def fold(
     while done.tokens > limits.high and done.merge_oldest(is_last_resort=True):
         pass
     return done.fold()
-
-
-def pays_after(tokens: int, removed: int) -> int:
-    """Return after how many steps a break of the cache has paid, of a prompt of so many tokens: see the module."""
-    if removed <= 0:
-        return -1
-    return max(math.ceil((WRITTEN * (tokens - removed) - READ * tokens) / (READ * removed)), 0)
 
 
 class _Folding:

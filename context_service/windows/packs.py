@@ -21,9 +21,10 @@ from context_service.parts import Part, texts_of
 from context_service.rendering import Format, Turn, pieces
 from context_service.tokens import TokenCounter
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
-from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold, pays_after
+from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.importance import Weights
 from context_service.windows.packing import Block, Rendered, packed, tokens_of
+from context_service.windows.prices import pays_after
 from context_service.windows.profiles import profile
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary

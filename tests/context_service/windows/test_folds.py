@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_service.windows.folds import Fold, Limits, Standing, View, fold, pays_after
+from context_service.windows.folds import Fold, Limits, Standing, View, fold
 from context_service.windows.importance import Weights
+from context_service.windows.prices import Prices, pays_after
 from context_service.windows.summaries import DIGEST, SEGMENT, Summary
 from context_service.windows.units import Unit
 
@@ -154,3 +155,9 @@ def test_the_last_step_is_masked_last():
 @pytest.mark.parametrize(("tokens", "removed", "steps"), [(60_000, 30_000, 11), (60_000, 2_000, 333)])
 def test_a_break_of_the_cache_pays_after_so_many_steps(tokens: int, removed: int, steps: int):
     assert pays_after(tokens, removed) == pytest.approx(steps, abs=1)
+
+
+def test_a_break_of_the_cache_pays_at_once_without_a_cache_and_never_where_reading_is_free():
+    assert pays_after(60_000, 2_000, Prices(cache_write=1, cache_read=1)) == 0
+    assert pays_after(60_000, 2_000, Prices(cache_read=0)) == -1
+    assert pays_after(60_000, 0) == -1
