@@ -17,9 +17,7 @@ from typing import NamedTuple
 from context_service.history.messages import ChatMessage
 from context_service.parts import Part, ToolCall
 from context_service.rendering import Call, Format, Result, Turn, body
-from context_service.rendering.turns import result_text, text_of
-
-NO_RESULT = "No result is recorded."
+from context_service.rendering.turns import NO_RESULT, result_text, text_of
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ID_DIGITS = 32

@@ -12,6 +12,7 @@ import orjson
 from context_service.parts import Part, Reasoning, ToolCall
 
 NAME_CHARS_MAX = 64
+NO_RESULT = "No result is recorded."  # of a call that got none: vendors want one for each
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+);base64,(?P<data>.*)", re.DOTALL)
 
 

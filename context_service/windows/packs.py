@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import takewhile
 from typing import Any
 from uuid import UUID
@@ -81,17 +81,7 @@ class Zones:
     @property
     def all(self) -> int:
         """Of the whole pack."""
-        return (
-            self.system
-            + self.pins
-            + self.digests
-            + self.segments
-            + self.state
-            + self.masked
-            + self.verbatim
-            + self.recalled
-            + self.notes
-        )
+        return sum(astuple(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,7 +381,7 @@ class Packs:
         """Return what is recalled behind the last step; None: it calls for nothing, all is in sight, or it was done."""
         window, parts = ahead.window, ahead.shown.parts
         last = parts[-1] if parts else None
-        if ahead.waiting or last is None or last.kind not in (STEP, NOTE) or (not last.seq_from and last.kind == STEP):
+        if ahead.waiting or last is None or last.kind not in (STEP, NOTE):
             return None
         steps = [one for one in parts if one.kind == STEP]
         in_sight = list(takewhile(lambda one: not one.level, reversed(steps)))

@@ -17,10 +17,8 @@ import orjson
 from context_service.contexts.model import Message
 from context_service.parts import Part, ToolResult, texts_of
 from context_service.rendering import Call, Result, Turn
-from context_service.rendering.turns import result_text, text_of
+from context_service.rendering.turns import NO_RESULT, result_text, text_of
 from context_service.windows.refs import ref_of, refs_between
-
-NO_RESULT = "No result is recorded."
 
 # That may come while a step waits, itself with it: whoever reads on at its beginning reads no more than that again.
 WAITED_MESSAGES_MAX = 1_024  # a message has no more calls

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.parts import Part, Reasoning, ToolCall, ToolResult
 from context_service.rendering import Format
+from context_service.rendering.turns import NO_RESULT
 from context_service.windows.packing import Block, block_of, packed
-from context_service.windows.steps import NO_RESULT, Step, cut
+from context_service.windows.steps import Step, cut
 from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
