@@ -1,0 +1,102 @@
+"""The loop of an agent: a window says what its model sees, at step 10,000 as at step 10.
+
+    .venv/bin/python -m pip install openai
+    export OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_API_KEY=none OPENAI_MODEL=qwen3 CONTEXT_TOKENS=32000
+    .venv/bin/python examples/agent_loop.py 'What is this project about?'
+
+Any endpoint that speaks chat completions will do. Needs `make run` in another terminal. It ends with the id of the
+window: put behind another question, the agent goes on where it was.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from openai import OpenAI
+
+from contextkeep import ContextClient, MessageInput, PartInput, ToolCallInput, ToolResultInput
+
+MODEL = os.environ.get("OPENAI_MODEL", "gpt-5")
+CONTEXT_TOKENS = int(os.environ.get("CONTEXT_TOKENS", "0"))  # what the model takes; 0: what is known of it
+STEPS_MAX = 100
+PROJECT = Path.cwd()
+
+
+def list_files(path):
+    """List a folder of the project; the project itself is "."."""
+    return sorted(f"{one.name}{'/' * one.is_dir()}" for one in of_project(path).iterdir())
+
+
+def read_file(path):
+    """Read a file of the project."""
+    return of_project(path).read_text("utf-8")
+
+
+def of_project(path):
+    """Return a path that the model may see."""
+    if not (found := (PROJECT / path).resolve()).is_relative_to(PROJECT):
+        raise PermissionError(f"{path} is not of the project")
+    return found
+
+
+TOOLS = {tool.__name__: tool for tool in (list_files, read_file)}
+TAKES_A_PATH = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+TOOL_SCHEMAS = [
+    {"type": "function", "function": {"name": name, "description": tool.__doc__, "parameters": TAKES_A_PATH}}
+    for name, tool in TOOLS.items()
+]
+
+
+def called(call):
+    """Return a model's call as it is kept; of arguments that are no JSON object it is told by the result."""
+    try:
+        arguments = dict(json.loads(call.function.arguments or "{}"))
+    except (TypeError, ValueError):
+        arguments = {"no_json_object": call.function.arguments}
+    return ToolCallInput(id=call.id, name=call.function.name, arguments=arguments)
+
+
+def answered(call):
+    """Run a tool and return its result; the model reads what went wrong."""
+    try:
+        content, is_error = TOOLS[call.name](**call.arguments), False
+    except Exception as error:
+        content, is_error = f"{type(error).__name__}: {error}", True
+    return ToolResultInput(tool_call_id=call.id, content=content, is_error=is_error)
+
+
+def main(question, window_id=""):
+    """Let the model work on a question until it calls no more tools."""
+    with ContextClient() as context, OpenAI() as model:
+        if window_id:
+            window = context.get_window(window_id)
+            context.append_messages([question], window.context_id)
+        else:
+            window = context.open_window(
+                context.append_messages([question])[0].context_id,
+                MODEL,
+                message_format="openai",
+                system_prompt="You answer questions about a project, after looking at its files.",
+                tools=TOOL_SCHEMAS,
+                context_tokens=CONTEXT_TOKENS,
+            )
+
+        for _ in range(STEPS_MAX):
+            pack = context.pack(window.window_id)
+            said = model.chat.completions.create(model=MODEL, **pack.body).choices[0].message
+            calls = [called(call) for call in said.tool_calls or ()]
+            text = said.content or ("" if calls else "(no answer)")
+            answer = MessageInput(text, role="assistant", parts=[PartInput(tool_call=call) for call in calls])
+            # Kept before a tool runs: whoever goes on behind a crash knows what was called.
+            context.append_messages([answer], window.context_id)
+            if not calls:
+                print(text)
+                break
+            results = [MessageInput(role="tool", parts=[PartInput(tool_result=answered(call))]) for call in calls]
+            context.append_messages(results, window.context_id)
+        print(f"window {window.window_id}: {pack.step_count} steps, {pack.tokens:,} tokens")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
