@@ -243,6 +243,8 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
         ],
         state_tokens=account.state_tokens,
         state_left_out_count=account.state_left_out,
+        state_added=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_added],
+        state_removed=[pb.StateChange(section=one.section, ref=one.ref) for one in account.state_removed],
         first_change=account.first_change,
         tokens_kept=account.tokens_kept,
         tokens_written_again=account.written_again,

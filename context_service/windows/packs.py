@@ -28,7 +28,7 @@ from context_service.windows.prices import pays_after
 from context_service.windows.profiles import profile
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
-from context_service.windows.task_state import Entry, after, note_of, shown
+from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
 from context_service.windows.view_rows import (
     NOTE,
     RECALLED,
@@ -345,7 +345,8 @@ class Packs:
         blocks = await self._views.blocks(window, principal=principal)
         summaries = await self._views.summaries(window, principal=principal)
         held = await self._views.held(window, principal=principal)
-        planned = await beside_the_loop(_FOLDING * ahead.tokens, _plan, ahead, blocks, summaries, held)
+        state = await self._views.state_text(window, principal=principal)
+        planned = await beside_the_loop(_FOLDING * ahead.tokens, _plan, ahead, blocks, summaries, held, state)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         return planned if planned.before.tokens + waiting == ahead.tokens else None
 
@@ -430,6 +431,8 @@ class _Planned:
     fold: Fold
     state: str
     state_left_out: int
+    state_added: Sequence[Change]
+    state_removed: Sequence[Change]
 
     def receipt(self, reason: str) -> Receipt:
         """Return the account of it."""
@@ -456,6 +459,8 @@ class _Planned:
                 ],
                 state_tokens=now.state,
                 state_left_out=self.state_left_out,
+                state_added=self.state_added,
+                state_removed=self.state_removed,
                 first_change=zone,
                 tokens_kept=kept,
                 written_again=max(behind - removed, 0),
@@ -562,7 +567,9 @@ def _written(
     return blocks, [one for one in entries if id(one) not in numbers], ended
 
 
-def _plan(ahead: _Ahead, blocks: Sequence[Any], summaries: Sequence[Summary], held: Sequence[Held]) -> _Planned:
+def _plan(
+    ahead: _Ahead, blocks: Sequence[Any], summaries: Sequence[Summary], held: Sequence[Held], state_before: str
+) -> _Planned:
     window = ahead.window
     count = TokenCounter(window.tokens_family).count
     limits = _limits(window)
@@ -590,7 +597,16 @@ def _plan(ahead: _Ahead, blocks: Sequence[Any], summaries: Sequence[Summary], he
         is_close=window.step_count - window.folded_step < CLOSE_STEPS,
         waiting=ahead.waiting.tokens if ahead.waiting else 0,
     )
-    return _Planned(ahead=ahead, before=view, fold=done, state=text, state_left_out=state.left_out)
+    added, removed = changes(state_before, text)
+    return _Planned(
+        ahead=ahead,
+        before=view,
+        fold=done,
+        state=text,
+        state_left_out=state.left_out,
+        state_added=added,
+        state_removed=removed,
+    )
 
 
 def _first_change(before: View, now: View) -> tuple[str, int]:

@@ -66,6 +66,8 @@ _NEGATIVE = re.compile(
 _LONG_WORD = re.compile(r"\w{5,}")
 _SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
 
+_REF_OF_LINE = re.compile(r"^- .*\((\S+)\)$")
+
 _PATHS = ("path", "file_path", "file", "filename", "file_name", "uri", "paths", "files")
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _EDITS = re.compile(r"apply|creat|delet|edit|insert|mov|patch|remov|renam|replac|sav|updat|writ")
@@ -106,6 +108,14 @@ class Shown(NamedTuple):
 
     text: str
     left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An entry that came into the state as a model reads it, or left it: where, and of what. What it says is there."""
+
+    section: str
+    ref: str
 
 
 def entries_of(message: Message, profile: Profile) -> list[Entry]:
@@ -212,6 +222,12 @@ def shown(entries: Sequence[Entry], *, tokens_max: int, count: Callable[[str], i
         if lines:
             blocks.append("\n".join([f"{title}:", *reversed(lines)]))
     return Shown("\n".join(blocks), left_out)
+
+
+def changes(before: str, now: str) -> tuple[list[Change], list[Change]]:
+    """Return which entries a state as text has that an earlier one had not, and those that only the earlier one has."""
+    old, new = _entries_in(before), _entries_in(now)
+    return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
 
 
 def note_of(superseded: Sequence[tuple[Entry, Entry]]) -> str:
@@ -330,6 +346,17 @@ def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 def _line(entry: Entry) -> str:
     return f"- {entry.text} ({entry.ref})"
+
+
+def _entries_in(text: str) -> dict[tuple[str, str], Change]:
+    """Return the entries of a state as text, by section and line."""
+    sections = {f"{title}:": name for name, title in [*WHOLE.items(), *((one, SHARES[one][0]) for one in SHARES)]}
+    found, section = {}, ""
+    for line in text.split("\n"):
+        section = sections.get(line, section)
+        if section and (ref := _REF_OF_LINE.search(line)):
+            found[section, line] = Change(section, ref[1])
+    return found
 
 
 def _key(said: str) -> str:

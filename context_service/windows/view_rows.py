@@ -13,7 +13,7 @@ from context_service.contexts.log import Log
 from context_service.windows.folds import Standing
 from context_service.windows.packing import Rendered
 from context_service.windows.summaries import SEGMENT, Scored, Summary
-from context_service.windows.task_state import Entry
+from context_service.windows.task_state import Change, Entry
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
@@ -131,6 +131,8 @@ class Account:
         dropped_blocks: Notes, and what was recalled, that are seen no longer.
         summaries: New ones.
         state_left_out: Entries for which the state had no room.
+        state_added: Entries that the state shows since, and did not show before.
+        state_removed: Those that it shows no longer. What they say is in the log, as long as that has it.
         first_change: The zone in which the prefix breaks.
         tokens_kept: In front of that.
         written_again: Tokens behind it, that a vendor's cache takes anew.
@@ -144,6 +146,8 @@ class Account:
     summaries: Sequence[MadeSummary] = ()
     state_tokens: int = 0
     state_left_out: int = 0
+    state_added: Sequence[Change] = ()
+    state_removed: Sequence[Change] = ()
     first_change: str = ""
     tokens_kept: int = 0
     written_again: int = 0
@@ -288,6 +292,7 @@ FROM context.window_summary
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY step_from
 """
+_STATE_TEXT = "SELECT state_text FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
 _MASK = """
 UPDATE context.window_block
 SET is_masked = true, pieces = coalesce(masked, pieces), tokens = coalesce(masked_tokens, tokens), masked = NULL,
@@ -483,6 +488,12 @@ class ViewRows:
         door = self._log.of(principal, window.context_id)
         return list(map(_summary, await door.query(_SUMMARIES, (door.tenant_id, window.window_id))))
 
+    async def state_text(self, window: Window, *, principal: Principal) -> str:
+        """Return the state as it was written when the window was folded last."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_STATE_TEXT, (door.tenant_id, window.window_id))
+        return rows[0].state_text if rows else ""
+
     async def write_fold(
         self,
         transaction: Transaction,
@@ -668,7 +679,8 @@ def _summary(row: Row) -> Summary:
 
 
 def _account(said: dict[str, Any]) -> Account:
-    return Account(**{**said, "summaries": [MadeSummary(**one) for one in said["summaries"]]})
+    lists = {"summaries": MadeSummary, "state_added": Change, "state_removed": Change}
+    return Account(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
 
 
 def _held(row: Row) -> Held:

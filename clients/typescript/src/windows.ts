@@ -98,6 +98,13 @@ export interface PackPart {
   tokens: number;
 }
 
+/** An entry that came into the state as a model reads it, or left it; `expand` of its ref has what it says. */
+export interface StateChange {
+  /** See `StateEntry`. */
+  section: string;
+  ref: string;
+}
+
 /** The account of a break of a window's prefix. */
 export interface FoldReceipt {
   /** Since it. */
@@ -119,6 +126,9 @@ export interface FoldReceipt {
   summaries: PackPart[];
   stateTokens: number;
   stateLeftOutCount: number;
+  /** Entries that the state shows since and did not show before, and those that it shows no longer. */
+  stateAdded: StateChange[];
+  stateRemoved: StateChange[];
   /** The zone in which the prefix breaks, with the tokens in front of it, and those behind that are written again. */
   firstChange: string;
   tokensKept: number;
@@ -192,8 +202,14 @@ export function zonesOf(message: pb.PackZones | undefined): PackZones {
 }
 
 export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
-  const { createdAt, summaries, ...fields } = fieldsOf(message);
-  return { ...fields, createdAt: createdAt ? timeText(createdAt) : "", summaries: summaries.map(partOf) };
+  const { createdAt, summaries, stateAdded, stateRemoved, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    createdAt: createdAt ? timeText(createdAt) : "",
+    summaries: summaries.map(partOf),
+    stateAdded: stateAdded.map((one) => fieldsOf(one)),
+    stateRemoved: stateRemoved.map((one) => fieldsOf(one)),
+  };
 }
 
 export function originalOf(message: pb.ExpandResponse): Original {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -141,6 +142,15 @@ async def test_accounts_add_up_and_say_when_a_break_pays(
         assert one.tokens_after < one.tokens_before
         assert one.tokens_kept + one.tokens_written_again <= one.tokens_before
         assert one.rules
+    state = Counter[tuple[str, str]]()
+    for one in reversed(receipts):
+        state.update((change.section, change.ref) for change in one.state_added)
+        state.subtract((change.section, change.ref) for change in one.state_removed)
+        assert min(state.values()) >= 0
+    assert set(+state) >= {("constraint", "m1/0"), ("value", "m63/0"), ("decision", "m2/0")}
+    assert not state["value", "m1/0"]
+    text = packs[-1].messages_json.partition("[State of the work")[2].partition('"')[0]
+    assert sum(state.values()) == text.count("\\n- ")
     covered = [step for one in reversed(receipts) for part in one.summaries for step in (part.step_from, part.step_to)]
     assert covered[0] == 1
     explained = await caller.call("ExplainPack", window_id=window.window_id)

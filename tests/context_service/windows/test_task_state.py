@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.parts import Part
 from context_service.windows.profiles import profile
-from context_service.windows.task_state import Entry, after, entries_of, note_of, shown
+from context_service.windows.task_state import Change, Entry, after, changes, entries_of, note_of, shown
 from tests import cpu
 from tests.case_files import FOLDER
 from tests.context_service.windows.messages import answered, called, message
@@ -371,3 +371,33 @@ def test_time_is_that_of_the_text_at_most():
     assert cpu.units(lambda: entries_of(message("user", many), GENERAL)) < 20 * cpu.units(
         lambda: entries_of(message("user", few), GENERAL)
     )
+
+
+ENTRIES = st.lists(
+    st.builds(
+        Entry,
+        section=st.sampled_from(["goal", "constraint", "value", "decision", "error", "artifact"]),
+        key=st.just(""),
+        text=st.text(st.characters(exclude_characters="\n"), max_size=20),
+        value=st.just(""),
+        ref=st.integers(1, 9).map(lambda seq: f"m{seq}/0"),
+        seq=st.just(1),
+    ),
+    max_size=12,
+    unique=True,
+)
+
+
+@given(before=ENTRIES, now=ENTRIES)
+def test_the_difference_of_two_states_is_what_only_one_of_them_shows(before: list[Entry], now: list[Entry]):
+    def text(entries: list[Entry]) -> str:
+        return shown(entries, tokens_max=10**6, count=len).text
+
+    def lines(entries: list[Entry]) -> set[tuple[str, str, str]]:
+        return {(one.section, one.ref, one.text) for one in entries}
+
+    added, removed = changes(text(before), text(now))
+
+    only_now, only_before = lines(now) - lines(before), lines(before) - lines(now)
+    assert Counter(added) == Counter(Change(section, ref) for section, ref, _ in only_now)
+    assert Counter(removed) == Counter(Change(section, ref) for section, ref, _ in only_before)

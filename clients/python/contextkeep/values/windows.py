@@ -150,6 +150,22 @@ class PackPart(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StateChange(Value):
+    """An entry that came into the state as a model reads it, or left it."""
+
+    section: str  # see `StateEntry`
+    ref: str  # what `expand` takes for what it says
+
+    def __str__(self) -> str:
+        return f"{self.section} {self.ref}"
+
+    @classmethod
+    def from_proto(cls, change: windows_pb.StateChange) -> StateChange:
+        """Return the value of a message."""
+        return cls(section=change.section, ref=change.ref)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FoldReceipt(Value):
     """The account of a break of a window's prefix."""
 
@@ -167,6 +183,8 @@ class FoldReceipt(Value):
     summaries: tuple[PackPart, ...] = ()  # that are new
     state_tokens: int = 0
     state_left_out_count: int = 0  # entries for which the state had no room
+    state_added: tuple[StateChange, ...] = ()  # that it shows since, and did not show before
+    state_removed: tuple[StateChange, ...] = ()  # that it shows no longer
     first_change: str = ""  # the zone in which the prefix breaks
     tokens_kept: int = 0  # in front of that: a vendor's cache keeps them
     tokens_written_again: int = 0  # behind it
@@ -193,6 +211,8 @@ class FoldReceipt(Value):
             summaries=tuple(map(PackPart.from_proto, receipt.summaries)),
             state_tokens=receipt.state_tokens,
             state_left_out_count=receipt.state_left_out_count,
+            state_added=tuple(map(StateChange.from_proto, receipt.state_added)),
+            state_removed=tuple(map(StateChange.from_proto, receipt.state_removed)),
             first_change=receipt.first_change,
             tokens_kept=receipt.tokens_kept,
             tokens_written_again=receipt.tokens_written_again,

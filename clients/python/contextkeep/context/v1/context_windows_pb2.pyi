@@ -207,7 +207,7 @@ class PackResponse(_message.Message):
     def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ...) -> None: ...
 
 class FoldReceipt(_message.Message):
-    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps")
+    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -226,6 +226,8 @@ class FoldReceipt(_message.Message):
     TOKENS_KEPT_FIELD_NUMBER: _ClassVar[int]
     TOKENS_WRITTEN_AGAIN_FIELD_NUMBER: _ClassVar[int]
     PAYS_AFTER_STEPS_FIELD_NUMBER: _ClassVar[int]
+    STATE_ADDED_FIELD_NUMBER: _ClassVar[int]
+    STATE_REMOVED_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     reason: str
     created_at: _timestamp_pb2.Timestamp
@@ -244,7 +246,17 @@ class FoldReceipt(_message.Message):
     tokens_kept: int
     tokens_written_again: int
     pays_after_steps: int
-    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ...) -> None: ...
+    state_added: _containers.RepeatedCompositeFieldContainer[StateChange]
+    state_removed: _containers.RepeatedCompositeFieldContainer[StateChange]
+    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ...) -> None: ...
+
+class StateChange(_message.Message):
+    __slots__ = ("section", "ref")
+    SECTION_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    section: str
+    ref: str
+    def __init__(self, section: _Optional[str] = ..., ref: _Optional[str] = ...) -> None: ...
 
 class FoldRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "dry_run")
