@@ -67,6 +67,7 @@ from context_service.tokens import TokenCounter
 from context_service.windows.accounts import Accounts
 from context_service.windows.originals import Originals
 from context_service.windows.packs import Packs
+from context_service.windows.sights import KeptSights
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
@@ -491,7 +492,7 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
     )
     servicer = ContextWindowsServicer(
         windows,
-        Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling),
+        Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, kept=KeptSights()),
         Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
         Accounts(rows, views),
     )

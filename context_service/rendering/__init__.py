@@ -1,20 +1,21 @@
 """Conversations as the requests of model vendors want them.
 
-What is said is a row of turns (`turns`); each vendor's module says which pieces a turn becomes, and what they are
-together. A turn's pieces depend on nothing but the turn: what was sent before stays as it was, byte for byte, and so
-does the vendor's cache of it.
+What is said is a row of turns (`turns`); each vendor's module says which pieces a turn becomes, and in which shape
+it wants them (`bodies`). A turn's pieces depend on nothing but the turn: what was sent before stays as it was, byte for
+byte, and so does the vendor's cache of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from types import ModuleType
 
 from context_service.rendering import anthropic, gemini, openai_chat, openai_responses
+from context_service.rendering.bodies import Body, Rendered
 from context_service.rendering.turns import Call, Piece, Result, Turn
 
-__all__ = ["Call", "Format", "Piece", "Result", "Turn", "assembled", "body", "pieces"]
+__all__ = ["Body", "Call", "Format", "Piece", "Rendered", "Result", "Turn", "body", "empty", "pieces"]
 
 
 class Format(Enum):
@@ -40,10 +41,9 @@ def pieces(turn: Turn, to: Format) -> list[Piece]:
     return made
 
 
-def assembled(pieces: Sequence[Piece], to: Format) -> bytes:
-    """Return what pieces are together: see `body`."""
-    made: bytes = _MODULES[to].body(pieces)
-    return made
+def empty(to: Format, start: str = "") -> Body:
+    """Return a body with nothing in it but, if it is said, what the object begins with."""
+    return Body(_MODULES[to].SHAPE, start.encode())
 
 
 def body(turns: Iterable[Turn], to: Format) -> bytes:
@@ -52,4 +52,4 @@ def body(turns: Iterable[Turn], to: Format) -> bytes:
     It has `messages`, for Anthropic also `system`; for Gemini `contents` and `systemInstruction`; for OpenAI's
     Responses `input`.
     """
-    return assembled([piece for turn in turns for piece in pieces(turn, to)], to)
+    return empty(to).with_pieces(Rendered.of(piece) for turn in turns for piece in pieces(turn, to)).json

@@ -5,12 +5,12 @@ Thinking comes back as it was, in front of its calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from context_service.parts import Part
+from context_service.rendering.bodies import Shape
 from context_service.rendering.turns import (
     Call,
     Piece,
@@ -19,12 +19,12 @@ from context_service.rendering.turns import (
     arguments,
     inline_file,
     media_type_of,
-    merged,
     part_text,
     plain_name,
     reasoning_of,
 )
 
+SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""))
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
 
 
@@ -41,13 +41,6 @@ def pieces(turn: Turn) -> list[Piece]:
         if call.result is not None:
             made.append(Piece("user", _tool_result(call, call.result), is_result=True))
     return made
-
-
-def body(pieces: Sequence[Piece]) -> bytes:
-    """Return `system`, if there is any, and `messages`."""
-    system = [piece.value for piece in pieces if piece.role == "system"]
-    messages = merged([piece for piece in pieces if piece.role != "system"], blocks="content")
-    return orjson.dumps({"system": system, "messages": messages} if system else {"messages": messages})
 
 
 def _block(part: Part, role: str) -> dict[str, Any] | orjson.Fragment | None:

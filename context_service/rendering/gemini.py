@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from context_service.parts import Part, ToolCall
+from context_service.rendering.bodies import Shape
 from context_service.rendering.turns import (
     Call,
     Piece,
@@ -26,6 +24,7 @@ from context_service.rendering.turns import (
     reasoning_of,
 )
 
+SHAPE = Shape(messages="contents", pieces="parts", system=('"systemInstruction":{"parts":', "}"), results_apart=True)
 _MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 
 
@@ -47,25 +46,6 @@ def pieces(turn: Turn) -> list[Piece]:
         if call.result is not None:
             made.append(Piece("user", {"functionResponse": _response(call, call.result)}, is_result=True))
     return made
-
-
-def body(pieces: Sequence[Piece]) -> bytes:
-    """Return `systemInstruction`, if there is any, and `contents`: one of results takes no other part."""
-    system: list[object] = []
-    contents: list[dict[str, Any]] = []
-    before: Piece | None = None
-    for piece in pieces:
-        if piece.role == "system":
-            system.append(piece.value)
-            continue
-        if before and (before.role, before.is_result) == (piece.role, piece.is_result):
-            contents[-1]["parts"].append(piece.value)
-        else:
-            contents.append({"role": piece.role, "parts": [piece.value]})
-        before = piece
-    return orjson.dumps(
-        {"systemInstruction": {"parts": system}, "contents": contents} if system else {"contents": contents}
-    )
 
 
 def _part(part: Part, role: str) -> dict[str, Any] | None:

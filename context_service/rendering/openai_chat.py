@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from context_service.parts import Part
+from context_service.rendering.bodies import Shape
 from context_service.rendering.turns import Piece, Turn, arguments, media_type_of, part_text, plain_name, text_of
 
+SHAPE = Shape(messages="messages")
 _NOT_OF_NAMES = r"[\s<|\\/>]"
 
 
@@ -44,11 +45,6 @@ def pieces(turn: Turn) -> list[Piece]:
             result = {"role": "tool", "tool_call_id": call.id, "content": call.result.text}
             made.append(Piece("tool", result, is_result=True))
     return made
-
-
-def body(pieces: Sequence[Piece]) -> bytes:
-    """Return `messages`."""
-    return orjson.dumps({"messages": [piece.value for piece in pieces]})
 
 
 def _block(part: Part) -> dict[str, Any]:

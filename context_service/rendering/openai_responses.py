@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from context_service.parts import Part
+from context_service.rendering.bodies import Shape
 from context_service.rendering.turns import (
     Piece,
     Turn,
@@ -19,6 +19,8 @@ from context_service.rendering.turns import (
     reasoning_of,
     text_of,
 )
+
+SHAPE = Shape(messages="input")
 
 
 def pieces(turn: Turn) -> list[Piece]:
@@ -45,11 +47,6 @@ def pieces(turn: Turn) -> list[Piece]:
             item = {"type": "function_call_output", "call_id": call.id, "output": call.result.text}
             made.append(Piece("tool", item, is_result=True))
     return made
-
-
-def body(pieces: Sequence[Piece]) -> bytes:
-    """Return `input`."""
-    return orjson.dumps({"input": [piece.value for piece in pieces]})
 
 
 def _block(part: Part) -> dict[str, Any]:

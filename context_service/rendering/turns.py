@@ -128,18 +128,3 @@ def arguments(call: ToolCall) -> dict[str, Any]:
 def plain_name(name: str, *, rest: str = r"[^A-Za-z0-9_-]") -> str:
     """Return a name of the characters that vendors take, and of their number."""
     return re.sub(rest, "_", name)[:NAME_CHARS_MAX] or "_"
-
-
-def merged(pieces: Sequence[Piece], *, blocks: str) -> list[dict[str, Any]]:
-    """Return messages of blocks, for vendors whose roles take turns.
-
-    Args:
-        pieces: Blocks in their order.
-        blocks: What the list of a message's blocks is called.
-    """
-    messages: list[dict[str, Any]] = []
-    for piece in pieces:
-        if not messages or messages[-1]["role"] != piece.role:
-            messages.append({"role": piece.role, blocks: []})
-        messages[-1][blocks].append(piece.value)
-    return messages

@@ -1,4 +1,4 @@
-"""Packing: what steps are to a vendor, and what a request is made of. Values in, values out.
+"""Packing: what steps are to a vendor. Values in, values out.
 
 Between two folds a pack is the one before with more behind it, byte for byte, so a vendor's cache of the prompt holds.
 """
@@ -8,34 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
-from typing import NamedTuple
-
-import orjson
 
 from context_service.parts import Part
-from context_service.rendering import Format, Piece, Turn, assembled, pieces
+from context_service.rendering import Format, Rendered, Turn, pieces
 from context_service.windows.steps import Step
 
 # What a message costs beside its blocks, for vendors whose roles take turns.
 _AROUND = {Format.ANTHROPIC: '{"role":"assistant","content":[]},', Format.GEMINI: '{"role":"model","parts":[]},'}
 _NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have one place for it, in front of all
-
-
-class Rendered(NamedTuple):
-    """A piece as it was rendered: it is sent so for ever."""
-
-    role: str
-    json: str
-    is_result: bool
-
-    @classmethod
-    def of(cls, piece: Piece) -> Rendered:
-        """Return a piece, rendered."""
-        return cls(piece.role, orjson.dumps(piece.value).decode(), piece.is_result)
-
-    def piece(self) -> Piece:
-        """Return what goes into a request."""
-        return Piece(self.role, orjson.Fragment(self.json), self.is_result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +58,6 @@ def tokens_of(rendered: Sequence[Rendered], to: Format, count: Callable[[str], i
     return sum(count(one.json) for one in rendered) + messages * count(_AROUND.get(to, ""))
 
 
-def packed(head: Sequence[Rendered], blocks: Sequence[Block], to: Format) -> bytes:
-    """Return the messages of a request: what stands in front, and the blocks."""
-    return assembled([one.piece() for one in (*head, *(piece for block in blocks for piece in block.pieces))], to)
+def text_pieces(text: str, to: Format) -> list[Rendered]:
+    """Return a text of ours as a model reads it."""
+    return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]

@@ -7,9 +7,9 @@ once one writes, and the other looks again. So a kill leaves a window that has c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 from uuid import UUID
 
@@ -18,14 +18,15 @@ from context_service.contexts.model import Message
 from context_service.contexts.order import Order
 from context_service.contexts.recall import Asked, Filter, Recalling
 from context_service.parts import Part, texts_of
-from context_service.rendering import Format, Turn, pieces
+from context_service.rendering import Body, Rendered, Turn, empty, pieces
 from context_service.tokens import TokenCounter
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.importance import Weights
-from context_service.windows.packing import Block, Rendered, packed, tokens_of
+from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import profile
+from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
 from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
@@ -33,17 +34,15 @@ from context_service.windows.view_rows import (
     NOTE,
     RECALLED,
     STEP,
-    SUMMARY,
     Account,
     Held,
     MadeSummary,
     NewBlock,
     Receipt,
     Seen,
-    Shown,
     ViewRows,
 )
-from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window, stored
+from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window
 from contextkeep.errors import Aborted, AnswerTooLarge, BudgetTooSmall, FoldNoProgress, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -57,7 +56,8 @@ RECALL_STEPS = 10  # it is recalled behind each step whose number this divides
 
 _RENDERING = 24  # times as long as parsing: what is read of a log is cut, searched for lines, rendered and counted
 _MESSAGE_BYTES = 200  # what a message takes beside its texts, as long as so many bytes of them
-_READING = 4  # as long: what is read, assembled and hashed
+_READING = 4  # as long: what is read and joined
+_HASHING = 1  # as long: what is answered
 _FOLDING = 200  # bytes of parsing for each token that a fold looks through
 NOTE_TOKENS = 40  # that the note on a beginning may have, in any format
 _TRIES = 8
@@ -115,7 +115,7 @@ class _Ahead:
     """A window that has read all of its log, and what it shows."""
 
     window: Window
-    shown: Shown
+    sight: Sight
     waiting: Block | None
     last_seq: int
 
@@ -123,7 +123,7 @@ class _Ahead:
     def tokens(self) -> int:
         window = self.window
         front = window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS
-        return front + sum(one.tokens for one in self.shown.parts) + (self.waiting.tokens if self.waiting else 0)
+        return front + sum(self.sight.tokens.values()) + (self.waiting.tokens if self.waiting else 0)
 
 
 class Packs:
@@ -135,11 +135,15 @@ class Packs:
         log: Their contexts.
         order: Who packs a window: of a process one at a time.
         recalling: Finds what is out of sight.
+        kept: What was packed of late.
     """
 
-    def __init__(self, rows: WindowRows, views: ViewRows, *, log: Log, order: Order, recalling: Recalling) -> None:
+    def __init__(
+        self, rows: WindowRows, views: ViewRows, *, log: Log, order: Order, recalling: Recalling, kept: KeptSights
+    ) -> None:
         self._rows = rows
         self._views = views
+        self._kept = kept
         self._log = log
         self._order = order
         self._recalling = recalling
@@ -159,9 +163,8 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        context_id = await self._rows.context_of(window_id, principal=principal)
         async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
-            return await self._packed(context_id, window_id, principal, recalls=recalls)
+            return await self._packed(window_id, principal, recalls=recalls)
 
     async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool) -> Receipt:
         """Fold a window now, or say what a fold would do.
@@ -172,9 +175,8 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        context_id = await self._rows.context_of(window_id, principal=principal)
         for _ in range(_TRIES):
-            ahead = await self._caught_up(context_id, window_id, principal)
+            ahead = await self._caught_up(window_id, principal)
             if ahead is None:
                 continue
             planned = await self._planned(ahead, principal)
@@ -188,9 +190,9 @@ class Packs:
                 return receipt
         raise Aborted("others write to the window while it is folded; try again")
 
-    async def _packed(self, context_id: UUID, window_id: UUID, principal: Principal, *, recalls: bool) -> Pack:
+    async def _packed(self, window_id: UUID, principal: Principal, *, recalls: bool) -> Pack:
         for _ in range(_TRIES):
-            ahead = await self._caught_up(context_id, window_id, principal)
+            ahead = await self._caught_up(window_id, principal)
             if ahead is None:
                 continue
             if ahead.tokens > _limits(ahead.window).high:
@@ -207,16 +209,14 @@ class Packs:
                         token_limit=ahead.window.token_limit,
                     )
             if recalls and (block := await self._recalled(ahead, principal)):
-                if not await self._append(ahead, [block], principal):
+                sight = await self._append(ahead, block, principal)
+                if sight is None:
                     continue
-                pieces_json = stored(block.pieces)
-                part = Seen(block.kind, 0, block.step, block.step, 0, 0, block.tokens, False, pieces_json)
-                ahead = replace(ahead, shown=ahead.shown._replace(parts=[*ahead.shown.parts, part]))
-            size = sum(len(one.pieces_json) for one in ahead.shown.parts)
-            return await beside_the_loop(_READING * size, _pack_of, ahead)
+                ahead = replace(ahead, sight=sight)
+            return await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead)
         raise Aborted("others write to the window while it is packed; try again")
 
-    async def _caught_up(self, context_id: UUID, window_id: UUID, principal: Principal) -> _Ahead | None:
+    async def _caught_up(self, window_id: UUID, principal: Principal) -> _Ahead | None:
         """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
 
         Messages are cut, rendered and counted before the window is locked, those of one step or `MESSAGES_AT_ONCE` of a
@@ -226,11 +226,12 @@ class Packs:
             WindowNotFound, WindowClosed: it is gone, or closed.
         """
         while True:
-            standing = await self._rows.standing(context_id, window_id, principal=principal)
+            standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
                 raise no_window(window_id)
             window, last_seq, _ = standing
             if window.closed_at:
+                self._kept.drop((principal.tenant_id, window_id))
                 raise WindowClosed("the window is closed", window_id=window_id)
             if standing.retracted_count != window.retracted_count:
                 await self._begin_anew(standing, principal)
@@ -247,17 +248,41 @@ class Packs:
                     window = added
             if not is_end and await self._views.tokens(window, principal=principal) <= _limits(window).high:
                 continue
-            seen = await self._views.shown(window, principal=principal)
-            if seen is None or (seen.epoch, seen.block_count) != (window.epoch, window.block_count):
+            sight = await self._sight(window, principal)
+            if sight is None:
                 return None
             ahead = _Ahead(
-                window=window, shown=seen, waiting=read.waiting if read and is_end else None, last_seq=last_seq
+                window=window, sight=sight, waiting=read.waiting if read and is_end else None, last_seq=last_seq
             )
             if is_end:
                 return ahead
             planned = await self._planned(ahead, principal)
             if planned and planned.fold.changes:
                 await self._write(planned, "high_mark", principal)
+
+    async def _sight(self, window: Window, principal: Principal) -> Sight | None:
+        """Return what a model sees of a window; None: the window shows something else meanwhile."""
+        key = principal.tenant_id, window.window_id
+        kept = self._kept.get(key, window)
+        if kept and kept.block_count == window.block_count:
+            return kept
+        shown = await self._views.shown(window, principal=principal, number_from=kept.block_count if kept else 0)
+        if shown is None or (shown.epoch, shown.block_count) != (window.epoch, window.block_count):
+            return None
+        size = sum(len(one.pieces_json) for one in shown.parts)
+        if kept:
+            sight = await beside_the_loop(_READING * size, kept.with_parts, shown.parts, block_count=shown.block_count)
+        else:
+            sight = await beside_the_loop(_READING * size, Sight.of, window, _front(window), shown.parts)
+        self._kept.put(key, sight)
+        return sight
+
+    def _longer(self, sight: Sight, window: Window, blocks: Sequence[NewBlock], principal: Principal) -> Sight:
+        """Return a sight with blocks that were just written behind it, and keep it."""
+        pairs = [(Seen.of(one), one.pieces) for one in blocks]
+        longer = sight.with_blocks(pairs, block_count=window.block_count + len(blocks))
+        self._kept.put((principal.tenant_id, window.window_id), longer)
+        return longer
 
     async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
         """Return what follows in the log, one whole step at least, and whether that is all of it up to `last_seq`."""
@@ -284,39 +309,31 @@ class Packs:
 
     async def _add(self, window: Window, read: CaughtUp, principal: Principal) -> Window | None:
         """Write what was read, and return the window then; None: another call has written."""
+        said = [entry for made in read.steps for entry in made.entries]
+        held = await self._views.held_of(window, said, principal=principal) if said else []
+        size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
+        blocks, entries, ended = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
+        door = self._log.of(principal, window.context_id)
+        if not await self._views.add(door, window, blocks, entries=entries, ended=ended, reached_seq=read.reached_seq):
+            return None
+        kept = self._kept.get((principal.tenant_id, window.window_id), window)
+        if kept and kept.block_count == window.block_count:
+            self._longer(kept, window, blocks, principal)
+        return replace(
+            window,
+            reached_seq=read.reached_seq,
+            block_count=window.block_count + len(blocks),
+            step_count=window.step_count + len(read.steps),
+            entry_count=window.entry_count + len(entries),
+        )
 
-        async def work(transaction: Transaction) -> Window | None:
-            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
-            if not _is_same(locked, window):
-                return None
-            said = [entry for made in read.steps for entry in made.entries]
-            held = await self._views.held_of(transaction, window, said) if said else []
-            size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
-            blocks, entries, ended = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
-            await self._views.add(
-                transaction, window, blocks, entries=entries, ended=ended, reached_seq=read.reached_seq
-            )
-            return replace(
-                window,
-                reached_seq=read.reached_seq,
-                block_count=window.block_count + len(blocks),
-                step_count=window.step_count + len(read.steps),
-            )
-
-        return await self._log.of(principal, window.context_id).transaction(work)
-
-    async def _append(self, ahead: _Ahead, blocks: Sequence[NewBlock], principal: Principal) -> bool:
-        """Write what is appended behind the last step, and say whether it was: another one may have written."""
+    async def _append(self, ahead: _Ahead, block: NewBlock, principal: Principal) -> Sight | None:
+        """Write what is appended behind the last step, and return what is seen then; None: another call has written."""
         window = ahead.window
-
-        async def work(transaction: Transaction) -> bool:
-            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
-            if not _is_same(locked, window):
-                return False
-            await self._views.add(transaction, window, blocks, entries=[], ended=[], reached_seq=window.reached_seq)
-            return True
-
-        return await self._log.of(principal, window.context_id).transaction(work)
+        door = self._log.of(principal, window.context_id)
+        if not await self._views.add(door, window, [block], entries=[], ended=[], reached_seq=window.reached_seq):
+            return None
+        return self._longer(ahead.sight, window, [block], principal)
 
     async def _begin_anew(self, standing: Standing, principal: Principal) -> None:
         """Forget what was made of the log: a message was retracted, and no pack shall have it."""
@@ -380,16 +397,14 @@ class Packs:
 
     async def _recalled(self, ahead: _Ahead, principal: Principal) -> NewBlock | None:
         """Return what is recalled behind the last step; None: it calls for nothing, all is in sight, or it was done."""
-        window, parts = ahead.window, ahead.shown.parts
+        window, parts = ahead.window, ahead.sight.parts
         last = parts[-1] if parts else None
         if ahead.waiting or last is None or last.kind not in (STEP, NOTE):
             return None
-        steps = [one for one in parts if one.kind == STEP]
-        in_sight = list(takewhile(lambda one: not one.level, reversed(steps)))
-        if not in_sight or (len(in_sight) == len(steps) and not window.first_number):
+        in_sight = list(takewhile(lambda one: not one.level, (one for one in reversed(parts) if one.kind == STEP)))
+        if not in_sight or (len(in_sight) == ahead.sight.step_count and not window.first_number):
             return None
-        step = steps[-1]
-        role = step.pieces[0].role if step.pieces else ""
+        step, role = in_sight[0], ahead.sight.speaker
         if role != "user" and not step.is_error and step.step_to % RECALL_STEPS:
             return None
         messages = await self._log.page(
@@ -471,39 +486,34 @@ class _Planned:
 
 def zones_of(window: Window, parts: Sequence[Seen]) -> Zones:
     """Return the tokens of what a window shows, by zone, without a step that waits."""
-    tokens = dict.fromkeys(("digests", "segments", "masked", "verbatim", RECALLED, NOTE), 0)
-    for part in parts:
-        tokens[part.zone] += part.tokens
+    return _zones(window, tokens_by_zone(parts))
+
+
+def _zones(window: Window, tokens: Mapping[str, int]) -> Zones:
     return Zones(
         system=window.head_tokens,
         pins=window.pins_tokens,
-        digests=tokens["digests"],
-        segments=tokens["segments"],
+        digests=tokens.get("digests", 0),
+        segments=tokens.get("segments", 0),
         state=window.state_tokens,
-        masked=tokens["masked"],
-        verbatim=tokens["verbatim"],
-        recalled=tokens[RECALLED],
-        notes=tokens[NOTE],
+        masked=tokens.get("masked", 0),
+        verbatim=tokens.get("verbatim", 0),
+        recalled=tokens.get(RECALLED, 0),
+        notes=tokens.get(NOTE, 0),
     )
-
-
-def text_pieces(text: str, to: Format) -> list[Rendered]:
-    """Return a text of ours as a model reads it."""
-    return [Rendered.of(piece) for piece in pieces(Turn("user", parts=[Part(text=text)]), to)]
 
 
 def body_of(window: WindowInput, seen: Sequence[Rendered]) -> bytes:
     """Return the body of a request: tools, what stands in front of all, and what is seen."""
-    body = packed([*_head(window), *seen], [], window.format)
-    return b'{"tools":' + window.tools_json.encode() + b"," + body[1:] if window.tools_json else body
+    return _front(window).with_pieces(seen).json
 
 
-def _head(window: WindowInput) -> list[Rendered]:
+def _front(window: WindowInput) -> Body:
     goal = f"# Goal\n\n{window.goal}" if window.goal else ""
     text = "\n\n".join(filter(None, [window.system_prompt, goal]))
-    if not text:
-        return []
-    return [Rendered.of(piece) for piece in pieces(Turn("system", parts=[Part(text=text)]), window.format)]
+    tools = f'"tools":{window.tools_json},' if window.tools_json else ""
+    head = pieces(Turn("system", parts=[Part(text=text)]), window.format) if text else []
+    return empty(window.format, tools).with_pieces(map(Rendered.of, head))
 
 
 def _limits(window: Window) -> Limits:
@@ -620,57 +630,34 @@ def _first_change(before: View, now: View) -> tuple[str, int]:
 
 
 def _pack_of(ahead: _Ahead) -> Pack:
-    window = ahead.window
-    count = TokenCounter(window.tokens_family).count
-    summaries = [one for one in ahead.shown.parts if one.kind == SUMMARY]
-    blocks = [one for one in ahead.shown.parts if one.kind != SUMMARY]
-    waiting = ahead.waiting
-    note = _note(summaries, window, blocks[0].pieces if blocks else list(waiting.pieces) if waiting else [])
-    seen = [
-        *window.pins_pieces,
-        *note,
-        *(piece for one in summaries for piece in one.pieces),
-        *window.state_pieces,
-        *(piece for one in blocks for piece in one.pieces),
-        *(waiting.pieces if waiting else ()),
-    ]
-    body = body_of(window, seen)
-    if len(body) > PACK_BYTES_MAX:
-        raise AnswerTooLarge("the pack does not fit one answer", size_bytes=len(body), size_bytes_max=PACK_BYTES_MAX)
-    prefix = body.rstrip(b"]}")  # what closes it: the next one goes on before
-    zones = zones_of(window, ahead.shown.parts)
+    window, sight, waiting = ahead.window, ahead.sight, ahead.waiting
+    body, note_tokens = sight.with_waiting(waiting)
+    prefix, end = body.prefix, body.end
+    size = len(prefix) + len(end)
+    if size > PACK_BYTES_MAX:
+        raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
+    zones = _zones(window, sight.tokens)
     zones = replace(
-        zones,
-        verbatim=zones.verbatim + (waiting.tokens if waiting else 0),
-        notes=zones.notes + tokens_of(note, window.format, count),
+        zones, verbatim=zones.verbatim + (waiting.tokens if waiting else 0), notes=zones.notes + note_tokens
     )
-    steps = [one for one in blocks if one.kind == STEP]
     return Pack(
         window=window,
-        messages_json=body,
+        messages_json=prefix + end,
         prefix_bytes=len(prefix),
         prefix_sha=hashlib.sha256(prefix).hexdigest(),
         zones=zones,
-        step_count=len(steps) + (1 if waiting else 0),
-        fold_eta_steps=_fold_eta(zones, steps, window),
+        step_count=sight.step_count + (1 if waiting else 0),
+        fold_eta_steps=_fold_eta(zones, sight.parts, window),
         last_seq=ahead.last_seq,
         is_waiting=waiting is not None,
     )
 
 
-def _fold_eta(zones: Zones, steps: Sequence[Seen], window: Window) -> int:
+def _fold_eta(zones: Zones, parts: Sequence[Seen], window: Window) -> int:
     """Return after about how many steps like the last ones the high mark is reached."""
-    last = [one.tokens for one in steps if not one.level][-10:]
+    last = [one.tokens for one in islice((one for one in reversed(parts) if one.zone == "verbatim"), 10)]
     mean = sum(last) / len(last) if last else 0
     return int(max(_limits(window).high - zones.all, 0) / mean) if mean else 0
-
-
-def _note(summaries: Sequence[Seen], window: Window, first: Sequence[Rendered]) -> list[Rendered]:
-    """Return, for vendors who want a user first, that it begins otherwise."""
-    begins = bool(window.pins_pieces or summaries or window.state_pieces or not first)
-    if begins or first[0].role not in ("assistant", "model"):
-        return []
-    return text_pieces("[The conversation begins with the assistant.]", window.format)
 
 
 def _size_of(message: Message) -> int:

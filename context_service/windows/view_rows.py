@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.contexts.log import Log
+from context_service.rendering import Rendered
 from context_service.windows.folds import Standing
-from context_service.windows.packing import Rendered
 from context_service.windows.summaries import SEGMENT, Scored, Summary
 from context_service.windows.task_state import Change, Entry
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
-from service_runtime.postgres import Row, TextArray, Transaction
+from service_runtime.postgres import Row, Tenant, TextArray, Transaction
 
 STEP, RECALLED, NOTE = "step", "recalled", "note"  # kinds of blocks
 SUMMARY = "summary"
@@ -74,6 +74,12 @@ class Seen(NamedTuple):
     tokens: int
     is_error: bool
     pieces_json: str  # as they are kept: reading many of them takes its time
+
+    @classmethod
+    def of(cls, block: NewBlock) -> Seen:
+        """Return what is known of a block that was just written, beside its pieces."""
+        place = block.step, block.step, block.seq_from, block.seq_to
+        return cls(block.kind, 0, *place, block.tokens, block.is_error, pieces_json="")
 
     @property
     def pieces(self) -> list[Rendered]:
@@ -175,28 +181,51 @@ class Receipt:
     created_at: datetime | None = None
 
 
-_ADD_BLOCKS = """
-INSERT INTO context.window_block (
-    tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-    agent_bundle_id, pieces, step, kind, is_error, masked, masked_tokens, units, names
+# All of it or nothing, in one round trip. What was worked out is of the window as it was: if another call has written
+# meanwhile, nothing is. The row of the window is the lock; a twin waits here, and then finds it otherwise.
+_ADD = """
+WITH w AS (
+    UPDATE context.context_window
+    SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps_added)s,
+        reached_seq = %(reached_seq)s, entry_count = entry_count + %(entries)s, updated_at = now()
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
+        AND (epoch, block_count, reached_seq, retracted_count, entry_count) = (
+            %(epoch)s, %(block_count)s, %(reached_before)s, %(retracted_count)s, %(entry_count)s
+        )
+    RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id
+), blocks AS (
+    INSERT INTO context.window_block (
+        tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
+        agent_bundle_id, pieces, step, kind, is_error, masked, masked_tokens, units, names
+    )
+    SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
+        b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, b.step, b.kind, b.is_error, b.masked,
+        b.masked_tokens, b.units, b.names
+    FROM w, unnest(
+        %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
+        %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
+        %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[]
+    ) WITH ORDINALITY AS b (
+        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, n
+    )
+), ended AS (
+    UPDATE context.window_entry e SET ended_at = now()
+    FROM w
+    WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.number = ANY (%(ended)s::bigint[])
+        AND e.window_id = w.window_id
+), entries AS (
+    INSERT INTO context.window_entry (
+        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source,
+        owner_user_id, app_id, agent_bundle_id
+    )
+    SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
+        e.text, e.value, e.ref, %(source)s, w.owner_user_id, w.app_id, w.agent_bundle_id
+    FROM w, unnest(
+        %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
+        %(refs)s::text[]
+    ) WITH ORDINALITY AS e (seq, section, key, text, value, ref, n)
 )
-SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, w.block_count + b.n - 1, b.tokens, b.seq_from, b.seq_to,
-    w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, b.step, b.kind, b.is_error, b.masked, b.masked_tokens,
-    b.units, b.names
-FROM context.context_window w, unnest(
-    %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[], %(steps)s::integer[],
-    %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[], %(masked_tokens)s::integer[], %(units)s::text[],
-    %(names)s::text[]
-) WITH ORDINALITY AS b (
-    tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, n
-)
-WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
-"""
-_REACHED = """
-UPDATE context.context_window
-SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps)s, reached_seq = %(reached_seq)s,
-    entry_count = entry_count + %(entries)s, updated_at = now()
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+SELECT window_id FROM w
 """
 
 _ENTRY = "number, seq, section, key, text, value, ref, source, created_at"
@@ -240,19 +269,6 @@ _END_ENTRIES = """
 UPDATE context.window_entry SET ended_at = now()
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
 """
-_ADD_ENTRIES = """
-INSERT INTO context.window_entry (
-    tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, owner_user_id,
-    app_id, agent_bundle_id
-)
-SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, w.entry_count + e.n - 1, e.seq, e.section, e.key, e.text,
-    e.value, e.ref, %(source)s, w.owner_user_id, w.app_id, w.agent_bundle_id
-FROM context.context_window w, unnest(
-    %(seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[], %(refs)s::text[]
-) WITH ORDINALITY AS e (seq, section, key, text, value, ref, n)
-WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
-"""
-
 # One statement is one look: the first row says which view it is.
 _SEEN = """
 (SELECT 'window' AS kind, epoch AS level, block_count AS step_from, 0 AS step_to, 0 AS seq_from, 0 AS seq_to,
@@ -262,11 +278,11 @@ WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = 
 UNION ALL
 (SELECT 'summary', level, step_from, step_to, seq_from, seq_to, tokens, pieces, 0, false, 1
 FROM context.window_summary
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL)
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
 (SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens, pieces, number, is_error, 2
 FROM context.window_block
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s)
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number >= %(number_from)s::integer)
 ORDER BY zone, number, step_from
 """
 # Of what is seen, without head and state.
@@ -373,7 +389,7 @@ class ViewRows:
 
     async def add(
         self,
-        transaction: Transaction,
+        door: Tenant | Transaction,
         window: Window,
         blocks: Sequence[NewBlock],
         *,
@@ -381,49 +397,61 @@ class ViewRows:
         ended: Sequence[int],
         reached_seq: int,
         source: str = BY_RULE,
-    ) -> None:
-        """Write blocks behind those of a window that is locked, what they say of the state, and how far it reads now.
+    ) -> bool:
+        """Write blocks behind those of a window, what they say of the state, and how far it reads now.
 
         Args:
-            transaction: That holds the lock.
-            window: As it is.
+            door: To the window; or a transaction that holds its lock.
+            window: As it is; if it is another one meanwhile, nothing is written.
             blocks: In their order.
             entries: That hold now.
             ended: Numbers of those that hold no longer.
             reached_seq: Up to which message all are read.
             source: Who says the entries.
+
+        Returns:
+            Whether it was written.
         """
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        if blocks:
-            size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
-            columns = await beside_the_loop(_WRITING * size, _columns, blocks)
-            await transaction.query(_ADD_BLOCKS, {**named, **columns})
-        if ended:
-            await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(ended)))
-        if entries:
-            columns = {
-                "seqs": [one.seq for one in entries],
+        size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
+        columns = await beside_the_loop(_WRITING * size, _columns, blocks)
+        written = await door.query(
+            _ADD,
+            {
+                "tenant_id": door.tenant_id,
+                "window_id": window.window_id,
+                "epoch": window.epoch,
+                "block_count": window.block_count,
+                "reached_before": window.reached_seq,
+                "retracted_count": window.retracted_count,
+                "entry_count": window.entry_count,
+                "reached_seq": reached_seq,
+                "blocks": len(blocks),
+                "steps_added": sum(one.kind == STEP for one in blocks),
+                **columns,
+                "ended": list(ended),
+                "entries": len(entries),
+                "entry_seqs": [one.seq for one in entries],
                 "sections": TextArray([one.section for one in entries]),
                 "keys": TextArray([one.key for one in entries]),
                 "texts": TextArray([one.text for one in entries]),
                 "values": TextArray([one.value for one in entries]),
                 "refs": TextArray([one.ref for one in entries]),
                 "source": source,
-            }
-            await transaction.query(_ADD_ENTRIES, {**named, **columns})
-        steps = sum(one.kind == STEP for one in blocks)
-        counts = {"blocks": len(blocks), "steps": steps, "entries": len(entries), "reached_seq": reached_seq}
-        await transaction.query(_REACHED, {**named, **counts})
+            },
+        )
+        return bool(written)
 
-    async def held_of(self, transaction: Transaction, window: Window, entries: Sequence[Entry]) -> list[Held]:
+    async def held_of(self, window: Window, entries: Sequence[Entry], *, principal: Principal) -> list[Held]:
         """Return the entries that these may take the place of, or help, in the order of the log."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        columns = {
+        door = self._log.of(principal, window.context_id)
+        named = {
+            "tenant_id": door.tenant_id,
+            "window_id": window.window_id,
             "sections": TextArray([one.section for one in entries]),
             "keys": TextArray([one.key for one in entries]),
             "whole": TextArray({name for one in entries for name in _CHANGED_BY.get(one.section, ())}),
         }
-        rows = await transaction.query(_HELD_OF, {**named, **columns})
+        rows = await door.query(_HELD_OF, named)
         return sorted(map(_held, rows), key=lambda one: one.number)
 
     async def held(self, window: Window, *, principal: Principal) -> list[Held]:
@@ -461,10 +489,21 @@ class ViewRows:
         named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
         await transaction.query(_CHANGE_PINS, {**named, "pieces": stored(pieces), "tokens": tokens})
 
-    async def shown(self, window: Window, *, principal: Principal) -> Shown | None:
-        """Return what a model sees; None: the window is gone."""
+    async def shown(self, window: Window, *, principal: Principal, number_from: int = 0) -> Shown | None:
+        """Return what a model sees; None: the window is gone.
+
+        Args:
+            window: Which.
+            principal: Who reads.
+            number_from: Only blocks from this one on, and no summaries; 0: all.
+        """
         door = self._log.of(principal, window.context_id)
-        named = {"tenant_id": door.tenant_id, "context_id": window.context_id, "window_id": window.window_id}
+        named = {
+            "tenant_id": door.tenant_id,
+            "context_id": window.context_id,
+            "window_id": window.window_id,
+            "number_from": number_from,
+        }
         first, *rows = await door.query(_SEEN, named) or [None]
         if first is None:
             return None

@@ -11,8 +11,7 @@ from uuid import UUID
 import orjson
 
 from context_service.contexts.log import ALIVE, Log
-from context_service.rendering import Format
-from context_service.windows.packing import Rendered
+from context_service.rendering import Format, Rendered
 from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Transaction
@@ -44,6 +43,7 @@ class Window(WindowInput):
         reached_seq: All messages up to it are read.
         first_number: Steps that summaries stand for, with `left_out_tokens`.
         block_count: Blocks that it ever had, since it began anew.
+        entry_count: Entries of the state that it ever had.
         step_count: Steps that it has.
         folded_step: The last step when it was folded last.
         state_pieces: The state as a model sees it: written when it was folded. None in a list.
@@ -57,6 +57,7 @@ class Window(WindowInput):
     retracted_count: int
     first_number: int
     block_count: int
+    entry_count: int
     left_out_tokens: int
     step_count: int
     folded_step: int
@@ -82,7 +83,7 @@ class Standing(NamedTuple):
 _LISTED = """
     w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
-    w.profile, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
+    w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
     w.created_at, w.updated_at,
     w.closed_at
 """
@@ -115,15 +116,19 @@ SELECT {_WINDOW} FROM context.context_window w WHERE w.tenant_id = %s AND w.cont
 _LOCK = f"{_READ} FOR UPDATE"
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
 # One look at both: how far the window is, and how far the log.
-_STANDING = f"""
-SELECT {_WINDOW}, c.last_seq, c.last_seq - c.message_count AS retracted
-FROM context.context_window w
-JOIN (
-    SELECT tenant_id, context_id, last_seq, message_count FROM context.context
-    WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND {ALIVE}
-) c ON c.tenant_id = w.tenant_id AND c.context_id = w.context_id
-WHERE w.tenant_id = %(tenant_id)s AND w.context_id = %(context_id)s AND w.window_id = %(window_id)s
-"""  # noqa: S608
+_STANDING = Across(
+    sql=f"""
+        SELECT {_WINDOW}, c.last_seq, c.retracted
+        FROM context.context_window w CROSS JOIN LATERAL (
+            SELECT last_seq, last_seq - message_count AS retracted FROM context.context
+            WHERE tenant_id = w.tenant_id AND context_id = w.context_id AND {ALIVE}
+            LIMIT 1  -- by its key: planned while there are few, a join would go through all of the tenant for ever
+        ) c
+        WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
+    """,  # noqa: S608
+    contexts=True,
+    why="it finds which context is meant: that of a window",
+)
 
 _CONTEXT_OF = """
 SELECT w.context_id
@@ -231,11 +236,10 @@ class WindowRows:
         rows = await door.query(statement, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
-    async def standing(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Standing | None:
-        """Return a window, and how far its log is; None: there is none, or no such context."""
-        door = self._log.of(principal, context_id)
-        named = {"tenant_id": door.tenant_id, "context_id": context_id, "window_id": window_id}
-        rows = await door.query(_STANDING, named)
+    async def standing(self, window_id: UUID, *, principal: Principal) -> Standing | None:
+        """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
+        door = self._database.of(principal)
+        rows = await door.query(_STANDING, {"tenant_id": door.tenant_id, "window_id": window_id})
         return Standing(_window(rows[0]), rows[0].last_seq, rows[0].retracted) if rows else None
 
     async def lock(self, transaction: Transaction, context_id: UUID, window_id: UUID) -> Window | None:
@@ -289,6 +293,7 @@ def _window(row: Row) -> Window:
         retracted_count=row.retracted_count,
         first_number=row.first_number,
         block_count=row.block_count,
+        entry_count=row.entry_count,
         left_out_tokens=row.left_out_tokens,
         profile=row.profile,
         step_count=row.step_count,

@@ -166,7 +166,7 @@ class Windows:
             made = await self._log.of(principal, context_id).transaction(work)
         if isinstance(made, Window):
             return made
-        opened_before = await self._rows.standing(context_id, made, principal=principal)
+        opened_before = await self._rows.standing(made, principal=principal)
         if opened_before is None:  # the context is gone since
             raise not_found(context_id)
         return opened_before.window

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from context_service.contexts.model import Message
 from context_service.parts import Part, Reasoning, ToolCall, ToolResult
-from context_service.rendering import Format
+from context_service.rendering import Format, empty
 from context_service.rendering.turns import NO_RESULT
-from context_service.windows.packing import Block, block_of, packed
+from context_service.windows.packing import Block, block_of
 from context_service.windows.steps import Step, cut
 from tests.context_service.test_rendering import MESSAGES, THINKING, adapter, exhausted
 
@@ -64,10 +64,14 @@ def count(text: str) -> int:
     return len(text)
 
 
+def packed(blocks: Sequence[Block], to: Format) -> bytes:
+    return empty(to).with_pieces(piece for block in blocks for piece in block.pieces).json
+
+
 def said(steps: Sequence[Step], to: Format = Format.OPENAI_RESPONSES) -> list[str]:
     """Return what is said in steps, in order."""
     blocks = [block_of(step, to, count) for step in steps]
-    return re.findall(r"[mr][\d.]+;", packed([], blocks, to).decode())
+    return re.findall(r"[mr][\d.]+;", packed(blocks, to).decode())
 
 
 def all_said(messages: Sequence[Message]) -> list[str]:
@@ -136,7 +140,7 @@ def test_a_pack_begins_with_the_bytes_of_the_one_before(to: Format, messages: li
         blocks += [block_of(step, to, count) for step in done.closed]
         start = stop if done.next_seq is None else done.next_seq - 1
         tail = [block_of(done.open, to, count)] if done.open else []
-        body = packed([], [*blocks, *tail], to)
+        body = packed([*blocks, *tail], to)
         exhausted(adapter(to).validate_python(orjson.loads(body)[MESSAGES[to]]))
         if before:
             assert body.startswith(body_without_its_end(before))

@@ -1,0 +1,216 @@
+"""What is kept of windows in a process: packs are the same without it, and nobody sees by it what Postgres hides."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from random import Random
+
+import grpc
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_service import app
+from context_service.rendering import Body, Format, Rendered, empty
+from context_service.windows.sights import KEPT_S, KeptSights, Sight
+from context_service.windows.view_rows import ViewRows
+from context_service.windows.window_rows import Window
+from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
+from service_runtime.auth import ApiKeys
+from tests.clients.stack import running
+from tests.context_service.contexts import KEYS, Caller
+from tests.context_service.test_rendering import MESSAGES
+from tests.context_service.windows.calling import calls, opened, packed, result, said
+from tests.context_service.windows.conftest import Stack
+from tests.context_service.windows.test_windows import FORMATS
+
+PIECES = st.lists(
+    st.builds(
+        Rendered,
+        st.sampled_from(["system", "user", "assistant", "model", "tool"]),
+        st.dictionaries(st.text(max_size=3), st.sampled_from([1, "]}", "é", [], {}]), max_size=2).map(
+            lambda value: orjson.dumps(value).decode()
+        ),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("to", Format)
+@given(pieces=PIECES, cuts=st.lists(st.integers(0, 4), max_size=6))
+def test_a_body_is_the_same_in_whatever_portions_its_pieces_come(to: Format, pieces: list[Rendered], cuts: list[int]):
+    whole = empty(to, '"tools":[],').with_pieces(pieces)
+    made: Body = empty(to, '"tools":[],')
+    left = pieces
+    for size in cuts:
+        made, before = made.with_pieces(left[:size]), made
+        if not any(one.role == "system" for one in left[:size]):
+            assert made.json.startswith(before.prefix)
+        left = left[size:]
+    assert made.with_pieces(left).json == whole.json
+    said_in = orjson.loads(whole.json)
+    assert said_in["tools"] == []
+    shown = said_in[MESSAGES[to]]
+    of_system = []
+    if name := {Format.ANTHROPIC: "content", Format.GEMINI: "parts"}.get(to):
+        system = said_in.get("system", said_in.get("systemInstruction", []))
+        of_system = system["parts"] if isinstance(system, dict) else system
+        shown = [piece for message in shown for piece in message[name]]
+        pieces = sorted(pieces, key=lambda one: one.role != "system")
+    assert [*of_system, *shown] == [orjson.loads(one.json) for one in pieces]
+
+
+def sight(size: int, *, epoch: int = 0, block_count: int = 0) -> Sight:
+    body = empty(Format.OPENAI).with_pieces([Rendered("user", "x" * size, False)] if size else [])
+    return Sight(epoch=epoch, block_count=block_count, format=Format.OPENAI, tokens_family="o200k", body=body)
+
+
+@pytest.fixture
+def window() -> Window:
+    fields = dict.fromkeys(Window.__dataclass_fields__)
+    return Window(**{**fields, "epoch": 2, "block_count": 7})  # type: ignore[arg-type]
+
+
+def test_a_sight_is_kept_for_its_epoch_and_what_comes_behind_it(window: Window):
+    kept = KeptSights()
+    kept.put("w", sight(1, epoch=2, block_count=7))
+    assert kept.get("w", window) and kept.get("w", replace(window, block_count=8))
+    for other in (replace(window, epoch=3), replace(window, epoch=1), replace(window, block_count=6)):
+        assert kept.get("w", other) is None
+    assert kept.get("another", window) is None
+    kept.drop("w")
+    assert kept.get("w", window) is None
+
+
+@given(sizes=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 400)), max_size=30))
+def test_no_more_is_kept_than_may_be_and_the_newest_stay(sizes: list[tuple[int, int]]):
+    now = [0.0]
+    kept = KeptSights(bytes_max=1_000, clock=lambda: now[0])
+    put: dict[int, int] = {}
+    window = Window(**{**dict.fromkeys(Window.__dataclass_fields__), "epoch": 0, "block_count": 0})  # type: ignore[arg-type]
+    for name, size in sizes:
+        kept.put(name, sight(size))
+        put.pop(name, None)
+        put[name] = sight(size).size_bytes
+        fitting = list(accumulate(reversed(put.values()), initial=0))[1:]
+        expected = {one for one, upto in zip(reversed(put), fitting, strict=True) if upto <= 1_000}
+        assert {one for one in range(10) if kept.get(one, window)} == expected
+        put = {one: put[one] for one in put if one in expected}
+    now[0] = KEPT_S + 1
+    kept.put("last", sight(1))
+    assert not any(kept.get(one, window) for one in put)
+
+
+@pytest.fixture(scope="module")
+async def forgetful(stack: Stack) -> AsyncIterator[Caller]:
+    """A replica that keeps nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "KeptSights", partial(KeptSights, bytes_max=0))
+        async with (
+            running(stack.urls.service, stack.folder, callers=ApiKeys(KEYS)) as started,
+            grpc.aio.insecure_channel(started.context) as channel,
+        ):
+            yield Caller(channel)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+async def test_packs_are_the_same_without_what_is_kept(
+    to: Format, caller: Caller, other_replica: Caller, forgetful: Caller
+):
+    """Whoever packed last, and whatever happened: messages, results that are late, folds, retractions."""
+    random = Random(to.value)
+    context_id = await said(caller, "", {"content": "Begin; never touch the vendor folder.", "message_id": "m0"})
+    window = await opened(caller, context_id, 1_500, format=FORMATS[to], system_prompt="You look.")
+    ids, epochs = ["m0"], set()
+
+    async def write(n: int) -> None:
+        ids.append(f"m{n}")
+        messages = [
+            {"content": f"Question {n}? The port is {n}."},
+            calls(f"c{n}", content=f"I look {n}."),
+            result(f"c{n - random.randrange(3)}", f"result {n}: " + "lorem ipsum " * random.randrange(40)),
+        ]
+        await said(caller, context_id, {**random.choice(messages), "message_id": ids[-1]})
+
+    async def retract(n: int) -> None:
+        await caller.call("RetractMessages", context_id=context_id, message_ids=[random.choice(ids)])
+
+    async def fold(n: int) -> None:
+        with suppress(FoldNoProgress):
+            await random.choice([caller, other_replica]).call("Fold", window_id=window.window_id)
+
+    for n in range(1, 70):
+        await random.choices([write, fold, retract], [20, 1, 1])[0](n)
+        keeping = [caller, other_replica]
+        random.shuffle(keeping)
+        for one in keeping[: random.randrange(3)]:
+            pack = await packed(one, window, without_recall=random.random() < 0.5)
+            # What is recalled is appended once, so whoever comes behind may add it; then all see it.
+            again = await packed(forgetful, window)
+            assert await packed(one, window) == again
+            assert pack.epoch == again.epoch
+            epochs.add(pack.epoch)
+    assert len(epochs) > 2
+
+
+async def _close(caller: Caller, context_id: str, window_id: str) -> None:
+    await caller.call("CloseWindow", window_id=window_id)
+
+
+async def _delete(caller: Caller, context_id: str, window_id: str) -> None:
+    await caller.call("DeleteContext", context_id=context_id)
+
+
+@pytest.mark.parametrize(("ends", "error"), [(_close, WindowClosed), (_delete, WindowNotFound)])
+async def test_what_is_kept_is_shown_to_nobody_when_the_window_is_gone(
+    ends: Callable[..., object], error: type[Exception], caller: Caller, other_replica: Caller
+):
+    ada = caller.of("ada")
+    context_id = await said(ada, "", {"content": "of ada"})
+    window = await opened(ada, context_id)
+    assert "of ada" in (await packed(ada, window)).messages_json
+    await ends(other_replica.of("ada"), context_id, window.window_id)  # type: ignore[misc]
+    with pytest.raises(error):
+        await packed(ada, window)
+
+
+async def test_what_is_kept_is_shown_to_whom_postgres_shows_the_window(caller: Caller):
+    context_id = await said(caller.of("ada"), "", {"content": "of ada"})
+    window = await opened(caller.of("ada"), context_id)
+    await packed(caller.of("ada"), window)
+    for key in ("bob", "plain", "other", "app", "graph", "admin"):
+        with pytest.raises(WindowNotFound):
+            await packed(caller.of(key), window)
+
+
+async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(
+    caller: Caller, other_replica: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    reading, read = ViewRows.shown, []
+
+    async def counted(self: ViewRows, *args: object, **fields: object) -> object:
+        shown = await reading(self, *args, **fields)  # type: ignore[arg-type]
+        read.append(len(shown.parts) if shown else 0)
+        return shown
+
+    monkeypatch.setattr(ViewRows, "shown", counted)
+    context_id = await said(caller, "", *({"content": f"{n};"} for n in range(20)))
+    window = await opened(caller, context_id)
+    await packed(caller, window)
+    assert read == [20]
+    await said(caller, context_id, {"content": "20;"})
+    await packed(caller, window)
+    await packed(caller, window)
+    assert read == [20]  # it wrote the new one itself
+    await packed(other_replica, window)
+    await said(caller, context_id, {"content": "21;"})
+    await packed(other_replica, window)
+    assert read == [20, 21]
+    assert "21;" in (await packed(caller, window)).messages_json
+    assert read == [20, 21, 1]
