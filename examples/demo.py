@@ -16,9 +16,11 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 import psutil
+from long_run import WINDOW_TOKENS, asked, report, worked
 
 from context_service import dev
 from context_service.llm import local
@@ -31,18 +33,16 @@ from contextkeep import (
     EntityClient,
     MessageInput,
     NodeInput,
-    Pack,
     PartInput,
     RecalledItem,
     RecallFilter,
-    Window,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024
 TALK_MESSAGES = 300
 TOKENS_MAX = 1000
-WINDOW_TOKENS, WINDOW_STEPS = 4000, 200
+WINDOW_STEPS, PACK_EVERY = 2_000, 4
 QUESTION = "What was her complaint when she came in?"
 QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answer
 LETTER = "Dear colleague, please examine her throat again in a week."
@@ -58,9 +58,29 @@ def main() -> None:
     asked = parser.parse_args().chapter
     chapters = list(CHAPTERS) if asked == "all" else [asked]
 
-    if "recall" in chapters and not os.environ.get("EMBEDDING_URL") and all(map(find_spec, local.PACKAGES)):
-        os.environ.setdefault("EMBEDDING_PROVIDER", "local")
-    started = time.perf_counter()
+    started, provider = time.perf_counter(), embedding_provider()
+    for is_recall, some in groupby(chapters, "recall".__eq__):
+        # Vectors of what the other chapters write would take the machine for minutes.
+        os.environ["EMBEDDING_PROVIDER"] = provider if is_recall else "none"
+        run(some)
+    print(f"  {time.perf_counter() - started:.1f} s in all")
+    for chapter in CHAPTERS:
+        if chapter not in chapters:
+            print(f"  more: make demo CHAPTER={chapter}")
+    print("  to try it yourself: make run")
+
+
+def embedding_provider() -> str:
+    """Return what makes vectors: what the environment names, else the local model where it is installed."""
+    if named := os.environ.get("EMBEDDING_PROVIDER"):
+        return named
+    if os.environ.get("EMBEDDING_URL"):
+        return "openai"
+    return "local" if all(map(find_spec, local.PACKAGES)) else "none"
+
+
+def run(chapters: Iterable[str]) -> None:
+    """Run chapters with services of their own, and leave nothing behind."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
@@ -69,15 +89,10 @@ def main() -> None:
         with EntityClient(services.entity_address) as graph, ContextClient(services.context_address) as context:
             for chapter in chapters:
                 CHAPTERS[chapter](graph, context, folder)
-        title("Done")
+        title("Clean up")
         with step("stop all of it"):
             stack.close()
     print(f"  {len(psutil.Process().children(recursive=True))} processes left behind")
-    print(f"  {time.perf_counter() - started:.1f} s in all")
-    for chapter in CHAPTERS:
-        if chapter not in chapters:
-            print(f"  more: make demo CHAPTER={chapter}")
-    print("  to try it yourself: make run")
 
 
 def memory(graph: EntityClient, context: ContextClient, folder: Path) -> None:
@@ -247,46 +262,16 @@ def delete(context: ContextClient, context_id: str) -> None:
 
 
 def windows(_graph: EntityClient, context: ContextClient, _folder: Path) -> None:
-    """Let a model work on in a conversation that it cannot see whole."""
-    title("Windows: what a model sees of a long conversation, within its budget")
-    with step(f"talk, {TALK_MESSAGES} messages long"):
-        context_id = context.append_messages(talk(TALK_MESSAGES), context=ContextInput(title="long"))[0].context_id
-    with step(f"open a window of {WINDOW_TOKENS:,} tokens on it, in Anthropic's format"):
-        window = context.open_window(
-            context_id,
-            "claude-sonnet-4-5",
-            system_prompt="You keep the minutes.",
-            context_tokens=WINDOW_TOKENS,
-            token_budget=1.0,
-            output_reservation=200,
-        )
-    with step("pack it for the first time: it reads the whole log"):
-        pack = context.pack(window.window_id)
-    show_pack(pack, window)
-    begun_with, folds = 0, 0
-    with step(f"go on for {WINDOW_STEPS} steps, each packed before it"):
-        for message in talk(WINDOW_STEPS):
-            context.send_message(message, context_id, recall=False)
-            before, pack = pack, context.pack(window.window_id)
-            folds += pack.epoch - before.epoch
-            prefix = pack.messages_json.encode()[: before.prefix_bytes]
-            same = hashlib.sha256(prefix).hexdigest() == before.prefix_sha
-            begun_with += same
-            if pack.tokens > window.token_limit or same != (pack.epoch == before.epoch):
-                raise SystemExit("a pack is over its budget, or another one than it says")
-    show_pack(pack, window)
-    print(f"    {begun_with} packs of {WINDOW_STEPS} began with the bytes of the one before; {folds} folds")
-    if not folds:
+    """Let an agent work for long, of which its model sees a little, and ask for what it saw long ago."""
+    title(f"Windows: {WINDOW_STEPS:,} steps of an agent through a window of {WINDOW_TOKENS:,} tokens")
+    with step(f"read, grep, edit and test the Python library's own files; a prompt for every {PACK_EVERY} steps"):
+        done = worked(context, WINDOW_STEPS, pack_every=PACK_EVERY)
+    print("".join(f"    {line}\n" for line in report(done)), end="")
+    with step("ask at the end"):
+        answers = list(asked(context, done))
+    print("".join(f"    {line}\n" for line in answers), end="")
+    if not done.folded_at:
         raise SystemExit("nothing was left out")
-
-
-def show_pack(pack: Pack, window: Window) -> None:
-    """Print what a pack is made of."""
-    zones = ", ".join(f"{tokens:,} {zone}" for zone, tokens in pack.tokens_by_zone.items())
-    print(f"    {pack.tokens:,} of {window.token_limit:,} tokens ({zones}), in epoch {pack.epoch}")
-    print(
-        f"    {pack.step_count} steps are seen, {pack.omitted_step_count} in excerpts ({pack.omitted_tokens:,} tokens)"
-    )
 
 
 def put_letter(context: ContextClient, context_id: str) -> None:
@@ -376,7 +361,7 @@ def step(text: str) -> Iterator[None]:
 
 
 # The first is shown where none is asked for.
-CHAPTERS = {"memory": memory, "mappings": mappings, "recall": recall, "windows": windows}
+CHAPTERS = {"memory": memory, "mappings": mappings, "windows": windows, "recall": recall}
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,360 @@
+"""An agent works through a window of 24,000 tokens, without a model.
+
+Beside the window stands what other ways to show the same run would cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scripted_agent import CONSTRAINT, GOAL, VALUE, VALUES, ScriptedAgent, Step
+
+from contextkeep import ContextClient, ContextInput, Pack, Window
+from contextkeep.values.windows import ZONES
+
+WINDOW_TOKENS, ANSWER_TOKENS = 24_000, 4_096
+READ, WRITTEN, PLAIN = 0.1, 1.25, 1.0  # prices of a token of a prompt: from a vendor's cache, into it, past it
+WORTH = {"user": 1.0, "error": 0.8, "edit": 0.5, "test": 0.3}  # to who ranks
+HALF_LIFE, RECENT_STEPS = 30, 360
+
+SHOWN_AT = (1, 10, 50, 100, 250, 500, 1_000, 1_500, 2_000, 5_000, 10_000)  # steps
+ERROR, ERROR_QUESTION = "SyntaxError: ", "Which SyntaxError did textwrap.py have?"
+REF = re.compile(r"\bm(\d+)/\d+\b")
+
+Shown = Sequence[tuple[object, int]]  # pieces of a prompt and their tokens: the same piece is the same bytes
+
+
+@dataclass(slots=True)
+class Bill:
+    """What the prompts of a run cost, in tokens at the price of one that no cache holds."""
+
+    name: str
+    price: float = WRITTEN  # of a token that the cache does not hold
+    tokens: int = 0
+    cached: int = 0
+    hits: int = 0  # prompts that begin with the whole of the one before
+    costs: list[float] = field(default_factory=list)  # of each prompt
+
+    def add(self, tokens: int, cached: int, *, is_hit: bool) -> None:
+        """Put a prompt on it, of which so many tokens stand at the beginning of the one before, too."""
+        self.tokens += tokens
+        self.cached += cached
+        self.hits += is_hit
+        self.costs.append(READ * cached + self.price * (tokens - cached))
+
+    @property
+    def mean(self) -> float:
+        """What a prompt costs."""
+        return sum(self.costs) / len(self.costs)
+
+    @property
+    def cached_share(self) -> float:
+        """The share of all tokens that a cache holds."""
+        return self.cached / self.tokens
+
+
+class Rival(ABC):
+    """Another way to show a model a long run, within the same limit.
+
+    Args:
+        head_tokens: Of what stands in front of all.
+        limit: Tokens of a prompt.
+    """
+
+    name: str
+    price = WRITTEN
+
+    def __init__(self, head_tokens: int, limit: int) -> None:
+        self.bill = Bill(self.name, self.price)
+        self._head, self._room = ("head", head_tokens), limit - head_tokens
+        self._shown: Shown = []
+        self._number = 0
+
+    def see(self, step: Step, tokens: int) -> None:
+        """Take the next step. One that is larger than all is cut."""
+        self._number += 1
+        self._add(step, min(tokens, self._room))
+
+    def show(self) -> None:
+        """Make a prompt of what was seen."""
+        before, self._shown = self._shown, [self._head, *self._now()]
+        same = sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(self._shown, before, strict=False)))
+        tokens, cached = (sum(one for _, one in pieces) for pieces in (self._shown, self._shown[:same]))
+        self.bill.add(tokens, cached, is_hit=same == len(before))
+
+    def shows(self, step: int) -> bool:
+        """Say whether the last prompt has a step."""
+        return any(number == step for number, _ in self._shown)
+
+    @abstractmethod
+    def _add(self, step: Step, tokens: int) -> None: ...
+
+    @abstractmethod
+    def _now(self) -> Shown: ...
+
+
+class Sliding(Rival):
+    """The newest steps that fit: the oldest goes as a new one comes."""
+
+    name = "sliding window"
+    left = 1.0  # of the room, when it is full
+
+    def __init__(self, head_tokens: int, limit: int) -> None:
+        super().__init__(head_tokens, limit)
+        self._seen: deque[tuple[int, int]] = deque()
+        self._tokens = 0
+
+    def _add(self, step: Step, tokens: int) -> None:
+        self._seen.append((self._number, tokens))
+        self._tokens += tokens
+
+    def _now(self) -> Shown:
+        if self._tokens > self._room:
+            while self._tokens > self._room or (self._tokens > self.left * self._room and len(self._seen) > 1):
+                self._tokens -= self._seen.popleft()[1]
+        return list(self._seen)
+
+
+class SlidingByHalves(Sliding):
+    """When it is full, half of it goes: a cache holds the rest until it is full again."""
+
+    name = "sliding, half at a time"
+    left = 0.5
+
+
+class Ranking(Rival):
+    """The newest steps have 40 % of the limit, those that matter most 35, those about the same 25; ranked each time.
+
+    It changes in the middle, so nobody pays for writing it to a cache.
+    """
+
+    name = "ranked anew each time"
+    price = PLAIN
+
+    def __init__(self, head_tokens: int, limit: int) -> None:
+        super().__init__(head_tokens, limit)
+        self._newest: deque[_Ranked] = deque(maxlen=RECENT_STEPS)
+        self._lasting: list[_Ranked] = []
+        self._about: dict[str, list[_Ranked]] = defaultdict(list)
+        self._wish: frozenset[str] = frozenset()
+
+    def _add(self, step: Step, tokens: int) -> None:
+        one = _Ranked(self._number, tokens, WORTH.get(step.kind, 0.1))
+        self._newest.append(one)
+        if one.worth >= WORTH["edit"]:
+            self._lasting.append(one)
+        for name in step.names:
+            self._about[name].append(one)
+        if step.kind == "user":
+            self._wish = step.names
+
+    def _now(self) -> Shown:
+        hot = _taken(reversed(self._newest), 0.4 * self._room) or [self._newest[-1]]
+        older = {one for one in (*self._newest, *self._lasting) if one.number < hot[-1].number}
+        warm = _taken(sorted(older, key=self._score, reverse=True), 0.35 * self._room)
+        about = {one for name in self._wish for one in self._about[name]}.difference(hot, warm)
+        cold = _taken(sorted(about, reverse=True), 0.25 * self._room)
+        return [(one.number, one.tokens) for one in (*warm, *cold, *reversed(hot))]
+
+    def _score(self, one: _Ranked) -> tuple[float, int]:
+        return one.worth + 0.5 ** ((self._number - one.number) / HALF_LIFE), one.number
+
+
+class _Ranked(NamedTuple):
+    number: int
+    tokens: int
+    worth: float
+
+
+def _taken(steps: Iterable[_Ranked], room: float) -> list[_Ranked]:
+    """Return the first steps, as many as there is room for."""
+    taken = []
+    for one in steps:
+        room -= one.tokens
+        if room < 0:
+            break
+        taken.append(one)
+    return taken
+
+
+class _Packed(NamedTuple):
+    epoch: int
+    tokens: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What a run was like."""
+
+    agent: ScriptedAgent
+    window: Window
+    rivals: Sequence[Rival]
+    pack: Pack  # the last
+    bill: Bill = field(default_factory=lambda: Bill("the window"))
+    log_tokens: int = 0  # of all that was said
+    packed_at: list[int] = field(default_factory=list)  # behind which steps
+    zones: list[Mapping[str, int]] = field(default_factory=list)  # of each pack
+    folded_at: list[int] = field(default_factory=list)  # behind which steps
+    files: dict[int, Path] = field(default_factory=dict)  # by the `seq` of a result that is a whole file
+
+    @property
+    def bills(self) -> list[Bill]:
+        """The window's, and those of the others."""
+        return [self.bill, *(rival.bill for rival in self.rivals)]
+
+
+def worked(
+    context: ContextClient, step_count: int, *, pack_every: int = 1, behind_each: Callable[[int], object] = int
+) -> Run:
+    """Let the agent work, and pack its window as if a model were asked.
+
+    Args:
+        context: A client.
+        step_count: At least 100.
+        pack_every: Behind so many steps, which are appended at once.
+        behind_each: Called with the number of steps that are done.
+
+    Raises:
+        SystemExit: a pack is over its limit, or does not begin as it says.
+    """
+    agent = ScriptedAgent(step_count)
+    steps = agent.steps()
+    begun = next(steps)
+    (said,) = context.append_messages(begun.messages, context=ContextInput(title="a long run"))
+    window = context.open_window(
+        said.context_id,
+        "gpt-5",
+        system_prompt="You are a careful engineer.",
+        goal=GOAL,
+        compression_profile="coding",
+        context_tokens=WINDOW_TOKENS + ANSWER_TOKENS,
+        token_budget=1.0,
+        output_reservation=ANSWER_TOKENS,
+    )
+    pack = context.pack(window.window_id)
+    rivals = [rival(pack.tokens_by_zone["system"], window.token_limit) for rival in (Sliding, SlidingByHalves, Ranking)]
+    run = Run(agent=agent, window=window, rivals=rivals, pack=pack, log_tokens=said.tokens)
+    for rival in rivals:
+        rival.see(begun, said.tokens)
+
+    done, packed = 1, [_Packed(pack.epoch, pack.tokens)]
+    while some := list(islice(steps, pack_every)):
+        sent = iter(context.append_messages([one for step in some for one in step.messages], window.context_id))
+        for step in some:
+            written = list(islice(sent, len(step.messages)))
+            tokens = sum(one.tokens for one in written)
+            run.log_tokens += tokens
+            if step.file:
+                run.files[written[-1].seq] = step.file
+            for rival in rivals:
+                rival.see(step, tokens)
+        before, run.pack = run.pack, context.pack(window.window_id)
+        if run.pack.tokens > window.token_limit or begins(run.pack, before) != (run.pack.epoch == before.epoch):
+            raise SystemExit("a pack is over its limit, or does not begin as it says")
+        for rival in rivals:
+            rival.show()
+        done += len(some)
+        run.packed_at.append(done)
+        run.zones.append(run.pack.tokens_by_zone)
+        packed.append(_Packed(run.pack.epoch, run.pack.tokens))
+        behind_each(done)
+
+    kept = {fold.epoch: fold.tokens_kept for fold in context.get_lineage(window.window_id)}
+    for before, now, step_number in zip(packed, packed[1:], run.packed_at, strict=False):
+        is_hit = now.epoch == before.epoch
+        run.bill.add(now.tokens, before.tokens if is_hit else kept[now.epoch], is_hit=is_hit)
+        if not is_hit:
+            run.folded_at.append(step_number)
+    return run
+
+
+def begins(pack: Pack, before: Pack) -> bool:
+    """Say whether a pack begins with the bytes of the one before."""
+    prefix = pack.messages_json.encode()[: before.prefix_bytes]
+    return hashlib.sha256(prefix).hexdigest() == before.prefix_sha
+
+
+def report(run: Run) -> Iterator[str]:
+    """Yield what a run was like, line by line."""
+    yield f"{run.agent.step_count:,} steps, {run.log_tokens:,} tokens; at most {run.window.token_limit:,} are seen"
+    rows = sorted({min(bisect_left(run.packed_at, at), len(run.zones) - 1) for at in SHOWN_AT})
+    zones = [zone for zone in ZONES if any(zone in run.zones[row] for row in rows)]
+    yield "".join(["  step", *(f"{name:>10}" for name in (*zones, "tokens", "folds"))])
+    for row in rows:
+        seen, step = run.zones[row], run.packed_at[row]
+        numbers = [*(seen.get(zone, 0) for zone in zones), sum(seen.values()), bisect_right(run.folded_at, step)]
+        yield "".join([f"{step:>6,}", *(f"{number:>10,}" for number in numbers)])
+    yield f"{'':>24}{'cost a prompt':>15}{'cached':>9}{'prefix kept':>15}{'rule':>8}{'value':>8}{'error':>8}"
+    agent, said = run.agent, text_of(run.pack.body)
+    facts = {agent.constraint_step: CONSTRAINT, agent.value_steps[-1]: VALUES[-1], agent.error_step: ERROR}
+    for bill, rival in zip(run.bills, (None, *run.rivals), strict=True):
+        there = [rival.shows(step) if rival else text in said for step, text in facts.items()]
+        answers = "".join(f"{'yes' if one else 'no' if rival else 'asked':>8}" for one in there)
+        kept = f"{bill.hits:,} of {len(bill.costs):,}"
+        yield f"{bill.name:>24}{bill.mean:>15,.0f}{bill.cached_share:>9.1%}{kept:>15}{answers}"
+    yield "cost: in tokens; 0.1 from a vendor's cache, 1.25 into it, 1 past it"
+    yield "rule, value, error: whether the last prompt has them, or they are found when somebody asks"
+
+
+def asked(context: ContextClient, run: Run) -> Iterator[str]:
+    """Ask for what was said long ago, and yield the questions with what answers them.
+
+    Raises:
+        SystemExit: something is missing, or another.
+    """
+    agent, window_id = run.agent, run.window.window_id
+    said = text_of(run.pack.body)
+    yield f"the rule of step {agent.constraint_step}"
+    yield f"  in the pack    {line_with(CONSTRAINT, said)}"
+
+    yield f"the {VALUE}, set in the steps {', '.join(f'{step:,}' for step in agent.value_steps)}"
+    yield f"  in the pack    {line_with(VALUES[-1], said)}"
+    (value,) = (one for one in context.get_state(window_id, ["value"]) if one.key == VALUE)
+    yield f"  in the state   {value}"
+    if value.text != VALUES[-1]:
+        raise SystemExit("the state has a value that was superseded")
+
+    yield f"the error of step {agent.error_step}"
+    if ERROR in said:
+        yield f"  in the pack    {line_with(ERROR, said)}"
+    (hit,) = context.search_window(window_id, ERROR_QUESTION, limit=1)
+    steps = f"of the steps {hit.step_from:,} to {hit.step_to:,}"
+    yield f"  searched       {line_with(ERROR, hit.item.text)} ({hit.item.ref}, {steps})"
+
+    ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
+    content = json.loads(context.expand(window_id, ref).content).encode()  # a result is a JSON value, here a text
+    sums = [hashlib.sha256(one).hexdigest() for one in (content, file.read_bytes())]
+    yield f"{ref}, of which the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
+    yield f"  expanded       sha256 {sums[0]}"
+    yield f"  the file       sha256 {sums[1]}"
+    if sums[0] != sums[1]:
+        raise SystemExit(f"{file.name} did not come back as it was")
+
+
+def text_of(value: Any) -> str:
+    """Return all that a pack says, as a model reads it."""
+    if isinstance(value, str):
+        return value
+    return "\n".join(map(text_of, value.values() if isinstance(value, dict) else value or ()))
+
+
+def line_with(words: str, text: str) -> str:
+    """Return the first line of a text that has some words.
+
+    Raises:
+        SystemExit: none has.
+    """
+    for line in text.splitlines():
+        if words in line:
+            return line.strip()
+    raise SystemExit(f"{words!r} is not there")
