@@ -65,6 +65,7 @@ from context_service.settings import Settings
 from context_service.syncing import Syncing
 from context_service.tokens import TokenCounter
 from context_service.windows.accounts import Accounts
+from context_service.windows.editing import Editing
 from context_service.windows.originals import Originals
 from context_service.windows.packs import Packs
 from context_service.windows.sights import KeptSights
@@ -490,11 +491,22 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
     )
+    packs = Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, kept=KeptSights())
+    editing = Editing(
+        rows,
+        views,
+        log=ground.log,
+        requests=_REQUESTS,
+        order=ground.order,
+        packs=packs,
+        nesting_max=ground.settings.json_nesting_max,
+    )
     servicer = ContextWindowsServicer(
         windows,
-        Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, kept=KeptSights()),
+        editing,
+        packs,
         Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
-        Accounts(rows, views),
+        Accounts(rows, views, log=ground.log),
     )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",

@@ -11,6 +11,7 @@ from context_service.servicers import wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import principal_of
 from context_service.windows.accounts import Accounts, Explained
+from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.packs import Packs, Zones
 from context_service.windows.refs import refs_between
@@ -35,8 +36,11 @@ _FORMATS = {
 class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     """Answers the RPCs of `ContextWindows`."""
 
-    def __init__(self, windows: Windows, packs: Packs, originals: Originals, accounts: Accounts) -> None:
+    def __init__(
+        self, windows: Windows, editing: Editing, packs: Packs, originals: Originals, accounts: Accounts
+    ) -> None:
         self._windows = windows
+        self._editing = editing
         self._packs = packs
         self._originals = originals
         self._accounts = accounts
@@ -85,6 +89,41 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             request=request_of("CloseWindow", request),
         )
         return pb.CloseWindowResponse(window=_window(window))
+
+    async def UpdateWindow(self, request: pb.UpdateWindowRequest, context: object) -> pb.UpdateWindowResponse:
+        """Change what stands in front of all."""
+        window = await self._editing.update(
+            parse_id("window_id", request.window_id),
+            Change(
+                system_prompt=request.system_prompt if request.HasField("system_prompt") else None,
+                tools_json=request.tools_json if request.HasField("tools_json") else None,
+                goal=request.goal if request.HasField("goal") else None,
+            ),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("UpdateWindow", request),
+        )
+        return pb.UpdateWindowResponse(window=_window(window))
+
+    async def Pin(self, request: pb.PinRequest, context: object) -> pb.PinResponse:
+        """Pin a text, or what a ref is of."""
+        pin_id, pins_tokens = await self._editing.pin(
+            parse_id("window_id", request.window_id),
+            request.text,
+            request.ref,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("Pin", request),
+        )
+        return pb.PinResponse(pin_id=str(pin_id), pins_tokens=pins_tokens)
+
+    async def Unpin(self, request: pb.UnpinRequest, context: object) -> pb.UnpinResponse:
+        """Remove a pin."""
+        pins_tokens = await self._editing.unpin(
+            parse_id("window_id", request.window_id),
+            parse_id("pin_id", request.pin_id),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("Unpin", request),
+        )
+        return pb.UnpinResponse(pins_tokens=pins_tokens)
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Pack what a model shall see now."""
@@ -180,6 +219,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                     value=one.entry.value,
                     ref=one.entry.ref,
                     created_at=wire.timestamp(one.created_at),
+                    source=one.source,
                 )
                 for one in held
             ]
@@ -201,6 +241,8 @@ def _zones(zones: Zones) -> pb.PackZones:
 
 
 def _parts(explained: Explained) -> Iterator[pb.PackPart]:
+    if explained.window.pins_tokens:
+        yield pb.PackPart(zone="pins", tokens=explained.window.pins_tokens)
     state = explained.window.state_tokens
     for part in explained.parts:
         if part.kind != SUMMARY and state:  # it stands behind the summaries

@@ -6,15 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+from context_service.contexts.log import Log
 from context_service.windows.packs import Zones, zones_of
 from context_service.windows.profiles import SECTIONS
-from context_service.windows.view_rows import Held, Receipt, Seen, ViewRows
+from context_service.windows.view_rows import PIN, Held, Receipt, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
 
-ENTRY_SECTIONS = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact"}  # those that may hold
+ENTRY_SECTIONS = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", PIN}  # those that may hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +33,13 @@ class Accounts:
     Args:
         rows: The windows.
         views: What they show, and their receipts.
+        log: Their contexts.
     """
 
-    def __init__(self, rows: WindowRows, views: ViewRows) -> None:
+    def __init__(self, rows: WindowRows, views: ViewRows, *, log: Log) -> None:
         self._rows = rows
         self._views = views
+        self._log = log
 
     async def explained(self, window_id: UUID, *, principal: Principal) -> Explained:
         """Return what a window shows, as its last pack had it.
@@ -73,7 +76,9 @@ class Accounts:
         return found[:count], token
 
     async def state(self, window_id: UUID, sections: Collection[str], *, principal: Principal) -> list[Held]:
-        """Return what holds of the state, in the order of the log.
+        """Return what holds of the state, and what is pinned, in the order in which it was said.
+
+        What was said in a message that is retracted is left out at once, and forgotten by the next pack.
 
         Args:
             window_id: Of which window.
@@ -89,7 +94,15 @@ class Accounts:
                 raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
         window = await self._window(window_id, principal)
         held = await self._views.held(window, principal=principal)
-        return [one for one in held if not sections or one.entry.section in sections]
+        held = [one for one in held if not sections or one.entry.section in sections]
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window_id)
+        if context.last_seq - context.message_count == window.retracted_count:
+            return held
+        seqs = {one.entry.seq for one in held if one.entry.ref}
+        there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
+        return [one for one in held if not one.entry.ref or one.entry.seq in there]
 
     async def _window(self, window_id: UUID, principal: Principal) -> Window:
         context_id = await self._rows.context_of(window_id, principal=principal)

@@ -24,6 +24,7 @@ from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.importance import Weights
 from context_service.windows.packing import Block, text_pieces, tokens_of
+from context_service.windows.pins import pinned
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import profile
 from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
@@ -166,7 +167,7 @@ class Packs:
         async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
             return await self._packed(window_id, principal, recalls=recalls)
 
-    async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool) -> Receipt:
+    async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
         """Fold a window now, or say what a fold would do.
 
         Raises:
@@ -175,19 +176,20 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        for _ in range(_TRIES):
-            ahead = await self._caught_up(window_id, principal)
-            if ahead is None:
-                continue
-            planned = await self._planned(ahead, principal)
-            if planned is None:
-                continue
-            if not planned.fold.changes:
-                raise FoldNoProgress("there is nothing to fold: what is seen is folded as far as it can be")
-            if dry_run:
-                return planned.receipt("requested")
-            if receipt := await self._write(planned, "requested", principal):
-                return receipt
+        async with self._order.turn((principal.tenant_id, window_id)):
+            for _ in range(_TRIES):
+                ahead = await self._caught_up(window_id, principal)
+                if ahead is None:
+                    continue
+                planned = await self._planned(ahead, principal)
+                if planned is None:
+                    continue
+                if not planned.fold.changes:
+                    raise FoldNoProgress("there is nothing to fold: what is seen is folded as far as it can be")
+                if dry_run:
+                    return planned.receipt(reason)
+                if receipt := await self._write(planned, reason, principal):
+                    return receipt
         raise Aborted("others write to the window while it is folded; try again")
 
     async def _packed(self, window_id: UUID, principal: Principal, *, recalls: bool) -> Pack:
@@ -351,7 +353,16 @@ class Packs:
         async def work(transaction: Transaction) -> None:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked and locked.retracted_count == window.retracted_count:
-                await self._views.begin_anew(transaction, locked, retracted_count=standing.retracted_count)
+                pins = [one.entry for one in await self._views.kept_pins(transaction, locked)]
+                size = sum(len(one.text) for one in pins)
+                front = await beside_the_loop(_RENDERING * size, pinned, pins, locked)
+                await self._views.begin_anew(
+                    transaction,
+                    locked,
+                    retracted_count=standing.retracted_count,
+                    pins=front.pieces,
+                    tokens=front.tokens,
+                )
                 await self._views.account(transaction, locked, receipt)
 
         await self._log.of(principal, window.context_id).transaction(work)

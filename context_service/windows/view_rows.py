@@ -166,7 +166,7 @@ class Receipt:
 
     Attributes:
         epoch: Since it.
-        reason: Why: `high_mark`, `requested` or `retracted`.
+        reason: Why: `high_mark`, `requested`, `goal`, `updated`, `pinned`, `unpinned` or `retracted`.
         step: How many steps there were.
         account: What was done.
     """
@@ -359,6 +359,15 @@ WHERE tenant_id = %s AND window_id = %s AND (%s::integer IS NULL OR epoch < %s)
 ORDER BY epoch DESC
 LIMIT %s
 """
+# What is pinned of a message goes with it, also what was pinned once.
+_FORGET_PINS = """
+DELETE FROM context.window_entry e
+WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.section = 'pin' AND e.ref <> ''
+    AND NOT EXISTS (
+        SELECT FROM context.message m
+        WHERE m.tenant_id = e.tenant_id AND m.context_id = %(context_id)s AND m.seq = e.seq AND m.retracted_at IS NULL
+    )
+"""
 # What is made of the log again; pins, and what callers said, stay.
 _BEGIN_ANEW = """
 WITH blocks AS (
@@ -371,8 +380,8 @@ WITH blocks AS (
 )
 UPDATE context.context_window
 SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, step_count = 0, folded_step = 0,
-    left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, retracted_count = %(retracted_count)s,
-    updated_at = now()
+    left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, pins_pieces = %(pieces)s,
+    pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 
@@ -517,6 +526,13 @@ class ViewRows:
         tokens: int = row.tokens
         return tokens
 
+    async def tokens_in(self, transaction: Transaction, window: Window) -> int:
+        """Return the same of a window that is locked."""
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        (row,) = await transaction.query(_TOKENS, named)
+        tokens: int = row.tokens
+        return tokens
+
     async def blocks(self, window: Window, *, principal: Principal) -> list[Standing]:
         """Return the blocks as far as folds need them."""
         door = self._log.of(principal, window.context_id)
@@ -632,10 +648,32 @@ class ViewRows:
             for row in rows
         ]
 
-    async def begin_anew(self, transaction: Transaction, window: Window, *, retracted_count: int) -> None:
-        """Forget what was made of the log by a window that is locked."""
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
-        await transaction.query(_BEGIN_ANEW, {**named, "retracted_count": retracted_count})
+    async def kept_pins(self, transaction: Transaction, window: Window) -> list[Held]:
+        """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
+        named = {"tenant_id": transaction.tenant_id, "context_id": window.context_id, "window_id": window.window_id}
+        await transaction.query(_FORGET_PINS, named)
+        return await self.held_in(transaction, window, [PIN])
+
+    async def begin_anew(
+        self,
+        transaction: Transaction,
+        window: Window,
+        *,
+        retracted_count: int,
+        pins: Sequence[Rendered],
+        tokens: int,
+    ) -> None:
+        """Forget what was made of the log by a window that is locked.
+
+        Args:
+            transaction: That holds the lock.
+            window: As it is.
+            retracted_count: Messages of the log that are retracted now.
+            pins: What is pinned still, as a model sees it.
+            tokens: Of that.
+        """
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id, "pieces": stored(pins)}
+        await transaction.query(_BEGIN_ANEW, {**named, "tokens": tokens, "retracted_count": retracted_count})
 
 
 def _parts(rows: Sequence[Row]) -> list[Seen]:

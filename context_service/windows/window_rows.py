@@ -9,6 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import orjson
+from psycopg.types.json import Jsonb
 
 from context_service.contexts.log import ALIVE, Log
 from context_service.rendering import Format, Rendered
@@ -106,7 +107,7 @@ RETURNING {_WINDOW}
 """  # noqa: S608 - constants
 # The answer goes with the context.
 _ANSWER = """
-UPDATE context.request SET answer = jsonb_build_object('window_id', %s::uuid), about_id = %s
+UPDATE context.request SET answer = %s, about_id = %s
 WHERE tenant_id = %s AND request_id = %s
 """
 
@@ -224,10 +225,11 @@ class WindowRows:
         )
         return _window(row)
 
-    async def answer(self, transaction: Transaction, request: Request, window: Window) -> None:
-        """Store which window was the answer to a request that is claimed."""
+    async def answer(self, transaction: Transaction, request: Request, window: Window, **more: str | int) -> None:
+        """Store which window was the answer to a request that is claimed, and what else was."""
         key = request.key(transaction.bounds)
-        await transaction.query(_ANSWER, (window.window_id, window.context_id, transaction.tenant_id, key))
+        answer = Jsonb({"window_id": str(window.window_id), **more})
+        await transaction.query(_ANSWER, (answer, window.context_id, transaction.tenant_id, key))
 
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
         """Return a window; None: the context has none of this id."""

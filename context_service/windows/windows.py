@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import not_found
 from context_service.contexts.order import Order
 from context_service.rendering import Format
-from context_service.tokens import TokenCounter
+from context_service.windows.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.models import model
-from context_service.windows.packs import NOTE_TOKENS, body_of
 from context_service.windows.profiles import DEFAULT, profile_names
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
 from contextkeep.errors import (
-    BudgetTooSmall,
     ContextClosed,
     InvalidArgument,
     InvalidPageToken,
@@ -25,7 +23,7 @@ from contextkeep.errors import (
 )
 from service_runtime import pages
 from service_runtime.auth import Principal
-from service_runtime.documents import beside_the_loop, check_size, check_text, parse_json
+from service_runtime.documents import beside_the_loop, check_text
 from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
@@ -35,11 +33,6 @@ OUTPUT_RESERVATION = 4_096
 CONTEXT_TOKENS_MAX = 10_000_000
 MODEL_CHARS_MAX = 200
 WINDOWS_MAX = 16  # open ones of a context
-SYSTEM_PROMPT_BYTES_MAX = 256 * 1024
-TOOLS_BYTES_MAX = 1024 * 1024
-GOAL_BYTES_MAX = 16 * 1024
-
-_RENDERING = 16  # times as long as parsing: what is counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +90,6 @@ class Windows:
                 f"output_reservation is not between 0 and {context_tokens}, what the model takes",
                 field="output_reservation",
             )
-        for name, text, size_bytes_max in (
-            ("system_prompt", said.system_prompt, SYSTEM_PROMPT_BYTES_MAX),
-            ("goal", said.goal, GOAL_BYTES_MAX),
-        ):
-            check_text(name, text, chars_max=size_bytes_max)
-            check_size(name, text, size_bytes_max=size_bytes_max)
-        if said.tools_json:
-            tools = parse_json(
-                "tools_json", said.tools_json, size_bytes_max=TOOLS_BYTES_MAX, nesting_max=self._nesting_max
-            )
-            if not isinstance(tools, list):
-                raise InvalidArgument("tools_json is no JSON list", field="tools_json")
         given = WindowInput(
             model=said.model,
             format=said.format or known.format,
@@ -121,15 +102,10 @@ class Windows:
             goal=said.goal,
             profile=said.compression_profile or DEFAULT,
         )
-        count = TokenCounter(given.tokens_family).count
-        head_tokens = count(body_of(given, []).decode())
-        if head_tokens + NOTE_TOKENS > given.token_limit:
-            raise BudgetTooSmall(
-                f"what stands in front of all has {head_tokens} tokens; the limit is {given.token_limit}",
-                least=head_tokens + NOTE_TOKENS,
-                token_limit=given.token_limit,
-            )
-        return replace(given, head_tokens=head_tokens)
+        check_head(given, nesting_max=self._nesting_max)
+        given = counted(given)
+        check_room(given)
+        return given
 
     async def open(self, context_id: UUID, said: Opening, *, principal: Principal, request: Request | None) -> Window:
         """Open a window on a context.
@@ -139,7 +115,7 @@ class Windows:
             BudgetTooSmall: what stands in front of all steps does not fit.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
-        given = await beside_the_loop(_RENDERING * len(said.system_prompt + said.tools_json), self._input, said)
+        given = await beside_the_loop(RENDERING * len(said.system_prompt + said.tools_json), self._input, said)
 
         async def work(transaction: Transaction) -> Window | UUID:
             if request and (answer := await self._requests.claim(transaction, request)):

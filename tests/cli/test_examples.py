@@ -119,6 +119,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     context.append_messages([one for n in range(12) for one in looked(n)], begun.context_id)
     window = context.open_window(begun.context_id, "gpt-5")
     context.fold(window.window_id)
+    pin_id = context.pin(window.window_id, "Ports are numbers.")
     context.append_messages([one for n in range(12, 24) for one in looked(n)], begun.context_id)
     gone = context.delete_context(context.send_message("Never mind.").context_id)
     return {
@@ -131,6 +132,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
         "RECEIPT": gone.erasure_id,
         "TASK": task.task_id,
         "WINDOW": window.window_id,
+        "PIN": pin_id,
     }
 
 
@@ -168,7 +170,9 @@ def ran(run: Run, line: str, *, stdin: str | None = None) -> tuple[int, str, str
 def test_an_example_of_a_help_finds_what_it_is_about(run: Run, ids: dict[str, str], command: str, line: str):
     first = ids["CONTEXT" if command.startswith(("context", "window")) else "SESSION"]
     second = ids["RECORD" if command.startswith("wm") else "TURN"]
-    for number, one in enumerate((first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"], ids["WINDOW"]), 1):
+    for number, one in enumerate(
+        (first, second, ids["EDGE"], ids["RECEIPT"], ids["TASK"], ids["WINDOW"], ids["PIN"]), 1
+    ):
         line = line.replace(f"0197f1f2-0000-7000-8000-00000000000{number}", one)
 
     code, printed, told = ran(run, line.replace("thread-42", ids["THREAD"]))

@@ -41,3 +41,14 @@ def test_a_pack_is_shown_message_by_message_whoevers_it_is(answer: Answer, run: 
     assert answer(f"window list {context_id}")[0]["window_id"] == opened["window_id"]
     assert answer(f"window close {opened['window_id']} --yes")["is_closed"]
     assert run(f"window pack {opened['window_id']}").exit_code == 4
+
+
+def test_what_stands_in_front_is_changed_and_pinned(answer: Answer, run: Run, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5 --system Brief.")["window_id"]
+    assert answer(f"window update {window_id} --goal Find")["goal"] == "Find"
+    pin_id = answer(f"window pin {window_id} French.")["pin_id"]
+    answer(f"window pin {window_id} --ref m1")
+    shown = run(f"window pack {window_id}").stdout
+    assert "[Pinned]\\nFrench." in shown and "[Pinned, m1]\\nWhere is it?" in shown
+    answer(f"window unpin {window_id} {pin_id}")
+    assert [one["text"] for one in answer(f"window state {window_id} pin")] == ["Where is it?"]

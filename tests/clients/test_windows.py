@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from contextkeep import MessageInput, PartInput, ToolCallInput, ToolResultInput, new_id
-from contextkeep.errors import BudgetTooSmall, ContextNotFound, InvalidArgument, WindowClosed, WindowNotFound
+from contextkeep.errors import (
+    BudgetTooSmall,
+    ContextNotFound,
+    InvalidArgument,
+    PinNotFound,
+    WindowClosed,
+    WindowNotFound,
+)
 
 TOOLS = [{"name": "look", "input_schema": {"type": "object"}}]
 
@@ -59,6 +66,26 @@ async def test_windows_are_listed_and_a_closed_one_packs_no_more(world: Any, con
     ):
         with pytest.raises(error):
             await world.run(call, window_id)
+
+
+async def test_what_stands_in_front_is_changed_and_pinned(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5", system_prompt="Be brief.", tools=TOOLS)
+    changed = await world.run(context.update_window, window.window_id, goal="Find it.", tools=[])
+    assert (changed.system_prompt, changed.goal, changed.tools, changed.epoch) == ("Be brief.", "Find it.", [], 1)
+    of_text = await world.run(context.pin, window.window_id, "In French.")
+    of_ref = await world.run(context.pin, window.window_id, ref="m1")
+    pins = await world.run(context.get_state, window.window_id, ["pin"])
+    assert [(one.key, one.text, one.ref, one.source) for one in pins] == [
+        (of_text, "In French.", "", "caller"),
+        (of_ref, "Hello", "m1", "caller"),
+    ]
+    assert [str(one) for one in pins] == ["pin: In French. (caller)", "pin: Hello (m1)"]
+    await world.run(context.unpin, window.window_id, of_text)
+    with pytest.raises(PinNotFound):
+        await world.run(context.unpin, window.window_id, of_text)
+    receipts = await world.run(context.get_lineage, window.window_id)
+    assert [one.reason for one in receipts] == ["unpinned", "pinned", "pinned", "updated"]
 
 
 async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context: Any):

@@ -118,6 +118,26 @@ def test_GetState_says_what_holds(grpc_stub, window, context_id, stack):
     ]
 
 
+def test_UpdateWindow_changes_what_is_set(grpc_stub, window):
+    request = pb.UpdateWindowRequest(window_id=window.window_id, goal="Find it.")
+    changed = grpc_stub.UpdateWindow(request, metadata=METADATA).window
+    assert (changed.goal, changed.system_prompt, changed.epoch) == ("Find it.", "Be brief.", 1)
+
+
+def test_Pin_stands_right_behind_the_system_prompt(grpc_stub, window):
+    pinned = grpc_stub.Pin(pb.PinRequest(window_id=window.window_id, text="In French."), metadata=METADATA)
+    pack = grpc_stub.Pack(pb.PackRequest(window_id=window.window_id), metadata=METADATA)
+    assert json.loads(pack.messages_json)["messages"][1] == {"role": "user", "content": "[Pinned]\nIn French."}
+    assert pack.tokens_by_zone.pins == pinned.pins_tokens
+
+
+def test_Unpin_removes_a_pin(grpc_stub, window):
+    pinned = grpc_stub.Pin(pb.PinRequest(window_id=window.window_id, text="In French."), metadata=METADATA)
+    request = pb.UnpinRequest(window_id=window.window_id, pin_id=pinned.pin_id)
+    assert grpc_stub.Unpin(request, metadata=METADATA).pins_tokens == 0
+    assert not grpc_stub.GetState(pb.GetStateRequest(window_id=window.window_id), metadata=METADATA).entries
+
+
 def test_CloseWindow_packs_no_more(grpc_stub, window):
     assert grpc_stub.CloseWindow(pb.CloseWindowRequest(window_id=window.window_id), metadata=METADATA).window.is_closed
     with pytest.raises(grpc.RpcError) as error:

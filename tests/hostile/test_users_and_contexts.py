@@ -30,7 +30,7 @@ OF_USERS = [
     rpc for rpc in RPCS.values() if rpc.service.endswith((".Contexts", ".ContextWindows")) or rpc.name == "ExecuteTool"
 ]
 NAMES = (
-    *("context_id", "message_id", "task_id", "artifact_id", "window_id", "thread_id", "user_id", "doomed_id"),
+    *("context_id", "message_id", "task_id", "artifact_id", "window_id", "pin_id", "thread_id", "user_id", "doomed_id"),
     "erasure_id",
 )
 LISTS = {"ListContexts", "GetContextsByExternalId"}  # headers, of whichever contexts

@@ -54,6 +54,7 @@ class Things:
     task_id: str
     artifact_id: str
     window_id: str
+    pin_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
     doomed_id: str  # a context of which no other request knows
@@ -87,6 +88,7 @@ def invented() -> Things:
         task_id=str(new_id()),
         artifact_id=f"artifact {label}",
         window_id=str(new_id()),
+        pin_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
         doomed_id=str(new_id()),
@@ -235,6 +237,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "context_id": sent.context_id,
         "task_id": begun_task.task.task_id,
         "window_id": opened.window.window_id,
+        "pin_id": done("Pin", windows.PinRequest(window_id=opened.window.window_id, text=SECRET)).answers[0].pin_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
     }
@@ -1020,6 +1023,21 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.CloseWindowRequest(window_id=t.window_id),
         windows.CloseWindowRequest(window_id=t.window_id, request_id=t.request_id),
         windows.CloseWindowRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
+    "UpdateWindow": lambda t: [
+        windows.UpdateWindowRequest(window_id=t.window_id, system_prompt="x", tools_json="[]", goal="x"),
+        windows.UpdateWindowRequest(window_id=t.window_id, goal="y", request_id=t.request_id),
+        windows.UpdateWindowRequest(window_id=t.window_id, goal="y", subject_user_id=t.user_id),
+    ],
+    "Pin": lambda t: [
+        windows.PinRequest(window_id=t.window_id, text="x"),
+        windows.PinRequest(window_id=t.window_id, ref="m1", request_id=t.request_id),
+        windows.PinRequest(window_id=t.window_id, ref="m1/0", subject_user_id=t.user_id),
+    ],
+    "Unpin": lambda t: [
+        windows.UnpinRequest(window_id=t.window_id, pin_id=t.pin_id),
+        windows.UnpinRequest(window_id=t.window_id, pin_id=t.pin_id, request_id=t.request_id),
+        windows.UnpinRequest(window_id=t.window_id, pin_id=t.pin_id, subject_user_id=t.user_id),
     ],
     "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
 }

@@ -197,6 +197,12 @@ class WindowNotFound(NotFound):
     reason = "WINDOW_NOT_FOUND"
 
 
+class PinNotFound(NotFound):
+    """The window has no such pin: it was removed, or what it was of was retracted."""
+
+    reason = "PIN_NOT_FOUND"
+
+
 class RefNotFound(NotFound):
     """The context has nothing that this ref names: see ExpandRequest for their forms."""
 

@@ -109,7 +109,7 @@ export interface StateChange {
 export interface FoldReceipt {
   /** Since it. */
   epoch: number;
-  /** "high_mark", "requested" or "retracted". */
+  /** "high_mark", "requested" or "goal"; or "updated", "pinned", "unpinned" or "retracted". */
   reason: string;
   /** Empty: of a dry run. */
   createdAt: string;
@@ -158,17 +158,19 @@ export interface WindowHit {
 
 /** A statement of the state of the work. */
 export interface StateEntry {
-  /** "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress". */
+  /** "goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin". */
   section: string;
-  /** What it is of: a later one takes its place. */
+  /** What it is of: a later one takes its place; of a pin its id. */
   key: string;
   /** As it was said. */
   text: string;
   /** Of a value, what it is. */
   value: string;
-  /** Where. */
+  /** Where; empty of what a caller said. */
   ref: string;
   createdAt: string;
+  /** Who says so: "rule", which read it in the log, or "caller". */
+  source: string;
 }
 
 export function windowOf(message: pb.Window): Window {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { BudgetTooSmall, InvalidArgument, WindowClosed, WindowNotFound, newId } from "contextkeep";
+import { BudgetTooSmall, InvalidArgument, PinNotFound, WindowClosed, WindowNotFound, newId } from "contextkeep";
 
 import { context } from "./stack.js";
 
@@ -42,6 +42,22 @@ test("windows are listed, and a closed one packs no more", async () => {
   assert.equal((await context.closeWindow(one.windowId)).isClosed, true);
   await assert.rejects(context.pack(one.windowId), WindowClosed);
   await assert.rejects(context.pack(newId()), WindowNotFound);
+});
+
+test("what stands in front of all is changed, and texts are pinned behind it", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const { windowId } = await context.openWindow(contextId, "gpt-5", { systemPrompt: "Be brief.", tools: [{ name: "look" }] });
+
+  const changed = await context.updateWindow(windowId, { goal: "Find it.", tools: [] });
+  assert.deepEqual([changed.systemPrompt, changed.goal, changed.tools, changed.epoch], ["Be brief.", "Find it.", [], 1]);
+  const pinId = await context.pin(windowId, "In French.");
+  await context.pin(windowId, { ref: "m1" });
+  const pins = await context.getState(windowId, { sections: ["pin"] });
+  assert.deepEqual(pins.map(({ text, ref, source }) => [text, ref, source]), [["In French.", "", "caller"], ["Hello", "m1", "caller"]]);
+  await context.unpin(windowId, pinId);
+  await assert.rejects(context.unpin(windowId, pinId), PinNotFound);
+  const reasons = (await context.getLineage(windowId)).map(({ reason }) => reason);
+  assert.deepEqual(reasons, ["unpinned", "pinned", "pinned", "updated"]);
 });
 
 test("a budget that is too small, and a model that nobody knows, are refused", async () => {

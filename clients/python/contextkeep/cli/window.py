@@ -81,6 +81,54 @@ def list_windows(session: Session, output: Output, *, context_id: str, limit: in
 
 @command(
     _WINDOW,
+    click.option("--system", "system_prompt", help="What stands in front of all."),
+    click.option("--goal", help="Told to the model behind it."),
+    click.option("--tools", type=JSON_ARRAY, help="A JSON list as the vendor wants it, or @FILE."),
+    _SUBJECT,
+    name="update",
+    group=window,
+    example="contextkeep window update 0197f1f2-0000-7000-8000-000000000006 --goal 'Find the lost file.'",
+)
+def update(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Change what stands in front of all; what is not named stays."""
+    output.one(session.context.update_window(window_id, **given), *_ROW)
+
+
+@command(
+    _WINDOW,
+    click.argument("text", default=""),
+    click.option("--ref", default="", help="Pin what it names: a message, or a part of one."),
+    _SUBJECT,
+    name="pin",
+    group=window,
+    example="""
+contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 'Answer in French.'
+contextkeep window pin 0197f1f2-0000-7000-8000-000000000006 --ref m2
+""",
+)
+def pin(session: Session, output: Output, *, window_id: str, text: str, **given: Any) -> None:
+    """Pin a text right behind the system prompt."""
+    output.one({"pin_id": session.context.pin(window_id, text, **given)})
+
+
+@command(
+    _WINDOW,
+    click.argument("pin_id"),
+    _SUBJECT,
+    name="unpin",
+    group=window,
+    example="""
+contextkeep window unpin 0197f1f2-0000-7000-8000-000000000006 0197f1f2-0000-7000-8000-000000000007
+""",
+)
+def unpin(session: Session, output: Output, *, window_id: str, pin_id: str, **given: Any) -> None:
+    """Remove a pin."""
+    session.context.unpin(window_id, pin_id, **given)
+    output.one({"pin_id": pin_id, "is_removed": True})
+
+
+@command(
+    _WINDOW,
     click.option("--body", is_flag=True, help="Print the JSON that goes into a request to the model, and no more."),
     click.option("--without-recall", is_flag=True, help="Append nothing that is recalled."),
     _SUBJECT,
@@ -213,7 +261,7 @@ contextkeep window state 0197f1f2-0000-7000-8000-000000000006 constraint value
 )
 def state(session: Session, output: Output, *, window_id: str, sections: tuple[str, ...], **given: Any) -> None:
     """Print the state of the work: what holds, and why."""
-    output.many(session.context.get_state(window_id, sections, **given), "section", "text", "ref")
+    output.many(session.context.get_state(window_id, sections, **given), "section", "key", "text", "ref")
 
 
 @command(

@@ -170,7 +170,7 @@ class FoldReceipt(Value):
     """The account of a break of a window's prefix."""
 
     epoch: int  # since it
-    reason: str  # "high_mark", "requested" or "retracted"
+    reason: str  # "high_mark", "requested" or "goal"; or "updated", "pinned", "unpinned" or "retracted"
     created_at: datetime | None = None  # None: of a dry run
     last_seq: int = 0
     step_count: int = 0
@@ -283,15 +283,16 @@ class ExplainedPack(Value):
 class StateEntry(Value):
     """A statement of the state of the work."""
 
-    section: str  # "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress"
-    key: str = ""  # what it is of: a later one takes its place
+    section: str  # "goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"
+    key: str = ""  # what it is of: a later one takes its place; of a pin its id
     text: str = ""  # as it was said
     value: str = ""  # of a value, what it is
-    ref: str = ""  # where
+    ref: str = ""  # where; empty of what a caller said
     created_at: datetime
+    source: str = "rule"  # which read it in the log; or "caller"
 
     def __str__(self) -> str:
-        return f"{self.section}: {self.text} ({self.ref})"
+        return f"{self.section}: {self.text} ({self.ref or self.source})"
 
     @classmethod
     def from_proto(cls, entry: windows_pb.StateEntry) -> StateEntry:
@@ -303,6 +304,7 @@ class StateEntry(Value):
             value=entry.value,
             ref=entry.ref,
             created_at=time_of(entry.created_at),
+            source=entry.source,
         )
 
 

@@ -98,6 +98,50 @@ export abstract class WindowCalls extends TaskCalls {
   }
 
   /**
+   * Change what stands in front of all that a window shows, and return it; the same again changes nothing.
+   *
+   * @param options What is not set stays as it is; what is empty is no more.
+   * @throws WindowClosed It is closed.
+   * @throws BudgetTooSmall With what is pinned it does not fit: `least` in the metadata.
+   */
+  async updateWindow(
+    windowId: string,
+    options: Pick<WindowOptions, "systemPrompt" | "tools" | "goal"> & ContextOptions & WriteOptions,
+  ): Promise<Window> {
+    const { systemPrompt, tools, goal, subjectUserId } = options;
+    const toolsJson = tools && (tools.length ? toJson(tools, "tools") : "");
+    const request = { windowId, systemPrompt, toolsJson, goal, subjectUserId, requestId: requestId(options) };
+    return windowOf((await this.call(method.updateWindow, request, options)).window!);
+  }
+
+  /**
+   * Pin a text right behind the system prompt of every pack, and return the id of the pin.
+   *
+   * @param what A text of up to 16 KiB, or the `ref` of a message, "m37", or of a part, "m37/2": that pin goes when the message is retracted.
+   * @throws WindowClosed It is closed.
+   * @throws RefNotFound The context has nothing of this ref.
+   * @throws Erased It was retracted.
+   * @throws BudgetTooSmall All that is pinned does not fit: `least` in the metadata.
+   */
+  async pin(windowId: string, what: string | { ref: string }, options: ContextOptions & WriteOptions = {}): Promise<string> {
+    const { subjectUserId } = options;
+    const said = typeof what === "string" ? { text: what } : { ref: what.ref };
+    const request = { windowId, ...said, subjectUserId, requestId: requestId(options) };
+    return (await this.call(method.pin, request, options)).pinId;
+  }
+
+  /**
+   * Remove a pin.
+   *
+   * @throws WindowClosed It is closed.
+   * @throws PinNotFound The window has no such pin.
+   */
+  async unpin(windowId: string, pinId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
+    const { subjectUserId } = options;
+    await this.call(method.unpin, { windowId, pinId, subjectUserId, requestId: requestId(options) }, options);
+  }
+
+  /**
    * Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
    *
    * @throws WindowClosed It packs no more.
@@ -166,7 +210,7 @@ export abstract class WindowCalls extends TaskCalls {
     );
   }
 
-  /** Return the state of the work as rules read it from the log, in its order; of some sections, such as "constraint", or of all. */
+  /** Return the state of the work, as rules read it from the log and callers said it; of some sections, such as "constraint" or "pin", or of all. */
   async getState(windowId: string, options: { sections?: string[] } & ContextOptions = {}): Promise<StateEntry[]> {
     const { sections, subjectUserId } = options;
     return (await this.call(method.getState, { windowId, sections, subjectUserId }, options)).entries.map(stateEntryOf);

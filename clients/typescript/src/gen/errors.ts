@@ -104,6 +104,11 @@ export class WindowNotFound extends NotFound {
   static override readonly reason: string = "WINDOW_NOT_FOUND";
 }
 
+/** The window has no such pin: it was removed, or what it was of was retracted. */
+export class PinNotFound extends NotFound {
+  static override readonly reason: string = "PIN_NOT_FOUND";
+}
+
 /** The context has nothing that this ref names: see ExpandRequest for their forms. */
 export class RefNotFound extends NotFound {
   static override readonly reason: string = "REF_NOT_FOUND";

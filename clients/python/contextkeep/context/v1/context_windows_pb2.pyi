@@ -140,6 +140,68 @@ class CloseWindowResponse(_message.Message):
     window: Window
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
+class UpdateWindowRequest(_message.Message):
+    __slots__ = ("window_id", "system_prompt", "tools_json", "goal", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_JSON_FIELD_NUMBER: _ClassVar[int]
+    GOAL_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    system_prompt: str
+    tools_json: str
+    goal: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UpdateWindowResponse(_message.Message):
+    __slots__ = ("window",)
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    window: Window
+    def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
+
+class PinRequest(_message.Message):
+    __slots__ = ("window_id", "text", "ref", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    REF_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    text: str
+    ref: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., text: _Optional[str] = ..., ref: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PinResponse(_message.Message):
+    __slots__ = ("pin_id", "pins_tokens")
+    PIN_ID_FIELD_NUMBER: _ClassVar[int]
+    PINS_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    pin_id: str
+    pins_tokens: int
+    def __init__(self, pin_id: _Optional[str] = ..., pins_tokens: _Optional[int] = ...) -> None: ...
+
+class UnpinRequest(_message.Message):
+    __slots__ = ("window_id", "pin_id", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    PIN_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    pin_id: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., pin_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class UnpinResponse(_message.Message):
+    __slots__ = ("pins_tokens",)
+    PINS_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    pins_tokens: int
+    def __init__(self, pins_tokens: _Optional[int] = ...) -> None: ...
+
 class PackRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "without_recall")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
@@ -389,20 +451,22 @@ class GetLineageResponse(_message.Message):
     def __init__(self, receipts: _Optional[_Iterable[_Union[FoldReceipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class StateEntry(_message.Message):
-    __slots__ = ("section", "key", "text", "value", "ref", "created_at")
+    __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source")
     SECTION_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     REF_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     section: str
     key: str
     text: str
     value: str
     ref: str
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    source: str
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ...) -> None: ...
 
 class GetStateRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "sections")

@@ -64,6 +64,21 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.FromString,
                 _registered_method=True)
+        self.UpdateWindow = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/UpdateWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.FromString,
+                _registered_method=True)
+        self.Pin = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/Pin',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.FromString,
+                _registered_method=True)
+        self.Unpin = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/Unpin',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
+                _registered_method=True)
         self.Pack = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/Pack',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
@@ -147,6 +162,35 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UpdateWindow(self, request, context):
+        """Changes what stands in front of all: what is set, to what it is. It breaks the prefix, and has a receipt ("updated"); the same again
+        changes nothing. Behind another goal the window folds at once, if there is something to fold (a receipt of its own: "goal").
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: with what is pinned it does not fit), INVALID_ARGUMENT,
+        LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Pin(self, request, context):
+        """Pins a text right behind the system prompt of every pack, word for word: no fold cuts it. What is pinned of a ref goes when its message
+        is retracted. It breaks the prefix, and has a receipt ("pinned").
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED (`pins`: a window has
+        up to 100; one is of up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Unpin(self, request, context):
+        """Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND, REQUEST_ID_REUSED, ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Pack(self, request, context):
         """Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
         however often.
@@ -204,7 +248,7 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetState(self, request, context):
-        """Answers the state of the work as rules read it from the log, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        """Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -232,6 +276,21 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.CloseWindow,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.SerializeToString,
+            ),
+            'UpdateWindow': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.SerializeToString,
+            ),
+            'Pin': grpc.unary_unary_rpc_method_handler(
+                    servicer.Pin,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.SerializeToString,
+            ),
+            'Unpin': grpc.unary_unary_rpc_method_handler(
+                    servicer.Unpin,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.SerializeToString,
             ),
             'Pack': grpc.unary_unary_rpc_method_handler(
                     servicer.Pack,
@@ -387,6 +446,87 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/CloseWindow',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CloseWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/UpdateWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UpdateWindowResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Pin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/Pin',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Unpin(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/Unpin',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
             options,
             channel_credentials,
             insecure,

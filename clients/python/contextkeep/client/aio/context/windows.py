@@ -111,6 +111,111 @@ class WindowCalls(AsyncClient):
                 return
             request.page_token = page.next_page_token
 
+    async def update_window(
+        self,
+        window_id: Id,
+        *,
+        system_prompt: str | None = None,
+        tools: Sequence[Any] | None = None,
+        goal: str | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Window:
+        """Change what stands in front of all that a window shows, and return it; the same again changes nothing.
+
+        It breaks the prefix of the window's packs. Behind another goal the window folds, if there is something to fold.
+
+        Args:
+            window_id: Which.
+            system_prompt: See `open_window`. None: as it is; empty: none.
+            tools: Likewise.
+            goal: Likewise.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            BudgetTooSmall: with what is pinned it does not fit: `least` in the metadata.
+        """
+        request = windows_pb.UpdateWindowRequest(
+            window_id=messages.to_id(window_id),
+            system_prompt=system_prompt,
+            tools_json=None if tools is None else messages.to_json("tools", list(tools)) if tools else "",
+            goal=goal,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.UpdateWindowResponse = await self.call("UpdateWindow", request, timeout_s=timeout_s)
+        return Window.from_proto(response.window)
+
+    async def pin(
+        self,
+        window_id: Id,
+        text: str = "",
+        *,
+        ref: str = "",
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> str:
+        """Pin a text right behind the system prompt of every pack, and return the id of the pin.
+
+        It breaks the prefix of the window's packs; no fold cuts it. `get_state(window_id, ["pin"])` lists pins.
+
+        Args:
+            window_id: Which.
+            text: Up to 16 KiB.
+            ref: Instead of it, of what in the log: "m37" is a message, "m37/2" its second part ("m37/0" its content).
+                The pin goes when the message is retracted.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again answers the same pin. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            RefNotFound: the context has nothing of this ref.
+            Erased: it was retracted.
+            BudgetTooSmall: all that is pinned does not fit: `least` in the metadata.
+            LimitExceeded: the window has 100 pins, or the text is too large.
+        """
+        request = windows_pb.PinRequest(
+            window_id=messages.to_id(window_id),
+            text=text,
+            ref=ref,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.PinResponse = await self.call("Pin", request, timeout_s=timeout_s)
+        return response.pin_id
+
+    async def unpin(
+        self,
+        window_id: Id,
+        pin_id: Id,
+        *,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Remove a pin; this breaks the prefix, too.
+
+        Raises:
+            WindowNotFound: there is no such window.
+            WindowClosed: it is closed.
+            PinNotFound: it has no such pin.
+        """
+        request = windows_pb.UnpinRequest(
+            window_id=messages.to_id(window_id),
+            pin_id=messages.to_id(pin_id),
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        await self.call("Unpin", request, timeout_s=timeout_s)
+
     async def pack(
         self,
         window_id: Id,
@@ -268,11 +373,11 @@ class WindowCalls(AsyncClient):
         subject_user_id: str = "",
         timeout_s: float | None = None,
     ) -> list[StateEntry]:
-        """Return the state of the work as rules read it from the log, in its order.
+        """Return the state of the work, as rules read it from the log and callers said it, in the order of that.
 
         Args:
             window_id: Which.
-            sections: Such as "constraint" or "value". Empty: all.
+            sections: Such as "constraint", "value" or "pin". Empty: all.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline; None: the client's.
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_windows.proto.
  */
 export const file_contextkeep_context_v1_context_windows: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9AwoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJIroCChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkiRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJRCgtQYWNrUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhYKDndpdGhvdXRfcmVjYWxsGAMgASgIIp0BCglQYWNrWm9uZXMSDgoGc3lzdGVtGAEgASgFEgwKBG5vdGUYAiABKAUSEAoIdmVyYmF0aW0YAyABKAUSDgoGbWFza2VkGAQgASgFEg8KB2RpZ2VzdHMYBSABKAUSEAoIc2VnbWVudHMYBiABKAUSDQoFc3RhdGUYByABKAUSEAoIcmVjYWxsZWQYCCABKAUSDAoEcGlucxgJIAEoBSIzCg1QYWNrT21pc3Npb25zEhIKCnN0ZXBfY291bnQYASABKAUSDgoGdG9rZW5zGAIgASgDIrMCCgxQYWNrUmVzcG9uc2USFQoNbWVzc2FnZXNfanNvbhgBIAEoCRIUCgxwcmVmaXhfYnl0ZXMYAiABKAUSEgoKcHJlZml4X3NoYRgDIAEoCRIOCgZ0b2tlbnMYBCABKAUSOQoOdG9rZW5zX2J5X3pvbmUYBSABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tab25lcxISCgpzdGVwX2NvdW50GAYgASgFEjYKB29taXR0ZWQYByABKAsyJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tPbWlzc2lvbnMSDQoFZXBvY2gYCCABKAUSEAoIbGFzdF9zZXEYCSABKAMSEgoKaXNfd2FpdGluZxgKIAEoCBIWCg5mb2xkX2V0YV9zdGVwcxgLIAEoBSLIBAoLRm9sZFJlY2VpcHQSDQoFZXBvY2gYASABKAUSDgoGcmVhc29uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGxhc3Rfc2VxGAQgASgDEhIKCnN0ZXBfY291bnQYBSABKAUSFQoNdG9rZW5zX2JlZm9yZRgGIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYByABKAUSDQoFcnVsZXMYCCADKAkSFAoMbWFza2VkX3N0ZXBzGAkgAygFEhkKEW1lcmdlZF9zdGVwX2NvdW50GAogASgFEhUKDWRyb3BwZWRfY291bnQYCyABKAUSMwoJc3VtbWFyaWVzGAwgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUGFydBIUCgxzdGF0ZV90b2tlbnMYDSABKAUSHAoUc3RhdGVfbGVmdF9vdXRfY291bnQYDiABKAUSFAoMZmlyc3RfY2hhbmdlGA8gASgJEhMKC3Rva2Vuc19rZXB0GBAgASgFEhwKFHRva2Vuc193cml0dGVuX2FnYWluGBEgASgFEhgKEHBheXNfYWZ0ZXJfc3RlcHMYEiABKAUSOAoLc3RhdGVfYWRkZWQYEyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlQ2hhbmdlEjoKDXN0YXRlX3JlbW92ZWQYFCADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlQ2hhbmdlIisKC1N0YXRlQ2hhbmdlEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJIkoKC0ZvbGRSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSDwoHZHJ5X3J1bhgDIAEoCCJECgxGb2xkUmVzcG9uc2USNAoHcmVjZWlwdBgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlY2VpcHQiSAoNRXhwYW5kUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSCwoDcmVmGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJ6Cg5FeHBhbmRSZXNwb25zZRIPCgdjb250ZW50GAEgASgMEg4KBnNoYTI1NhgCIAEoCRI1CghtZXNzYWdlcxgDIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USEAoIbmV4dF9yZWYYBCABKAkiuQEKE1NlYXJjaFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEjQKBmZpbHRlchgEIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsRmlsdGVyEhEKCXN0ZXBfZnJvbRgFIAEoBRIPCgdzdGVwX3RvGAYgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgHIAEoCSJ+ChRTZWFyY2hXaW5kb3dSZXNwb25zZRIvCgRoaXRzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dIaXQSNQoKYnlfbWVhbmluZxgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQnlNZWFuaW5nInEKCVdpbmRvd0hpdBIyCgRpdGVtGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0SEQoJc3RlcF9mcm9tGAIgASgFEg8KB3N0ZXBfdG8YAyABKAUSDAoEem9uZRgEIAEoCSJoCghQYWNrUGFydBIMCgR6b25lGAEgASgJEg0KBWxldmVsGAIgASgFEhEKCXN0ZXBfZnJvbRgDIAEoBRIPCgdzdGVwX3RvGAQgASgFEgsKA3JlZhgFIAEoCRIOCgZ0b2tlbnMYBiABKAUiQAoSRXhwbGFpblBhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkikAEKE0V4cGxhaW5QYWNrUmVzcG9uc2USLwoFcGFydHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EjkKDnRva2Vuc19ieV96b25lGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSDQoFZXBvY2gYAyABKAUiZgoRR2V0TGluZWFnZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJkChJHZXRMaW5lYWdlUmVzcG9uc2USNQoIcmVjZWlwdHMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKEAQoKU3RhdGVFbnRyeRIPCgdzZWN0aW9uGAEgASgJEgsKA2tleRgCIAEoCRIMCgR0ZXh0GAMgASgJEg0KBXZhbHVlGAQgASgJEgsKA3JlZhgFIAEoCRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPCg9HZXRTdGF0ZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIQCghzZWN0aW9ucxgDIAMoCSJHChBHZXRTdGF0ZVJlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlRW50cnky4AgKDkNvbnRleHRXaW5kb3dzEmMKCk9wZW5XaW5kb3cSKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5PcGVuV2luZG93UmVzcG9uc2USZQoJR2V0V2luZG93EiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0xpc3RXaW5kb3dzEiouY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0V2luZG93c1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVzcG9uc2UiA5ACARJmCgtDbG9zZVdpbmRvdxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VXaW5kb3dSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1Jlc3BvbnNlElEKBFBhY2sSIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXF1ZXN0GiQuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUmVzcG9uc2USUQoERm9sZBIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZXNwb25zZRJcCgZFeHBhbmQSJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlc3BvbnNlIgOQAgESbgoMU2VhcmNoV2luZG93EisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0V4cGxhaW5QYWNrEiouY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBsYWluUGFja1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVzcG9uc2UiA5ACARJoCgpHZXRMaW5lYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TGluZWFnZVJlc3BvbnNlIgOQAgESYgoIR2V0U3RhdGUSJy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFN0YXRlUmVxdWVzdBooLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3RhdGVSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9AwoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJIroCChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkiRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyLHAQoTVXBkYXRlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSGgoNc3lzdGVtX3Byb21wdBgCIAEoCUgAiAEBEhcKCnRvb2xzX2pzb24YAyABKAlIAYgBARIRCgRnb2FsGAQgASgJSAKIAQESFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAlCEAoOX3N5c3RlbV9wcm9tcHRCDQoLX3Rvb2xzX2pzb25CBwoFX2dvYWwiRgoUVXBkYXRlV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciZwoKUGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDAoEdGV4dBgCIAEoCRILCgNyZWYYAyABKAkSFwoPc3ViamVjdF91c2VyX2lkGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkiMgoLUGluUmVzcG9uc2USDgoGcGluX2lkGAEgASgJEhMKC3BpbnNfdG9rZW5zGAIgASgFIl4KDFVucGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDgoGcGluX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIiQKDVVucGluUmVzcG9uc2USEwoLcGluc190b2tlbnMYASABKAUiUQoLUGFja1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIWCg53aXRob3V0X3JlY2FsbBgDIAEoCCKdAQoJUGFja1pvbmVzEg4KBnN5c3RlbRgBIAEoBRIMCgRub3RlGAIgASgFEhAKCHZlcmJhdGltGAMgASgFEg4KBm1hc2tlZBgEIAEoBRIPCgdkaWdlc3RzGAUgASgFEhAKCHNlZ21lbnRzGAYgASgFEg0KBXN0YXRlGAcgASgFEhAKCHJlY2FsbGVkGAggASgFEgwKBHBpbnMYCSABKAUiMwoNUGFja09taXNzaW9ucxISCgpzdGVwX2NvdW50GAEgASgFEg4KBnRva2VucxgCIAEoAyKzAgoMUGFja1Jlc3BvbnNlEhUKDW1lc3NhZ2VzX2pzb24YASABKAkSFAoMcHJlZml4X2J5dGVzGAIgASgFEhIKCnByZWZpeF9zaGEYAyABKAkSDgoGdG9rZW5zGAQgASgFEjkKDnRva2Vuc19ieV96b25lGAUgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSEgoKc3RlcF9jb3VudBgGIAEoBRI2CgdvbWl0dGVkGAcgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrT21pc3Npb25zEg0KBWVwb2NoGAggASgFEhAKCGxhc3Rfc2VxGAkgASgDEhIKCmlzX3dhaXRpbmcYCiABKAgSFgoOZm9sZF9ldGFfc3RlcHMYCyABKAUiyAQKC0ZvbGRSZWNlaXB0Eg0KBWVwb2NoGAEgASgFEg4KBnJlYXNvbhgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghsYXN0X3NlcRgEIAEoAxISCgpzdGVwX2NvdW50GAUgASgFEhUKDXRva2Vuc19iZWZvcmUYBiABKAUSFAoMdG9rZW5zX2FmdGVyGAcgASgFEg0KBXJ1bGVzGAggAygJEhQKDG1hc2tlZF9zdGVwcxgJIAMoBRIZChFtZXJnZWRfc3RlcF9jb3VudBgKIAEoBRIVCg1kcm9wcGVkX2NvdW50GAsgASgFEjMKCXN1bW1hcmllcxgMIAMoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1BhcnQSFAoMc3RhdGVfdG9rZW5zGA0gASgFEhwKFHN0YXRlX2xlZnRfb3V0X2NvdW50GA4gASgFEhQKDGZpcnN0X2NoYW5nZRgPIAEoCRITCgt0b2tlbnNfa2VwdBgQIAEoBRIcChR0b2tlbnNfd3JpdHRlbl9hZ2FpbhgRIAEoBRIYChBwYXlzX2FmdGVyX3N0ZXBzGBIgASgFEjgKC3N0YXRlX2FkZGVkGBMgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TdGF0ZUNoYW5nZRI6Cg1zdGF0ZV9yZW1vdmVkGBQgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TdGF0ZUNoYW5nZSIrCgtTdGF0ZUNoYW5nZRIPCgdzZWN0aW9uGAEgASgJEgsKA3JlZhgCIAEoCSJKCgtGb2xkUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEg8KB2RyeV9ydW4YAyABKAgiRAoMRm9sZFJlc3BvbnNlEjQKB3JlY2VpcHQYASABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0IkgKDUV4cGFuZFJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEgsKA3JlZhgCIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAyABKAkiegoORXhwYW5kUmVzcG9uc2USDwoHY29udGVudBgBIAEoDBIOCgZzaGEyNTYYAiABKAkSNQoIbWVzc2FnZXMYAyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhAKCG5leHRfcmVmGAQgASgJIrkBChNTZWFyY2hXaW5kb3dSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRINCgVxdWVyeRgCIAEoCRINCgVsaW1pdBgDIAEoBRI0CgZmaWx0ZXIYBCABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIRCglzdGVwX2Zyb20YBSABKAUSDwoHc3RlcF90bxgGIAEoBRIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkifgoUU2VhcmNoV2luZG93UmVzcG9uc2USLwoEaGl0cxgBIAMoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93SGl0EjUKCmJ5X21lYW5pbmcYAiABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJ5TWVhbmluZyJxCglXaW5kb3dIaXQSMgoEaXRlbRgBIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhEKCXN0ZXBfZnJvbRgCIAEoBRIPCgdzdGVwX3RvGAMgASgFEgwKBHpvbmUYBCABKAkiaAoIUGFja1BhcnQSDAoEem9uZRgBIAEoCRINCgVsZXZlbBgCIAEoBRIRCglzdGVwX2Zyb20YAyABKAUSDwoHc3RlcF90bxgEIAEoBRILCgNyZWYYBSABKAkSDgoGdG9rZW5zGAYgASgFIkAKEkV4cGxhaW5QYWNrUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJIpABChNFeHBsYWluUGFja1Jlc3BvbnNlEi8KBXBhcnRzGAEgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUGFydBI5Cg50b2tlbnNfYnlfem9uZRgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEg0KBWVwb2NoGAMgASgFImYKEUdldExpbmVhZ2VSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiZAoSR2V0TGluZWFnZVJlc3BvbnNlEjUKCHJlY2VpcHRzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVjZWlwdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAEKClN0YXRlRW50cnkSDwoHc2VjdGlvbhgBIAEoCRILCgNrZXkYAiABKAkSDAoEdGV4dBgDIAEoCRINCgV2YWx1ZRgEIAEoCRILCgNyZWYYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc291cmNlGAcgASgJIk8KD0dldFN0YXRlUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhAKCHNlY3Rpb25zGAMgAygJIkcKEEdldFN0YXRlUmVzcG9uc2USMwoHZW50cmllcxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVFbnRyeTLxCgoOQ29udGV4dFdpbmRvd3MSYwoKT3BlbldpbmRvdxIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuT3BlbldpbmRvd1JlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXNwb25zZRJlCglHZXRXaW5kb3cSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1JlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLTGlzdFdpbmRvd3MSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFdpbmRvd3NSZXNwb25zZSIDkAIBEmYKC0Nsb3NlV2luZG93EiouY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlV2luZG93UmVzcG9uc2USaQoMVXBkYXRlV2luZG93EisuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVXaW5kb3dSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVXaW5kb3dSZXNwb25zZRJOCgNQaW4SIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBpblJlcXVlc3QaIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBpblJlc3BvbnNlElQKBVVucGluEiQuY29udGV4dGtlZXAuY29udGV4dC52MS5VbnBpblJlcXVlc3QaJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVucGluUmVzcG9uc2USUQoEUGFjaxIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1JlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXNwb25zZRJRCgRGb2xkEiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVxdWVzdBokLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlc3BvbnNlElwKBkV4cGFuZBIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVxdWVzdBomLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVzcG9uc2UiA5ACARJuCgxTZWFyY2hXaW5kb3cSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLRXhwbGFpblBhY2sSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwbGFpblBhY2tSZXNwb25zZSIDkAIBEmgKCkdldExpbmVhZ2USKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldExpbmVhZ2VSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVzcG9uc2UiA5ACARJiCghHZXRTdGF0ZRInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3RhdGVSZXF1ZXN0GiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.Window
@@ -83,7 +83,7 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
   goal: string;
 
   /**
-   * How often the prefix of its packs was broken: by folds, and by messages that were retracted.
+   * How often the prefix of its packs was broken: by folds, by other prompts, tools, goals and pins, and by messages that were retracted.
    *
    * @generated from field: int32 epoch = 11;
    */
@@ -397,6 +397,181 @@ export const CloseWindowResponseSchema: GenMessage<CloseWindowResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 8);
 
 /**
+ * @generated from message contextkeep.context.v1.UpdateWindowRequest
+ */
+export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * As of OpenWindow. Unset: as it is. Empty: none.
+   *
+   * @generated from field: optional string system_prompt = 2;
+   */
+  systemPrompt?: string | undefined;
+
+  /**
+   * @generated from field: optional string tools_json = 3;
+   */
+  toolsJson?: string | undefined;
+
+  /**
+   * @generated from field: optional string goal = 4;
+   */
+  goal?: string | undefined;
+
+  /**
+   * @generated from field: string subject_user_id = 5;
+   */
+  subjectUserId: string;
+
+  /**
+   * The same one again changes nothing, and answers the window as it is then.
+   *
+   * @generated from field: string request_id = 6;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateWindowRequest.
+ * Use `create(UpdateWindowRequestSchema)` to create a new message.
+ */
+export const UpdateWindowRequestSchema: GenMessage<UpdateWindowRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 9);
+
+/**
+ * @generated from message contextkeep.context.v1.UpdateWindowResponse
+ */
+export type UpdateWindowResponse = Message<"contextkeep.context.v1.UpdateWindowResponse"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.Window window = 1;
+   */
+  window?: Window | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UpdateWindowResponse.
+ * Use `create(UpdateWindowResponseSchema)` to create a new message.
+ */
+export const UpdateWindowResponseSchema: GenMessage<UpdateWindowResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 10);
+
+/**
+ * @generated from message contextkeep.context.v1.PinRequest
+ */
+export type PinRequest = Message<"contextkeep.context.v1.PinRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * Either a text, or what is pinned of the log: "m37", a message, or "m37/2", its second part ("m37/0" its content), as a model reads it.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * @generated from field: string ref = 3;
+   */
+  ref: string;
+
+  /**
+   * @generated from field: string subject_user_id = 4;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PinRequest.
+ * Use `create(PinRequestSchema)` to create a new message.
+ */
+export const PinRequestSchema: GenMessage<PinRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 11);
+
+/**
+ * @generated from message contextkeep.context.v1.PinResponse
+ */
+export type PinResponse = Message<"contextkeep.context.v1.PinResponse"> & {
+  /**
+   * @generated from field: string pin_id = 1;
+   */
+  pinId: string;
+
+  /**
+   * Of all that is pinned.
+   *
+   * @generated from field: int32 pins_tokens = 2;
+   */
+  pinsTokens: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PinResponse.
+ * Use `create(PinResponseSchema)` to create a new message.
+ */
+export const PinResponseSchema: GenMessage<PinResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 12);
+
+/**
+ * @generated from message contextkeep.context.v1.UnpinRequest
+ */
+export type UnpinRequest = Message<"contextkeep.context.v1.UnpinRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string pin_id = 2;
+   */
+  pinId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 3;
+   */
+  subjectUserId: string;
+
+  /**
+   * @generated from field: string request_id = 4;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UnpinRequest.
+ * Use `create(UnpinRequestSchema)` to create a new message.
+ */
+export const UnpinRequestSchema: GenMessage<UnpinRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 13);
+
+/**
+ * @generated from message contextkeep.context.v1.UnpinResponse
+ */
+export type UnpinResponse = Message<"contextkeep.context.v1.UnpinResponse"> & {
+  /**
+   * @generated from field: int32 pins_tokens = 1;
+   */
+  pinsTokens: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.UnpinResponse.
+ * Use `create(UnpinResponseSchema)` to create a new message.
+ */
+export const UnpinResponseSchema: GenMessage<UnpinResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 14);
+
+/**
  * @generated from message contextkeep.context.v1.PackRequest
  */
 export type PackRequest = Message<"contextkeep.context.v1.PackRequest"> & {
@@ -423,7 +598,7 @@ export type PackRequest = Message<"contextkeep.context.v1.PackRequest"> & {
  * Use `create(PackRequestSchema)` to create a new message.
  */
 export const PackRequestSchema: GenMessage<PackRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 9);
+  messageDesc(file_contextkeep_context_v1_context_windows, 15);
 
 /**
  * What a pack is made of, the most stable first, in tokens.
@@ -492,7 +667,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
  * Use `create(PackZonesSchema)` to create a new message.
  */
 export const PackZonesSchema: GenMessage<PackZones> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 10);
+  messageDesc(file_contextkeep_context_v1_context_windows, 16);
 
 /**
  * What a pack shows in excerpts only.
@@ -516,7 +691,7 @@ export type PackOmissions = Message<"contextkeep.context.v1.PackOmissions"> & {
  * Use `create(PackOmissionsSchema)` to create a new message.
  */
 export const PackOmissionsSchema: GenMessage<PackOmissions> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 11);
+  messageDesc(file_contextkeep_context_v1_context_windows, 17);
 
 /**
  * @generated from message contextkeep.context.v1.PackResponse
@@ -598,7 +773,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
  * Use `create(PackResponseSchema)` to create a new message.
  */
 export const PackResponseSchema: GenMessage<PackResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 12);
+  messageDesc(file_contextkeep_context_v1_context_windows, 18);
 
 /**
  * The account of a break of the prefix.
@@ -614,7 +789,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   epoch: number;
 
   /**
-   * "high_mark", "requested" or "retracted".
+   * Of folds "high_mark", "requested" or "goal"; else "updated", "pinned", "unpinned" or "retracted".
    *
    * @generated from field: string reason = 2;
    */
@@ -695,7 +870,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   stateLeftOutCount: number;
 
   /**
-   * Where the prefix breaks: "digests", "segments" or "state"; tokens in front of it, which a vendor's cache keeps, and behind, which are
+   * Where the prefix breaks: "system", "pins", "digests", "segments" or "state"; tokens in front of it, which a vendor's cache keeps, and behind, which are
    * written again.
    *
    * @generated from field: string first_change = 15;
@@ -738,7 +913,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
  * Use `create(FoldReceiptSchema)` to create a new message.
  */
 export const FoldReceiptSchema: GenMessage<FoldReceipt> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 13);
+  messageDesc(file_contextkeep_context_v1_context_windows, 19);
 
 /**
  * An entry that came into the state as a model reads it, or left it. What it says is where it was said, and goes with that.
@@ -764,7 +939,7 @@ export type StateChange = Message<"contextkeep.context.v1.StateChange"> & {
  * Use `create(StateChangeSchema)` to create a new message.
  */
 export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 14);
+  messageDesc(file_contextkeep_context_v1_context_windows, 20);
 
 /**
  * @generated from message contextkeep.context.v1.FoldRequest
@@ -791,7 +966,7 @@ export type FoldRequest = Message<"contextkeep.context.v1.FoldRequest"> & {
  * Use `create(FoldRequestSchema)` to create a new message.
  */
 export const FoldRequestSchema: GenMessage<FoldRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 15);
+  messageDesc(file_contextkeep_context_v1_context_windows, 21);
 
 /**
  * @generated from message contextkeep.context.v1.FoldResponse
@@ -808,7 +983,7 @@ export type FoldResponse = Message<"contextkeep.context.v1.FoldResponse"> & {
  * Use `create(FoldResponseSchema)` to create a new message.
  */
 export const FoldResponseSchema: GenMessage<FoldResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 16);
+  messageDesc(file_contextkeep_context_v1_context_windows, 22);
 
 /**
  * @generated from message contextkeep.context.v1.ExpandRequest
@@ -837,7 +1012,7 @@ export type ExpandRequest = Message<"contextkeep.context.v1.ExpandRequest"> & {
  * Use `create(ExpandRequestSchema)` to create a new message.
  */
 export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 17);
+  messageDesc(file_contextkeep_context_v1_context_windows, 23);
 
 /**
  * @generated from message contextkeep.context.v1.ExpandResponse
@@ -875,7 +1050,7 @@ export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & 
  * Use `create(ExpandResponseSchema)` to create a new message.
  */
 export const ExpandResponseSchema: GenMessage<ExpandResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 18);
+  messageDesc(file_contextkeep_context_v1_context_windows, 24);
 
 /**
  * @generated from message contextkeep.context.v1.SearchWindowRequest
@@ -926,7 +1101,7 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
  * Use `create(SearchWindowRequestSchema)` to create a new message.
  */
 export const SearchWindowRequestSchema: GenMessage<SearchWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 19);
+  messageDesc(file_contextkeep_context_v1_context_windows, 25);
 
 /**
  * @generated from message contextkeep.context.v1.SearchWindowResponse
@@ -948,7 +1123,7 @@ export type SearchWindowResponse = Message<"contextkeep.context.v1.SearchWindowR
  * Use `create(SearchWindowResponseSchema)` to create a new message.
  */
 export const SearchWindowResponseSchema: GenMessage<SearchWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 20);
+  messageDesc(file_contextkeep_context_v1_context_windows, 26);
 
 /**
  * @generated from message contextkeep.context.v1.WindowHit
@@ -984,14 +1159,14 @@ export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
  * Use `create(WindowHitSchema)` to create a new message.
  */
 export const WindowHitSchema: GenMessage<WindowHit> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 21);
+  messageDesc(file_contextkeep_context_v1_context_windows, 27);
 
 /**
  * @generated from message contextkeep.context.v1.PackPart
  */
 export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
   /**
-   * "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
+   * "pins", "digests", "segments", "state", "masked", "verbatim", "recalled" or "note".
    *
    * @generated from field: string zone = 1;
    */
@@ -1032,7 +1207,7 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
  * Use `create(PackPartSchema)` to create a new message.
  */
 export const PackPartSchema: GenMessage<PackPart> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 22);
+  messageDesc(file_contextkeep_context_v1_context_windows, 28);
 
 /**
  * @generated from message contextkeep.context.v1.ExplainPackRequest
@@ -1054,7 +1229,7 @@ export type ExplainPackRequest = Message<"contextkeep.context.v1.ExplainPackRequ
  * Use `create(ExplainPackRequestSchema)` to create a new message.
  */
 export const ExplainPackRequestSchema: GenMessage<ExplainPackRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 23);
+  messageDesc(file_contextkeep_context_v1_context_windows, 29);
 
 /**
  * @generated from message contextkeep.context.v1.ExplainPackResponse
@@ -1081,7 +1256,7 @@ export type ExplainPackResponse = Message<"contextkeep.context.v1.ExplainPackRes
  * Use `create(ExplainPackResponseSchema)` to create a new message.
  */
 export const ExplainPackResponseSchema: GenMessage<ExplainPackResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 24);
+  messageDesc(file_contextkeep_context_v1_context_windows, 30);
 
 /**
  * @generated from message contextkeep.context.v1.GetLineageRequest
@@ -1113,7 +1288,7 @@ export type GetLineageRequest = Message<"contextkeep.context.v1.GetLineageReques
  * Use `create(GetLineageRequestSchema)` to create a new message.
  */
 export const GetLineageRequestSchema: GenMessage<GetLineageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 25);
+  messageDesc(file_contextkeep_context_v1_context_windows, 31);
 
 /**
  * @generated from message contextkeep.context.v1.GetLineageResponse
@@ -1135,7 +1310,7 @@ export type GetLineageResponse = Message<"contextkeep.context.v1.GetLineageRespo
  * Use `create(GetLineageResponseSchema)` to create a new message.
  */
 export const GetLineageResponseSchema: GenMessage<GetLineageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 26);
+  messageDesc(file_contextkeep_context_v1_context_windows, 32);
 
 /**
  * A statement of the state.
@@ -1144,14 +1319,14 @@ export const GetLineageResponseSchema: GenMessage<GetLineageResponse> = /*@__PUR
  */
 export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   /**
-   * "goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress".
+   * "goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin".
    *
    * @generated from field: string section = 1;
    */
   section: string;
 
   /**
-   * What it is of, such as the name of a value or the path of a file: a later one takes its place.
+   * What it is of, such as the name of a value or the path of a file: a later one takes its place. Of a pin its id.
    *
    * @generated from field: string key = 2;
    */
@@ -1172,7 +1347,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
   value: string;
 
   /**
-   * Where.
+   * Where. Empty of what a caller said.
    *
    * @generated from field: string ref = 5;
    */
@@ -1182,6 +1357,13 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Who says so: "rule", which read it in the log, or "caller".
+   *
+   * @generated from field: string source = 7;
+   */
+  source: string;
 };
 
 /**
@@ -1189,7 +1371,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
  * Use `create(StateEntrySchema)` to create a new message.
  */
 export const StateEntrySchema: GenMessage<StateEntry> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 27);
+  messageDesc(file_contextkeep_context_v1_context_windows, 33);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateRequest
@@ -1218,7 +1400,7 @@ export type GetStateRequest = Message<"contextkeep.context.v1.GetStateRequest"> 
  * Use `create(GetStateRequestSchema)` to create a new message.
  */
 export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 28);
+  messageDesc(file_contextkeep_context_v1_context_windows, 34);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateResponse
@@ -1235,7 +1417,7 @@ export type GetStateResponse = Message<"contextkeep.context.v1.GetStateResponse"
  * Use `create(GetStateResponseSchema)` to create a new message.
  */
 export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 29);
+  messageDesc(file_contextkeep_context_v1_context_windows, 35);
 
 /**
  * What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
@@ -1296,6 +1478,44 @@ export const ContextWindows: GenService<{
     methodKind: "unary";
     input: typeof CloseWindowRequestSchema;
     output: typeof CloseWindowResponseSchema;
+  },
+  /**
+   * Changes what stands in front of all: what is set, to what it is. It breaks the prefix, and has a receipt ("updated"); the same again
+   * changes nothing. Behind another goal the window folds at once, if there is something to fold (a receipt of its own: "goal").
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: with what is pinned it does not fit), INVALID_ARGUMENT,
+   * LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.UpdateWindow
+   */
+  updateWindow: {
+    methodKind: "unary";
+    input: typeof UpdateWindowRequestSchema;
+    output: typeof UpdateWindowResponseSchema;
+  },
+  /**
+   * Pins a text right behind the system prompt of every pack, word for word: no fold cuts it. What is pinned of a ref goes when its message
+   * is retracted. It breaks the prefix, and has a receipt ("pinned").
+   *
+   * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, REF_NOT_FOUND, ERASED, BUDGET_TOO_SMALL, INVALID_ARGUMENT, LIMIT_EXCEEDED (`pins`: a window has
+   * up to 100; one is of up to 16 KiB), REQUEST_ID_REUSED, ABORTED.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.Pin
+   */
+  pin: {
+    methodKind: "unary";
+    input: typeof PinRequestSchema;
+    output: typeof PinResponseSchema;
+  },
+  /**
+   * Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND, REQUEST_ID_REUSED, ABORTED.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.Unpin
+   */
+  unpin: {
+    methodKind: "unary";
+    input: typeof UnpinRequestSchema;
+    output: typeof UnpinResponseSchema;
   },
   /**
    * Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
@@ -1372,7 +1592,7 @@ export const ContextWindows: GenService<{
     output: typeof GetLineageResponseSchema;
   },
   /**
-   * Answers the state of the work as rules read it from the log, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+   * Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.GetState
    */

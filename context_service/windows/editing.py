@@ -1,0 +1,342 @@
+"""What callers change in a window: what stands in front of all, and what is pinned behind that.
+
+Each change breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window is
+locked, and the change is written if the window is what it was then; else it is worked out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from context_service.contexts.log import Log
+from context_service.contexts.order import Order
+from context_service.windows import refs
+from context_service.windows.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.packs import Packs
+from context_service.windows.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
+from context_service.windows.refs import Ref
+from context_service.windows.task_state import Entry
+from context_service.windows.view_rows import BY_CALLER, PIN, Account, Receipt, ViewRows
+from context_service.windows.window_rows import Window, WindowRows, no_window
+from contextkeep.errors import (
+    Aborted,
+    Erased,
+    FoldNoProgress,
+    InvalidArgument,
+    LimitExceeded,
+    PinNotFound,
+    RefNotFound,
+    WindowClosed,
+)
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop, check_size, check_text
+from service_runtime.ids import new_id
+from service_runtime.postgres import Transaction
+from service_runtime.requests import Request, Requests
+
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What shall stand in front of all; None: what did."""
+
+    system_prompt: str | None = None
+    tools_json: str | None = None
+    goal: str | None = None
+
+
+class _Moved(Exception):
+    """The window is not what it was when a change was worked out."""
+
+
+# Writes a change of a window that is locked, and returns what a request that is repeated is answered with.
+_Write = Callable[[Transaction, Window], Awaitable[Mapping[str, Any]]]
+
+
+class Editing:
+    """Changes windows; each call acts for its principal.
+
+    Args:
+        rows: The windows.
+        views: What they show.
+        log: Their contexts.
+        requests: The request ids of this service.
+        order: Who writes a window: of a process one at a time.
+        packs: Fold them.
+        nesting_max: Of a window's tools.
+    """
+
+    def __init__(
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        packs: Packs,
+        nesting_max: int,
+    ) -> None:
+        self._rows = rows
+        self._views = views
+        self._log = log
+        self._requests = requests
+        self._order = order
+        self._packs = packs
+        self._nesting_max = nesting_max
+
+    async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
+        """Change what stands in front of all, and return the window; the same again changes nothing.
+
+        Behind another goal it folds at once, if there is something to fold: what matters is another thing.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            BudgetTooSmall: it does not fit, with what is pinned.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        is_new_goal = False
+
+        async def prepared(window: Window) -> _Write:
+            said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
+            changed = [name for name, value in said.items() if value != getattr(window, name)]
+            if not changed:
+                return _nothing
+            wanted = replace(window, **said)
+            size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
+            wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)
+
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                nonlocal is_new_goal
+                is_new_goal = "goal" in changed
+                await self._views.change_head(transaction, wanted)
+                rules = [f"{_HEAD[name]} is another one" for name in changed]
+                await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
+                return {}
+
+            return write
+
+        principal = principal.without_admin()
+        await self._edited(window_id, prepared, principal=principal, request=request)
+        if is_new_goal:
+            with suppress(FoldNoProgress, Aborted):  # who packs meanwhile folds when it must
+                await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
+        return await self._window(window_id, principal)
+
+    async def pin(
+        self, window_id: UUID, text: str, ref: str, *, principal: Principal, request: Request | None
+    ) -> tuple[UUID, int]:
+        """Pin a text, or what a ref is of, and return the id of the pin and the tokens of all pins.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            RefNotFound, Erased: the context has nothing of the ref, or it was retracted.
+            BudgetTooSmall: what stands in front of all does not fit with it.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        if bool(text) == bool(ref):
+            raise InvalidArgument("text or ref is needed, and not both", field="text")
+        named = refs.parsed(ref) if ref else None
+        if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
+            raise InvalidArgument("ref is none of m37, m37/2", field="ref")
+        check_text("text", text, chars_max=PIN_BYTES_MAX)
+        check_size("text", text, size_bytes_max=PIN_BYTES_MAX)
+        pin_id = new_id()
+
+        async def prepared(window: Window) -> _Write:
+            said = await self._said(window, named, ref, principal) if named else text
+            new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
+
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                pins = [one.entry for one in await self._views.held_in(transaction, locked, [PIN])]
+                if len(pins) >= PINS_MAX:
+                    raise LimitExceeded(
+                        f"the window has {len(pins)} pins: remove one",
+                        limit="pins",
+                        limit_max=PINS_MAX,
+                        value=len(pins) + 1,
+                    )
+                await self._views.add(
+                    transaction,
+                    locked,
+                    [],
+                    entries=[new],
+                    ended=[],
+                    reached_seq=locked.reached_seq,
+                    source=BY_CALLER,
+                )
+                tokens = await self._write_pins(transaction, locked, [*pins, new], "pinned")
+                return {"pin_id": str(pin_id), "pins_tokens": tokens}
+
+            return write
+
+        done = await self._edited(window_id, prepared, principal=principal.without_admin(), request=request)
+        return UUID(done["pin_id"]), done["pins_tokens"]
+
+    async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
+        """Remove a pin, and return the tokens of those that are left.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            PinNotFound: it has no such pin.
+            RequestIdReused, Aborted: see the contract.
+        """
+
+        async def prepared(window: Window) -> _Write:
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                pins = await self._views.held_in(transaction, locked, [PIN])
+                gone = [one.number for one in pins if one.entry.key == str(pin_id)]
+                if not gone:
+                    raise PinNotFound("the window has no such pin", pin_id=pin_id)
+                await self._views.end(transaction, locked, gone)
+                left = [one.entry for one in pins if one.number not in gone]
+                return {"pins_tokens": await self._write_pins(transaction, locked, left, "unpinned")}
+
+            return write
+
+        done = await self._edited(window_id, prepared, principal=principal.without_admin(), request=request)
+        tokens: int = done["pins_tokens"]
+        return tokens
+
+    async def _edited(
+        self,
+        window_id: UUID,
+        prepared: Callable[[Window], Awaitable[_Write]],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> Mapping[str, Any]:
+        """Return the answer of a change, which happens once for a request.
+
+        Args:
+            window_id: Of what.
+            prepared: Works out the change of a window as it is, before that is locked.
+            principal: Who asks.
+            request: Its id.
+        """
+        if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
+            return dict(answer)
+        async with self._order.turn((principal.tenant_id, window_id)):
+            for _ in range(_TRIES):
+                window = await self._window(window_id, principal)
+                if window.closed_at:
+                    raise WindowClosed("the window is closed", window_id=window_id)
+                write = await prepared(window)
+                try:
+                    return await self._written(window, write, principal=principal, request=request)
+                except _Moved:  # by another replica
+                    continue
+        raise Aborted("others write to the window all the time; try again")
+
+    async def _written(
+        self, window: Window, write: _Write, *, principal: Principal, request: Request | None
+    ) -> Mapping[str, Any]:
+        """Write a change of a window, and return its answer.
+
+        Raises:
+            _Moved: the window is another one meanwhile.
+        """
+
+        async def work(transaction: Transaction) -> Mapping[str, Any]:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return dict(answer)
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if locked is None:
+                raise no_window(window.window_id)
+            if locked.epoch != window.epoch or locked.closed_at:
+                raise _Moved
+            done = await write(transaction, locked)
+            if request:
+                await self._rows.answer(transaction, request, locked, **done)
+            return done
+
+        return await self._log.of(principal, window.context_id).transaction(work)
+
+    async def _window(self, window_id: UUID, principal: Principal) -> Window:
+        context_id = await self._rows.context_of(window_id, principal=principal)
+        window = await self._rows.read(context_id, window_id, principal=principal)
+        if window is None:
+            raise no_window(window_id)
+        return window
+
+    def _checked(self, wanted: Window) -> Window:
+        check_head(wanted, nesting_max=self._nesting_max)
+        wanted = counted(wanted)
+        check_room(wanted, pins_tokens=wanted.pins_tokens)
+        return wanted
+
+    async def _said(self, window: Window, named: Ref, ref: str, principal: Principal) -> str:
+        """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
+        context = await self._log.read(window.context_id, principal=principal)
+        if context is None:
+            raise no_window(window.window_id)
+        if not 0 < named.seq <= context.last_seq:
+            raise _no_ref(ref)
+        messages = await self._log.page(
+            window.context_id,
+            principal=principal,
+            seq_from=named.seq,
+            seq_to=named.seq,
+            count=1,
+            newest_first=False,
+        )
+        if not messages:
+            raise Erased("what it names was retracted", ref=ref)
+        said = said_in(messages[0], named.part)
+        if said is None:
+            raise _no_ref(ref)
+        if not said:
+            raise InvalidArgument("what ref names has no text", field="ref")
+        check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
+        return said
+
+    async def _write_pins(self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str) -> int:
+        """Write what is pinned of a window that is locked, and return its tokens."""
+        size = sum(len(one.text) for one in pins)
+        front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
+        if front.tokens > locked.pins_tokens:
+            check_room(locked, pins_tokens=front.tokens)
+        await self._views.change_pins(transaction, locked, front.pieces, front.tokens)
+        rules = [f"{len(pins)} texts are pinned"]
+        await self._account(transaction, locked, reason, front.tokens - locked.pins_tokens, rules)
+        return front.tokens
+
+    async def _account(
+        self, transaction: Transaction, locked: Window, reason: str, more_tokens: int, rules: list[str]
+    ) -> None:
+        """Write the account of a break in front of all, which all that is seen is written again for."""
+        seen = await self._views.tokens_in(transaction, locked)
+        before = locked.head_tokens + locked.pins_tokens + locked.state_tokens + seen
+        kept = locked.head_tokens if reason in ("pinned", "unpinned") else 0
+        receipt = Receipt(
+            epoch=locked.epoch + 1,
+            reason=reason,
+            last_seq=locked.reached_seq,
+            step=locked.step_count,
+            tokens_before=before,
+            tokens_after=before + more_tokens,
+            account=Account(
+                rules=rules,
+                state_tokens=locked.state_tokens,
+                first_change="pins" if kept else "system",
+                tokens_kept=kept,
+                written_again=before + more_tokens - kept,
+            ),
+        )
+        await self._views.account(transaction, locked, receipt)
+
+
+_HEAD = {"system_prompt": "the system prompt", "tools_json": "the list of tools", "goal": "the goal"}
+
+
+async def _nothing(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+    return {}
+
+
+def _no_ref(ref: str) -> RefNotFound:
+    return RefNotFound("the context has nothing of this ref", ref=ref)
