@@ -108,17 +108,24 @@ def _made(step: Step, messages: Sequence[Message], to: Format, profile: Profile,
     )
 
 
+def _without(unit: Unit, shown: Sequence[Entry]) -> Unit | None:
+    """Return a unit without what the state shows; None: that is most of it."""
+    text = unit.text
+    for entry in shown:
+        if entry.ref == unit.ref:
+            text = text.replace(entry.text, "…")
+    if text == unit.text:
+        return unit
+    return replace(unit, text=text) if 2 * len(text) > len(unit.text) else None
+
+
 def _summarized(units: Sequence[Unit], entries: Sequence[Entry], messages: Sequence[Message]) -> list[Unit]:
     """Return what a summary may be made of: what the state does not always show, and the files that were written.
 
     A rule or a value stands in the state as long as it holds; behind that it would mislead.
     """
-    shown = [(entry.ref, entry.text) for entry in entries if entry.section in WHOLE]
-    left = [
-        unit
-        for unit in units
-        if not any(ref == unit.ref and text in unit.text and 2 * len(text) >= len(unit.text) for ref, text in shown)
-    ]
+    shown = [entry for entry in entries if entry.section in WHOLE]
+    left = [rest for unit in units if (rest := _without(unit, shown))]
     names = {
         ref_of(message.seq, number): part.tool_call.name
         for message in messages

@@ -193,7 +193,7 @@ class Operations(Log):
         return rule, f"Which rule is there about the {aspect} of {thing}?"
 
     def value(self, thing: str, aspect: str, number: int) -> tuple[Sequence[str], str, str]:
-        name = f"{thing} {aspect} {self.random.choice(('limit', 'quota', 'threshold'))}"
+        name = f"{thing} {aspect} {('limit', 'quota', 'threshold')[len(thing) % 3]}"
         forms = (
             f"Set the {name} to {number}.",
             f"The {name} is {number}.",
