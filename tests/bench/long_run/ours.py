@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from context_service.windows.folds import CLOSE_STEPS, Limits, Standing, View, fold
 from context_service.windows.importance import Weights
 from context_service.windows.packing import Block
+from context_service.windows.packs import RECALLED_SHARE, RECALLED_TOKENS
 from context_service.windows.task_state import Entry, after, note_of, shown
 from tests.bench.long_run.prepared import Prepared, Step, text_of
 from tests.bench.long_run.strategies import Shown, Strategy
 
 RECALL_EVERY = 10  # steps, unless a user or an error calls for it before
-RECALL_TOKENS, ASKED_TOKENS = 1_000, 4_000
+ASKED_TOKENS = 4_000
 _QUERY_CHARS = 1_500
 
 
@@ -111,7 +112,10 @@ class Folding(Strategy):
         self._recalled_at = step.number
         text = f"{self._wish}\n{_end_of(step.made.block) if step.made.is_error else step.said}"[:_QUERY_CHARS]
         found = self.prepared.index.recalled(
-            text, tokens_max=RECALL_TOKENS, seq_to=self._seq, known_from=self.view.blocks[0].seq_from
+            text,
+            tokens_max=min(RECALLED_TOKENS, self.limit // RECALLED_SHARE),
+            seq_to=self._seq,
+            known_from=self.view.blocks[0].seq_from,
         )
         if found:
             self._append("\n".join(["[Recalled]", *(one.text for one in sorted(found))]), step)

@@ -134,8 +134,10 @@ def test_what_is_saved_grows_with_the_log(kind: type[Log]):
     saved = ran(kind).figures.savings
 
     assert saved.keys() == {50, 100, 200, STEPS}
-    assert 0 <= saved[50] < saved[100] < saved[200] < saved[STEPS]
-    assert saved[STEPS] >= 0.9
+    assert saved[50] > 0.25
+    assert saved[100] > 0.5
+    assert saved[200] > 0.8
+    assert saved[STEPS] > 0.9
 
 
 @KINDS
