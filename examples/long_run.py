@@ -1,10 +1,13 @@
-"""An agent works through a window of 24,000 tokens, without a model.
+"""An agent works for 10,000 steps through a window of 24,000 tokens, without a model; the run is drawn as a chart.
 
-Beside the window stands what other ways to show the same run would cost.
+    .venv/bin/python examples/long_run.py --steps 10000 --chart long_run.svg
+
+Needs `make run` in another terminal. Beside the window stands what other ways to show the same run would cost.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import re
@@ -17,6 +20,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from long_run_chart import chart
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from scripted_agent import CONSTRAINT, GOAL, VALUE, VALUES, ScriptedAgent, Step
 
 from contextkeep import ContextClient, ContextInput, Pack, Window
@@ -358,3 +363,33 @@ def line_with(words: str, text: str) -> str:
         if words in line:
             return line.strip()
     raise SystemExit(f"{words!r} is not there")
+
+
+def main() -> None:
+    """Run it, print what it was like, and draw it."""
+    parser = argparse.ArgumentParser(description="An agent without a model works through a window.")
+    parser.add_argument("--steps", type=int, default=10_000, help="at least 100")
+    parser.add_argument("--chart", type=Path, default=Path("long_run.svg"), help="where the chart is written")
+    given = parser.parse_args()
+    if given.steps < 100:
+        parser.error("--steps is less than 100")
+    shown = (TextColumn("steps"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with ContextClient() as context:
+        with Progress(*shown) as progress:
+            bar = progress.add_task("steps", total=given.steps)
+            run = worked(context, given.steps, behind_each=lambda done: progress.update(bar, completed=done))
+        for line in (*report(run), "", *asked(context, run)):
+            print(line)
+    drawn = chart(
+        packed_at=run.packed_at,
+        zones=run.zones,
+        limit=run.window.token_limit,
+        folded_at=run.folded_at,
+        costs={bill.name: bill.costs for bill in run.bills},
+    )
+    given.chart.write_text(drawn, "utf-8")
+    print(f"the chart is in {given.chart}")
+
+
+if __name__ == "__main__":
+    main()

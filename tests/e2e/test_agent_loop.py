@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,9 +14,7 @@ import pytest
 
 from tests.commands import Commands
 from tests.conftest import Addresses
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "agent_loop.py"
-PROGRAM = "import runpy, sys; sys.argv = {argv!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+from tests.e2e.examples import program
 
 Ask = Callable[..., Any]
 
@@ -81,10 +78,8 @@ def ask(shared_services: Addresses, key: str, endpoint: Endpoint, tmp_path: Path
     }
 
     async def ask(*arguments: str) -> list[str]:
-        program = PROGRAM.format(argv=[str(EXAMPLE), *arguments])
-        done: subprocess.CompletedProcess[str] = await asyncio.to_thread(
-            commands.run_code, program, environment=environment, folder=tmp_path
-        )
+        code = program("agent_loop.py", *arguments)
+        done = await asyncio.to_thread(commands.run_code, code, environment=environment, folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout.splitlines()
 
