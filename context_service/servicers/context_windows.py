@@ -13,7 +13,7 @@ from context_service.servicers.said import principal_of
 from context_service.windows.accounts import Accounts, Explained
 from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
-from context_service.windows.packs import Packs, Zones
+from context_service.windows.packs import Packs, Prefix, Zones
 from context_service.windows.refs import refs_between
 from context_service.windows.summaries import SEGMENT
 from context_service.windows.view_rows import SUMMARY, Receipt
@@ -131,10 +131,12 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id),
             principal=principal_of(request.subject_user_id),
             recalls=not request.without_recall,
+            known=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
         )
         window = pack.window
         return pb.PackResponse(
             messages_json=pack.messages_json.decode(),
+            offset_bytes=pack.offset_bytes,
             prefix_bytes=pack.prefix_bytes,
             prefix_sha=pack.prefix_sha,
             tokens=pack.zones.all,

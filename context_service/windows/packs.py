@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.log import Log
@@ -91,7 +91,7 @@ class Pack:
 
     Attributes:
         window: As it was packed.
-        messages_json: For the body of a request.
+        messages_json: For the body of a request; without its first `offset_bytes`, which the caller has.
         prefix_bytes: So many of it begin the next pack, too, until the window's epoch is another one.
         prefix_sha: Their SHA-256, in hexadecimal.
         step_count: Steps that are seen, verbatim or masked.
@@ -102,6 +102,7 @@ class Pack:
 
     window: Window
     messages_json: bytes
+    offset_bytes: int
     prefix_bytes: int
     prefix_sha: str
     zones: Zones
@@ -109,6 +110,16 @@ class Pack:
     fold_eta_steps: int
     last_seq: int
     is_waiting: bool
+
+
+class Prefix(NamedTuple):
+    """What a caller has of a pack already."""
+
+    sha: str  # SHA-256, in hexadecimal
+    size_bytes: int
+
+
+_NOTHING = Prefix("", 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +160,16 @@ class Packs:
         self._order = order
         self._recalling = recalling
 
-    async def pack(self, window_id: UUID, *, principal: Principal, recalls: bool = True) -> Pack:
+    async def pack(
+        self, window_id: UUID, *, principal: Principal, recalls: bool = True, known: Prefix = _NOTHING
+    ) -> Pack:
         """Catch up with the log, fold if it must be, and return what the model shall see now.
 
         Args:
             window_id: Which.
             principal: Who asks.
             recalls: Append what is recalled, if the last step calls for it.
+            known: What need not be answered, if it is what the pack begins with.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -165,7 +179,7 @@ class Packs:
         """
         principal = principal.without_admin()
         async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
-            return await self._packed(window_id, principal, recalls=recalls)
+            return await self._packed(window_id, principal, recalls=recalls, known=known)
 
     async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
         """Fold a window now, or say what a fold would do.
@@ -192,7 +206,7 @@ class Packs:
                     return receipt
         raise Aborted("others write to the window while it is folded; try again")
 
-    async def _packed(self, window_id: UUID, principal: Principal, *, recalls: bool) -> Pack:
+    async def _packed(self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix) -> Pack:
         for _ in range(_TRIES):
             ahead = await self._caught_up(window_id, principal)
             if ahead is None:
@@ -215,7 +229,7 @@ class Packs:
                 if sight is None:
                     continue
                 ahead = replace(ahead, sight=sight)
-            return await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead)
+            return await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
         raise Aborted("others write to the window while it is packed; try again")
 
     async def _caught_up(self, window_id: UUID, principal: Principal) -> _Ahead | None:
@@ -640,28 +654,38 @@ def _first_change(before: View, now: View) -> tuple[str, int]:
     return "state", tokens
 
 
-def _pack_of(ahead: _Ahead) -> Pack:
+def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
     window, sight, waiting = ahead.window, ahead.sight, ahead.waiting
     body, note_tokens = sight.with_waiting(waiting)
     prefix, end = body.prefix, body.end
     size = len(prefix) + len(end)
     if size > PACK_BYTES_MAX:
         raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
+    hashed = hashlib.sha256(prefix[: known.size_bytes])
+    offset = known.size_bytes if _is_known(prefix, known, hashed.hexdigest()) else 0
+    hashed.update(prefix[known.size_bytes :])
     zones = _zones(window, sight.tokens)
     zones = replace(
         zones, verbatim=zones.verbatim + (waiting.tokens if waiting else 0), notes=zones.notes + note_tokens
     )
     return Pack(
         window=window,
-        messages_json=prefix + end,
+        messages_json=prefix[offset:] + end,
+        offset_bytes=offset,
         prefix_bytes=len(prefix),
-        prefix_sha=hashlib.sha256(prefix).hexdigest(),
+        prefix_sha=hashed.hexdigest(),
         zones=zones,
         step_count=sight.step_count + (1 if waiting else 0),
         fold_eta_steps=_fold_eta(zones, sight.parts, window),
         last_seq=ahead.last_seq,
         is_waiting=waiting is not None,
     )
+
+
+def _is_known(prefix: bytes, known: Prefix, sha: str) -> bool:
+    """Say whether a caller has the first bytes of a prefix, and what is left begins with a character."""
+    is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
+    return known.sha == sha and 0 < known.size_bytes <= len(prefix) and is_character
 
 
 def _fold_eta(zones: Zones, parts: Sequence[Seen], window: Window) -> int:

@@ -41,6 +41,8 @@ async def test_each_pack_begins_with_the_one_before(world: Any, context: Any):
     for before in (first, waiting):
         prefix = str(second).encode()[: before.prefix_bytes]
         assert hashlib.sha256(prefix).hexdigest() == before.prefix_sha
+    for before in (first, waiting, second):
+        assert await world.run(context.pack, window.window_id, since=before) == second
     assert second.body["tools"] == TOOLS
     assert [one["role"] for one in second.body["messages"]] == ["user", "assistant", "user"]
     assert second.tokens == sum(second.tokens_by_zone.values())

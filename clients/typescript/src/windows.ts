@@ -184,8 +184,11 @@ export function windowOf(message: pb.Window): Window {
   };
 }
 
-export function packOf(message: pb.PackResponse): Pack {
-  const { messagesJson, tokensByZone, omitted, ...fields } = fieldsOf(message);
+/** `since` is the pack whose first bytes the message leaves out. */
+export function packOf(message: pb.PackResponse, since?: Pack): Pack {
+  const { messagesJson: added, offsetBytes, tokensByZone, omitted, ...fields } = fieldsOf(message);
+  const known = since && offsetBytes ? Buffer.from(since.messagesJson).subarray(0, offsetBytes).toString() : "";
+  const messagesJson = known + added;
   return {
     ...fields,
     body: parseObject(messagesJson),

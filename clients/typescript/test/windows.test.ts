@@ -21,6 +21,7 @@ test("a window packs what a model shall see, and each pack begins with the one b
   assert.equal(second.tokens, second.tokensByZone.system + second.tokensByZone.verbatim);
   const bytes = Buffer.from(second.messagesJson).subarray(0, first.prefixBytes);
   assert.equal(createHash("sha256").update(bytes).digest("hex"), first.prefixSha);
+  for (const since of [first, second]) assert.deepEqual(await context.pack(window.windowId, { since }), second);
   const { reachedSeq, stepCount } = await context.getWindow(window.windowId);
   assert.deepEqual([reachedSeq, stepCount], [2n, 2]);
 });

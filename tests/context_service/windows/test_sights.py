@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from itertools import accumulate
 from random import Random
 
@@ -187,6 +188,44 @@ async def test_what_is_kept_is_shown_to_whom_postgres_shows_the_window(caller: C
     for key in ("bob", "plain", "other", "app", "graph", "admin"):
         with pytest.raises(WindowNotFound):
             await packed(caller.of(key), window)
+
+
+async def test_who_has_a_prefix_is_answered_what_stands_behind_it(caller: Caller, other_replica: Caller):
+    """By whichever replica; after a fold, and for what is no prefix of it, the whole."""
+    context_id = await said(caller, "", {"content": "où 🏃"})
+    window = await opened(caller, context_id, 1_000, goal="終わり")
+    before = await packed(caller, window)
+    offsets = []
+    for n in range(30):
+        await said(caller, context_id, {"content": f"🏃 {n} " + "lorem ipsum " * 10})
+        known = {"if_prefix_sha": before.prefix_sha, "if_prefix_bytes": before.prefix_bytes}
+        whole, behind = await packed(caller, window), await packed(other_replica, window, **known)
+        offsets.append(behind.offset_bytes)
+        begin = before.messages_json.encode()[: behind.offset_bytes].decode()
+        assert begin + behind.messages_json == whole.messages_json
+        assert behind.offset_bytes == (before.prefix_bytes if before.epoch == whole.epoch else 0)
+        behind.messages_json, behind.offset_bytes = whole.messages_json, 0
+        assert behind == whole
+        before = whole
+    assert 0 in offsets and len(set(offsets)) > 10
+
+
+async def test_a_prefix_that_is_none_is_answered_the_whole(caller: Caller):
+    context_id = await said(caller, "", {"content": "🏃"})
+    window = await opened(caller, context_id)
+    whole = await packed(caller, window)
+    body = whole.messages_json.encode()
+    middle = body.index("🏃".encode()) + 1  # of a character
+    for size, sha in (
+        (0, sha256(b"").hexdigest()),
+        (-1, sha256(body[: whole.prefix_bytes][:-1]).hexdigest()),
+        (middle, sha256(body[:middle]).hexdigest()),
+        (len(body), sha256(body).hexdigest()),
+        (2**31 - 1, whole.prefix_sha),
+        (whole.prefix_bytes, "no hash \U0001f3c3"),
+        (whole.prefix_bytes - 1, whole.prefix_sha),
+    ):
+        assert await packed(caller, window, if_prefix_sha=sha, if_prefix_bytes=size) == whole
 
 
 async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(

@@ -107,10 +107,11 @@ class Pack(Value):
         return self.messages_json
 
     @classmethod
-    def from_proto(cls, pack: windows_pb.PackResponse) -> Pack:
-        """Return the value of a message."""
+    def from_proto(cls, pack: windows_pb.PackResponse, since: Pack | None = None) -> Pack:
+        """Return the value of a message; `since` is the pack whose first bytes it leaves out."""
+        known = since.messages_json.encode()[: pack.offset_bytes].decode() if since and pack.offset_bytes else ""
         return cls(
-            messages_json=pack.messages_json,
+            messages_json=known + pack.messages_json,
             prefix_bytes=pack.prefix_bytes,
             prefix_sha=pack.prefix_sha,
             tokens=pack.tokens,

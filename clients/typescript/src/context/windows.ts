@@ -144,13 +144,15 @@ export abstract class WindowCalls extends TaskCalls {
   /**
    * Return what the model shall see now: what it saw before with more behind it, until a fold leaves some out.
    *
+   * @param options `since` is the pack before: as long as this one begins with it, only what is new is sent.
    * @throws WindowClosed It packs no more.
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
    * @throws AnswerTooLarge What fits the model fits no answer.
    */
-  async pack(windowId: string, options: { withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
-    const { withoutRecall, subjectUserId } = options;
-    return packOf(await this.call(method.pack, { windowId, withoutRecall, subjectUserId }, options));
+  async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {
+    const { since, withoutRecall, subjectUserId } = options;
+    const known = since && { ifPrefixSha: since.prefixSha, ifPrefixBytes: since.prefixBytes };
+    return packOf(await this.call(method.pack, { windowId, withoutRecall, subjectUserId, ...known }, options), since);
   }
 
   /**

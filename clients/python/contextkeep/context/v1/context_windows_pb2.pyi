@@ -203,14 +203,18 @@ class UnpinResponse(_message.Message):
     def __init__(self, pins_tokens: _Optional[int] = ...) -> None: ...
 
 class PackRequest(_message.Message):
-    __slots__ = ("window_id", "subject_user_id", "without_recall")
+    __slots__ = ("window_id", "subject_user_id", "without_recall", "if_prefix_sha", "if_prefix_bytes")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     WITHOUT_RECALL_FIELD_NUMBER: _ClassVar[int]
+    IF_PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
+    IF_PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     subject_user_id: str
     without_recall: bool
-    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ...) -> None: ...
+    if_prefix_sha: str
+    if_prefix_bytes: int
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., without_recall: _Optional[bool] = ..., if_prefix_sha: _Optional[str] = ..., if_prefix_bytes: _Optional[int] = ...) -> None: ...
 
 class PackZones(_message.Message):
     __slots__ = ("system", "note", "verbatim", "masked", "digests", "segments", "state", "recalled", "pins")
@@ -243,7 +247,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "offset_bytes")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -255,6 +259,7 @@ class PackResponse(_message.Message):
     LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
     IS_WAITING_FIELD_NUMBER: _ClassVar[int]
     FOLD_ETA_STEPS_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -266,7 +271,8 @@ class PackResponse(_message.Message):
     last_seq: int
     is_waiting: bool
     fold_eta_steps: int
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ...) -> None: ...
+    offset_bytes: int
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
 
 class FoldReceipt(_message.Message):
     __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed")

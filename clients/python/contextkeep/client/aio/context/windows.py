@@ -220,6 +220,7 @@ class WindowCalls(AsyncClient):
         self,
         window_id: Id,
         *,
+        since: Pack | None = None,
         without_recall: bool = False,
         subject_user_id: str = "",
         timeout_s: float | None = None,
@@ -230,6 +231,7 @@ class WindowCalls(AsyncClient):
 
         Args:
             window_id: Which.
+            since: The pack before: as long as this one begins with it, only what is new is sent.
             without_recall: Append nothing that is recalled.
             subject_user_id: For which user a key without one calls.
             timeout_s: Deadline; None: the client's.
@@ -241,9 +243,13 @@ class WindowCalls(AsyncClient):
             AnswerTooLarge: what fits the model fits no answer.
         """
         request = windows_pb.PackRequest(
-            window_id=messages.to_id(window_id), without_recall=without_recall, subject_user_id=subject_user_id
+            window_id=messages.to_id(window_id),
+            without_recall=without_recall,
+            subject_user_id=subject_user_id,
+            if_prefix_sha=since.prefix_sha if since else "",
+            if_prefix_bytes=since.prefix_bytes if since else 0,
         )
-        return Pack.from_proto(await self.call("Pack", request, timeout_s=timeout_s))
+        return Pack.from_proto(await self.call("Pack", request, timeout_s=timeout_s), since)
 
     async def fold(
         self,
