@@ -523,6 +523,9 @@ CREATE TABLE context.context_window (
     state_tokens integer DEFAULT 0 NOT NULL,
     pins_pieces text DEFAULT '[]'::text NOT NULL,
     pins_tokens integer DEFAULT 0 NOT NULL,
+    spent_tokens bigint DEFAULT 0 NOT NULL,
+    spent_epoch integer DEFAULT 0 NOT NULL,
+    spent_seq bigint DEFAULT '-1'::integer NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 

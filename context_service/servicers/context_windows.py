@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from google.protobuf.message import Message
 
 from context_service.contexts.recall import ITEMS_DEFAULT, Asked
 from context_service.rendering import Format
@@ -11,6 +15,7 @@ from context_service.servicers import wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import principal_of
 from context_service.windows.accounts import Accounts, Explained
+from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.packs import Packs, Prefix, Zones
@@ -59,6 +64,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 token_budget=request.token_budget,
                 output_reservation=request.output_reservation,
                 compression_profile=request.compression_profile,
+                config=_said(request.config),
             ),
             principal=principal_of(request.subject_user_id),
             request=request_of("OpenWindow", request),
@@ -147,6 +153,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             last_seq=pack.last_seq,
             is_waiting=pack.is_waiting,
             fold_eta_steps=pack.fold_eta_steps,
+            wrap_up=pack.wraps_up,
         )
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
@@ -226,6 +233,24 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 for one in held
             ]
         )
+
+
+def _said(message: Message) -> dict[str, Any]:
+    """Return what is set in a message, by name."""
+    return {field.name: _said(value) if isinstance(value, Message) else value for field, value in message.ListFields()}
+
+
+def _config(config: Config) -> pb.WindowConfig:
+    return pb.WindowConfig(
+        importance_weights=pb.ImportanceWeights(**asdict(config.weights)),
+        tier_ratios=pb.TierRatios(**asdict(config.shares)),
+        high_mark=config.high_mark,
+        low_mark=config.low_mark,
+        keep_last_steps=config.keep_last_steps,
+        summarize_every_n_steps=config.segment_steps,
+        prices=pb.TokenPrices(**asdict(config.prices)),
+        max_total_tokens=config.total_tokens_max,
+    )
 
 
 def _zones(zones: Zones) -> pb.PackZones:
@@ -318,4 +343,6 @@ def _window(window: Window) -> pb.Window:
         updated_at=wire.timestamp(window.updated_at),
         is_closed=window.closed_at is not None,
         compression_profile=window.profile,
+        config=_config(window.config),
+        spent_tokens=window.spent_tokens,
     )

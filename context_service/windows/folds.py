@@ -3,6 +3,7 @@
 All closed steps but the last ten are masked. While what is seen is over the low mark, the oldest twenty masked steps
 become a segment; when segments have more than their share, the older half becomes digests, and when digests have, the
 oldest two thirds become one that is deeper. So a log of any length is O(log n) blocks. Then the state is written anew.
+These numbers are those of a `Config` that nobody changed.
 
 It happens rarely and takes much away at once: each fold breaks the prefix that a vendor's cache holds, and pays only if
 the next is far enough away (`prices.pays_after`).
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from context_service.windows.config import DEFAULT, Config
 from context_service.windows.importance import Seen, Weights, shares_of
 from context_service.windows.summaries import (
     DIGEST_TOKENS_MAX,
@@ -27,8 +29,7 @@ from context_service.windows.summaries import (
 )
 from context_service.windows.units import Unit, form_of
 
-SEGMENT_STEPS, DIGEST_SEGMENTS = 20, 12
-KEEP_LAST = 10
+DIGEST_SEGMENTS = 12
 DIGESTED_SHARE = 0.75  # of what digests had, that one of them has: rather little, and more often
 CLOSE_STEPS = 5  # a fold so soon after the last one masks, and does not summarize
 
@@ -44,6 +45,7 @@ class Limits:
         segments: That segments may have; `digests` and `state` likewise.
         hot: That steps may have that stay as they are.
         keep_last: How many of those there are, at most.
+        segment_steps: Steps of a segment.
     """
 
     limit: int
@@ -53,23 +55,23 @@ class Limits:
     segments: int
     digests: int
     state: int
-    keep_last: int = KEEP_LAST
+    keep_last: int
+    segment_steps: int
 
     @classmethod
-    def of(cls, limit: int, *, keep_last: int = KEEP_LAST) -> Limits:
-        """Return the shares of a limit.
-
-        Marks of .97 and .50; .40 for what stays as it is, .14 for segments and for digests, .07 for the state.
-        """
+    def of(cls, limit: int, config: Config = DEFAULT) -> Limits:
+        """Return what a window has that may send `limit` tokens."""
+        shares = config.shares
         return cls(
             limit=limit,
-            high=math.floor(0.97 * limit),
-            low=math.floor(0.50 * limit),
-            hot=math.floor(0.40 * limit),
-            segments=math.floor(0.14 * limit),
-            digests=math.floor(0.14 * limit),
-            state=math.floor(0.07 * limit),
-            keep_last=keep_last,
+            high=math.floor(config.high_mark * limit),
+            low=math.floor(config.low_mark * limit),
+            hot=math.floor(shares.hot * limit),
+            segments=math.floor(shares.segments * limit),
+            digests=math.floor(shares.digests * limit),
+            state=math.floor(shares.state * limit),
+            keep_last=config.keep_last_steps,
+            segment_steps=config.segment_steps,
         )
 
 
@@ -262,7 +264,7 @@ class _Folding:
         """
         steps = [one for one in self._blocks if not one.is_appended]
         able = steps[: max(len(steps) - (1 if is_last_resort else len(self._kept())), 0)]
-        taken = able[:SEGMENT_STEPS]
+        taken = able[: self._limits.segment_steps]
         if not taken:
             return self._merge_summaries(force=is_last_resort)
         numbers = {one.number for one in taken}

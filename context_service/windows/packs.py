@@ -22,7 +22,6 @@ from context_service.rendering import Body, Rendered, Turn, empty, pieces
 from context_service.tokens import TokenCounter
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
-from context_service.windows.importance import Weights
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.pins import pinned
 from context_service.windows.prices import pays_after
@@ -44,7 +43,7 @@ from context_service.windows.view_rows import (
     ViewRows,
 )
 from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window
-from contextkeep.errors import Aborted, AnswerTooLarge, BudgetTooSmall, FoldNoProgress, WindowClosed
+from contextkeep.errors import Aborted, AnswerTooLarge, BudgetTooSmall, FoldNoProgress, TokensSpent, WindowClosed
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Transaction
@@ -53,6 +52,7 @@ PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
 MESSAGES_AT_ONCE = 256  # of a transaction that catches up
 RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # behind a step that calls for it; behind a user's question
 RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and no larger part of the limit than one in so many
+WRAP_UP_SHARE = 0.9  # of the tokens that a window's packs may have together
 RECALL_STEPS = 10  # it is recalled behind each step whose number this divides
 
 _RENDERING = 24  # times as long as parsing: what is read of a log is cut, searched for lines, rendered and counted
@@ -98,6 +98,7 @@ class Pack:
         fold_eta_steps: After about how many more steps it will fold.
         last_seq: The newest message that was read.
         is_waiting: The last step waits for results.
+        wraps_up: The window may soon pack no more: its tokens are nearly spent.
     """
 
     window: Window
@@ -110,6 +111,7 @@ class Pack:
     fold_eta_steps: int
     last_seq: int
     is_waiting: bool
+    wraps_up: bool = False
 
 
 class Prefix(NamedTuple):
@@ -174,6 +176,7 @@ class Packs:
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
             BudgetTooSmall: the last step does not fit, masked.
+            TokensSpent: with this pack the window has more tokens than its config allows.
             AnswerTooLarge: what fits the model fits no answer.
             Aborted: others write to the window all the time.
         """
@@ -229,8 +232,34 @@ class Packs:
                 if sight is None:
                     continue
                 ahead = replace(ahead, sight=sight)
-            return await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
+            pack = await beside_the_loop(_HASHING * len(ahead.sight.body), _pack_of, ahead, known)
+            return await self._spent(pack, principal) if pack.window.config.total_tokens_max else pack
         raise Aborted("others write to the window while it is packed; try again")
+
+    async def _spent(self, pack: Pack, principal: Principal) -> Pack:
+        """Count the tokens of a pack, and return it: it says when few are left. One that waits asks no model.
+
+        Raises:
+            TokensSpent: it goes over what the window may have.
+        """
+        window, tokens = pack.window, pack.zones.all
+        tokens_max, spent = window.config.total_tokens_max, window.spent_tokens
+
+        async def work(transaction: Transaction) -> tuple[int, bool]:
+            return await self._rows.spend(transaction, window, tokens, last_seq=pack.last_seq, tokens_max=tokens_max)
+
+        if not pack.is_waiting:
+            spent, is_over = await self._log.of(principal, window.context_id).transaction(work)
+            if is_over:
+                raise TokensSpent(
+                    f"the window's packs have {spent} tokens together, this one {tokens}; they may have {tokens_max}",
+                    spent_tokens=spent,
+                    tokens=tokens,
+                    max_total_tokens=tokens_max,
+                )
+        next_one = min(2 * tokens, window.token_limit)  # it may have a long result
+        wraps_up = spent >= WRAP_UP_SHARE * tokens_max or spent + next_one > tokens_max
+        return replace(pack, window=replace(window, spent_tokens=spent), wraps_up=wraps_up)
 
     async def _caught_up(self, window_id: UUID, principal: Principal) -> _Ahead | None:
         """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
@@ -504,7 +533,7 @@ class _Planned:
                 first_change=zone,
                 tokens_kept=kept,
                 written_again=max(behind - removed, 0),
-                pays_after_steps=pays_after(behind, removed),
+                pays_after_steps=pays_after(behind, removed, window.config.prices),
             ),
         )
 
@@ -542,7 +571,7 @@ def _front(window: WindowInput) -> Body:
 
 
 def _limits(window: Window) -> Limits:
-    return Limits.of(window.token_limit)
+    return Limits.of(window.token_limit, window.config)
 
 
 def _is_same(locked: Window | None, window: Window) -> bool:
@@ -628,7 +657,7 @@ def _plan(
         goal=window.goal,
         count=count,
         cost=cost,
-        weights=Weights(),
+        weights=window.config.weights,
         is_close=window.step_count - window.folded_step < CLOSE_STEPS,
         waiting=ahead.waiting.tokens if ahead.waiting else 0,
     )

@@ -13,6 +13,8 @@ from psycopg.types.json import Jsonb
 
 from context_service.contexts.log import ALIVE, Log
 from context_service.rendering import Format, Rendered
+from context_service.windows.config import Config
+from context_service.windows.config import loaded as loaded_config
 from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Transaction
@@ -33,6 +35,7 @@ class WindowInput:
     tools_json: str
     goal: str
     profile: str
+    config_json: str  # as it was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,7 @@ class Window(WindowInput):
         folded_step: The last step when it was folded last.
         state_pieces: The state as a model sees it: written when it was folded. None in a list.
         pins_pieces: What is pinned, as a model sees it. None in a list.
+        spent_tokens: Of its packs together, since its config has a limit of that.
     """
 
     window_id: UUID
@@ -66,11 +70,17 @@ class Window(WindowInput):
     state_pieces: tuple[Rendered, ...]
     pins_tokens: int
     pins_pieces: tuple[Rendered, ...]
+    spent_tokens: int
     owner_user_id: str
     created_by: str
     created_at: datetime
     updated_at: datetime
     closed_at: datetime | None
+
+    @property
+    def config(self) -> Config:
+        """Of its folds, and of what it may cost."""
+        return loaded_config(self.config_json)
 
 
 class Standing(NamedTuple):
@@ -86,7 +96,7 @@ _LISTED = """
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
     w.created_at, w.updated_at,
-    w.closed_at
+    w.closed_at, w.config::text AS config_json, w.spent_tokens
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -96,11 +106,13 @@ SELECT count(*) AS opened FROM context.context_window WHERE tenant_id = %s AND c
 _OPEN = f"""
 INSERT INTO context.context_window AS w (
     tenant_id, context_id, window_id, ancestors, retracted_count, context_tokens, token_limit, head_tokens, format,
-    tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools
+    tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools,
+    config
 )
 SELECT tenant_id, context_id, %(window_id)s, ancestors, last_seq - message_count, %(context_tokens)s,
     %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, %(profile)s, owner_user_id, app_id,
-    agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json
+    agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json,
+    %(config)s::json
 FROM context.context
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 RETURNING {_WINDOW}
@@ -168,6 +180,17 @@ RETURNING {_WINDOW}
 """  # noqa: S608
 
 
+_SPENT = """
+SELECT w.spent_tokens, w.spent_epoch, w.spent_seq
+FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
+FOR UPDATE
+"""
+_SPEND = """
+UPDATE context.context_window SET spent_tokens = %s, spent_epoch = %s, spent_seq = %s
+WHERE tenant_id = %s AND context_id = %s AND window_id = %s
+"""
+
+
 class WindowRows:
     """The windows of contexts, and their blocks.
 
@@ -221,6 +244,7 @@ class WindowRows:
                 "system_prompt": said.system_prompt,
                 "goal": said.goal,
                 "tools": said.tools_json or None,
+                "config": said.config_json,
             },
         )
         return _window(row)
@@ -248,6 +272,26 @@ class WindowRows:
         """Return a window, locked until the transaction ends."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
+
+    async def spend(
+        self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int, tokens_max: int
+    ) -> tuple[int, bool]:
+        """Count a pack of a window, unless it or a later one was counted: of the same log it is the same.
+
+        Returns:
+            What all packs have together, and whether this one goes over `tokens_max`: then it is not counted.
+        """
+        key = (transaction.tenant_id, window.context_id, window.window_id)
+        rows = await transaction.query(_SPENT, key)
+        if not rows:
+            raise no_window(window.window_id)
+        spent: int = rows[0].spent_tokens
+        if (rows[0].spent_epoch, rows[0].spent_seq) >= (window.epoch, last_seq):
+            return spent, False
+        if spent + tokens > tokens_max:
+            return spent, True
+        await transaction.query(_SPEND, (spent + tokens, window.epoch, last_seq, *key))
+        return spent + tokens, False
 
     async def page(self, context_id: UUID, *, principal: Principal, before: UUID | None, count: int) -> list[Window]:
         """Return windows of a context, the newest first, from the one before `before` on."""
@@ -298,12 +342,14 @@ def _window(row: Row) -> Window:
         entry_count=row.entry_count,
         left_out_tokens=row.left_out_tokens,
         profile=row.profile,
+        config_json=row.config_json,
         step_count=row.step_count,
         folded_step=row.folded_step,
         state_tokens=row.state_tokens,
         state_pieces=tuple(loaded(row.state_pieces)),
         pins_tokens=row.pins_tokens,
         pins_pieces=tuple(loaded(row.pins_pieces)),
+        spent_tokens=row.spent_tokens,
         owner_user_id=row.owner_user_id,
         created_by=row.created_by,
         created_at=row.created_at,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.contexts.messaging import not_found
 from context_service.contexts.order import Order
 from context_service.rendering import Format
+from context_service.windows import config
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.models import model
 from context_service.windows.profiles import DEFAULT, profile_names
@@ -48,6 +50,7 @@ class Opening:
     compression_profile: str = ""
     token_budget: float = 0.0
     output_reservation: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict)  # what was said of it: see `config_of`
 
 
 class Windows:
@@ -90,6 +93,7 @@ class Windows:
                 f"output_reservation is not between 0 and {context_tokens}, what the model takes",
                 field="output_reservation",
             )
+        config.config_of(said.config)
         given = WindowInput(
             model=said.model,
             format=said.format or known.format,
@@ -101,6 +105,7 @@ class Windows:
             tools_json=said.tools_json,
             goal=said.goal,
             profile=said.compression_profile or DEFAULT,
+            config_json=config.stored(said.config),
         )
         check_head(given, nesting_max=self._nesting_max)
         given = counted(given)

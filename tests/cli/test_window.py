@@ -52,3 +52,12 @@ def test_what_stands_in_front_is_changed_and_pinned(answer: Answer, run: Run, co
     assert "[Pinned]\\nFrench." in shown and "[Pinned, m1]\\nWhere is it?" in shown
     answer(f"window unpin {window_id} {pin_id}")
     assert [one["text"] for one in answer(f"window state {window_id} pin")] == ["Where is it?"]
+
+
+def test_a_window_is_opened_with_a_config(answer: Answer, run: Run, context_id: str):
+    config = json.dumps({"keep_last_steps": 4, "tier_ratios": {"hot": 0.3}}, separators=(",", ":"))
+    opened = answer(f"window open {context_id} gpt-5 --config '{config}'")
+    assert (opened["config"]["keep_last_steps"], opened["config"]["tier_ratios"]["hot"]) == (4, 0.3)
+
+    unknown = run(f"window open {context_id} gpt-5 --config '{{\"keep_first_steps\":4}}'")
+    assert unknown.exit_code == 2 and "keep_first_steps" in unknown.stderr

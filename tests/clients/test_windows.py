@@ -7,12 +7,23 @@ from typing import Any
 
 import pytest
 
-from contextkeep import MessageInput, PartInput, ToolCallInput, ToolResultInput, new_id
+from contextkeep import (
+    ImportanceWeights,
+    MessageInput,
+    PartInput,
+    TierRatios,
+    TokenPrices,
+    ToolCallInput,
+    ToolResultInput,
+    WindowConfig,
+    new_id,
+)
 from contextkeep.errors import (
     BudgetTooSmall,
     ContextNotFound,
     InvalidArgument,
     PinNotFound,
+    TokensSpent,
     WindowClosed,
     WindowNotFound,
 )
@@ -102,3 +113,43 @@ async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context:
             await world.run(context.open_window, context_id, "m", **{**small, **given})
     with pytest.raises(ContextNotFound):
         await world.run(context.open_window, new_id(), "gpt-5")
+
+
+async def test_a_window_has_the_config_that_it_was_told_and_the_defaults(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "word " * 90)).context_id
+    config = WindowConfig(
+        importance_weights=ImportanceWeights(recency=0.5),
+        tier_ratios=TierRatios(hot=0.3),
+        prices=TokenPrices(output=8),
+        low_mark=0,
+        max_total_tokens=200,
+    )
+
+    window = await world.run(context.open_window, context_id, "gpt-5", config=config)
+
+    assert window.config.importance_weights.recency == 0.5
+    assert window.config.tier_ratios == TierRatios(hot=0.3, segments=0.14, digests=0.14, state=0.07)
+    assert (window.config.prices.output, window.config.low_mark, window.config.keep_last_steps) == (8, 0, 10)
+    pack = await world.run(context.pack, window.window_id)
+    assert pack.wrap_up
+    assert (await world.run(context.get_window, window.window_id)).spent_tokens == pack.tokens
+    await world.run(context.send_message, "More.", context_id)
+    with pytest.raises(TokensSpent):
+        await world.run(context.pack, window.window_id)
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        ({"high_mark": 1}, "config"),
+        (WindowConfig(high_mark="much"), "config.high_mark"),  # type: ignore[arg-type]
+        (WindowConfig(prices=TokenPrices(input="much")), "config.prices.input"),  # type: ignore[arg-type]
+        (WindowConfig(tier_ratios=TokenPrices()), "config.tier_ratios"),  # type: ignore[arg-type]
+        (WindowConfig(keep_last_steps=1_001), "config.keep_last_steps"),
+    ],
+)
+async def test_a_config_that_cannot_be_is_refused_by_name(world: Any, context: Any, config: Any, field: str):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    with pytest.raises(InvalidArgument) as error:
+        await world.run(context.open_window, context_id, "gpt-5", config=config)
+    assert error.value.violations[0].field == field

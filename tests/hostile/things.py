@@ -972,6 +972,9 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
             token_budget=0.5,
             output_reservation=1,
             request_id=t.request_id,
+            config=windows.WindowConfig(
+                high_mark=0.9, tier_ratios=windows.TierRatios(hot=0.5), max_total_tokens=10_000
+            ),
         ),
     ],
     "GetWindow": lambda t: [

@@ -448,6 +448,16 @@ class BudgetTooSmall(ResourceExhausted):
     reason = "BUDGET_TOO_SMALL"
 
 
+class TokensSpent(ResourceExhausted):
+    """The packs of a window would have more tokens together than they may.
+
+    `max_total_tokens` and `spent_tokens` are in the metadata. The packs before said `wrap_up`. A window that may spend
+    more can be opened on the same context.
+    """
+
+    reason = "TOKENS_SPENT"
+
+
 class FoldNoProgress(FailedPrecondition):
     """There is nothing to fold: what a window shows is folded as far as it can be."""
 

@@ -6,7 +6,7 @@ import * as pb from "./gen/contextkeep/context/v1/context_windows_pb.js";
 import { type RecalledItem, recalledItemOf } from "./contexts.js";
 import { type ChatMessage, FORMATS, chatMessageOf } from "./history.js";
 import { type JsonObject, parseJson, parseObject } from "./json.js";
-import { fieldsOf } from "./messages.js";
+import { fieldsOf, whole } from "./messages.js";
 import { timeText } from "./times.js";
 
 /** What one model shall see of a context. */
@@ -40,6 +40,30 @@ export interface Window {
   isClosed: boolean;
   /** What it keeps when it folds. */
   compressionProfile: string;
+  /** With the defaults. */
+  config: WindowConfig;
+  /** Of its packs together, if its config has `maxTotalTokens`. */
+  spentTokens: number;
+}
+
+/** How a window folds, and what it may cost; what is left out has its default. */
+export interface WindowConfig {
+  /** What makes a line worth keeping, from 0 to 1 each: 0.1, 0.15, 0.1, 0.05, 0.05 and 0.55. */
+  importanceWeights?: { recency?: number; relevance?: number; causal?: number; references?: number; success?: number; domain?: number };
+  /** What a fold leaves to a zone at most, as shares of the limit: 0.4, 0.14, 0.14 and 0.07. */
+  tierRatios?: { hot?: number; segments?: number; digests?: number; state?: number };
+  /** Share of the limit over which it folds: 0.97. */
+  highMark?: number;
+  /** To which it folds: 0.5. */
+  lowMark?: number;
+  /** That a fold leaves as they are, if they fit `tierRatios.hot`: 10. */
+  keepLastSteps?: number;
+  /** Steps of a segment: 20. */
+  summarizeEveryNSteps?: number;
+  /** Of a token each, in one unit: 1, 1.25, 0.1 and 5. */
+  prices?: { input?: number; cacheWrite?: number; cacheRead?: number; output?: number };
+  /** That its packs may have together; 0: any number. */
+  maxTotalTokens?: number;
 }
 
 /** What a model shall see now. */
@@ -66,6 +90,8 @@ export interface Pack {
   isWaiting: boolean;
   /** After about how many more steps it folds. */
   foldEtaSteps: number;
+  /** The work should come to its end: `maxTotalTokens` of the window are nearly spent. */
+  wrapUp: boolean;
 }
 
 /** Tokens of what a pack is made of. */
@@ -174,14 +200,32 @@ export interface StateEntry {
 }
 
 export function windowOf(message: pb.Window): Window {
-  const { format, toolsJson, createdAt, updatedAt, ...fields } = fieldsOf(message);
+  const { format, toolsJson, createdAt, updatedAt, config, spentTokens, ...fields } = fieldsOf(message);
   return {
     ...fields,
+    config: configOf(config),
+    spentTokens: Number(spentTokens),
     format: Object.entries(FORMATS).find(([, value]) => value === format)?.[0] ?? String(format),
     tools: toolsJson ? parseJson(toolsJson) : [],
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
   };
+}
+
+export function configOf(message: pb.WindowConfig | undefined): WindowConfig {
+  const { importanceWeights, tierRatios, prices, maxTotalTokens, ...fields } = fieldsOf(message ?? create(pb.WindowConfigSchema));
+  return {
+    ...fields,
+    importanceWeights: importanceWeights && fieldsOf(importanceWeights),
+    tierRatios: tierRatios && fieldsOf(tierRatios),
+    prices: prices && fieldsOf(prices),
+    maxTotalTokens: maxTotalTokens === undefined ? undefined : Number(maxTotalTokens),
+  };
+}
+
+/** Return the message of how a window folds. */
+export function configInput(said: WindowConfig) {
+  return { ...said, maxTotalTokens: whole("config.max_total_tokens", said.maxTotalTokens) };
 }
 
 /** `since` is the pack whose first bytes the message leaves out. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { BudgetTooSmall, InvalidArgument, PinNotFound, WindowClosed, WindowNotFound, newId } from "contextkeep";
+import { BudgetTooSmall, InvalidArgument, PinNotFound, TokensSpent, WindowClosed, WindowNotFound, newId } from "contextkeep";
 
 import { context } from "./stack.js";
 
@@ -70,4 +70,19 @@ test("a budget that is too small, and a model that nobody knows, are refused", a
     assert.ok(error instanceof BudgetTooSmall);
     return Number(error.metadata["least"]) > 500;
   });
+});
+
+test("a window has the config that it was told and the defaults, and packs no more when its tokens are spent", async () => {
+  const { contextId } = await context.sendMessage("word ".repeat(90));
+  const config = { tierRatios: { hot: 0.3 }, lowMark: 0, maxTotalTokens: 200 };
+
+  const window = await context.openWindow(contextId, "gpt-5", { config });
+  const { wrapUp, tokens } = await context.pack(window.windowId);
+
+  assert.deepEqual(window.config.tierRatios, { hot: 0.3, segments: 0.14, digests: 0.14, state: 0.07 });
+  assert.deepEqual([window.config.lowMark, window.config.highMark, window.config.maxTotalTokens], [0, 0.97, 200]);
+  assert.deepEqual([wrapUp, (await context.getWindow(window.windowId)).spentTokens], [true, tokens]);
+  await context.sendMessage("More.", { contextId });
+  await assert.rejects(context.pack(window.windowId), TokensSpent);
+  await assert.rejects(context.openWindow(contextId, "gpt-5", { config: { keepLastSteps: 0 } }), InvalidArgument);
 });

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_service.windows.config import Config, Shares
 from context_service.windows.folds import Fold, Limits, Standing, View, fold
 from context_service.windows.importance import Weights
 from context_service.windows.prices import Prices, pays_after
-from context_service.windows.summaries import DIGEST, SEGMENT, Summary
+from context_service.windows.summaries import DIGEST, DIGEST_TOKENS_MAX, SEGMENT, SEGMENT_TOKENS_MAX, Summary
 from context_service.windows.units import Unit
 
 
@@ -60,6 +61,21 @@ def views(draw: st.DrawFn) -> View:
     return View(head=draw(st.integers(0, 50)), blocks=tuple(blocks))
 
 
+@st.composite
+def configs(draw: st.DrawFn) -> Config:
+    """Return any config that is valid."""
+    of = st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda shares: sum(shares) <= 1)
+    hot, segments, digests, state = draw(of | st.permutations([1.0, 0.0, 0.0, 0.0]))
+    high_mark = draw(st.floats(0.1, 1))
+    return Config(
+        shares=Shares(hot=hot, segments=segments, digests=digests, state=state),
+        high_mark=high_mark,
+        low_mark=draw(st.floats(0, high_mark, exclude_max=True)),
+        keep_last_steps=draw(st.integers(1, 40)),
+        segment_steps=draw(st.integers(1, 40)),
+    )
+
+
 def steps_of(view: View) -> list[int]:
     """Return the steps that a view stands for, in order: those of its summaries and of its blocks."""
     steps: list[int] = []
@@ -68,33 +84,39 @@ def steps_of(view: View) -> list[int]:
     return steps + [one.step for one in view.blocks if not one.is_appended]
 
 
-@given(view=views(), limit=st.integers(2_000, 20_000), state=st.integers(0, 40))
-def test_a_view_is_under_the_high_mark_after_a_fold_and_its_summaries_tile_the_log(view: View, limit: int, state: int):
-    limits = Limits.of(limit)
+# What no fold takes away: the head, the state, the last step, and what is left of the others: a segment and a digest.
+_LEAST = 50 + 40 + 300 + SEGMENT_TOKENS_MAX + DIGEST_TOKENS_MAX
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), state=st.integers(0, 40), config=st.just(Config()) | configs())
+def test_a_view_is_under_the_high_mark_after_a_fold_and_its_summaries_tile_the_log(
+    view: View, limit: int, state: int, config: Config
+):
+    limits = Limits.of(limit, config)
     done = folded(view, limits, state=state)
 
-    assert done.view.tokens <= limits.high
+    assert done.view.tokens <= max(limits.high, _LEAST)
     assert steps_of(done.view) == steps_of(view)
     assert [one.level for one in done.view.summaries] == sorted(
         (one.level for one in done.view.summaries), key=lambda level: level == SEGMENT
     )
 
 
-@given(view=views(), limit=st.integers(2_000, 20_000))
-def test_folding_twice_is_folding_once(view: View, limit: int):
-    limits = Limits.of(limit)
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_folding_twice_is_folding_once(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
     once = folded(view, limits)
 
     assert not folded(once.view, limits).changes
 
 
-@given(view=views(), limit=st.integers(2_000, 20_000))
-def test_the_last_steps_stay_as_they_are_if_they_fit(view: View, limit: int):
-    limits = Limits.of(limit)
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_the_last_steps_stay_as_they_are_if_they_fit(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
     done = folded(view, limits)
 
-    last = [one for one in view.blocks if not one.is_appended][-limits.keep_last :]
-    if sum(one.tokens for one in last) <= limits.hot:
+    last = [one for one in view.blocks if not one.is_appended][-config.keep_last_steps :]
+    if sum(one.tokens for one in last) <= min(limits.hot, limits.high - _LEAST):
         assert [one for one in done.view.blocks if not one.is_appended][-len(last) :] == last
 
 

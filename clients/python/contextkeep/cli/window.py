@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
+from google.protobuf import json_format
 
-from contextkeep.cli._base import JSON_ARRAY, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._messages import FORMATS, MessageFormat
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.values import WindowConfig
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
@@ -43,19 +46,33 @@ def window() -> None:
     click.option("--budget", "token_budget", type=float, default=0.0, help="The share of it for a request; else 0.8."),
     click.option("--profile", "compression_profile", default="", help="What it keeps when it folds; else general."),
     click.option("--reserve", "output_reservation", type=click.IntRange(0), default=0, help="Kept for the answer."),
+    click.option(
+        "--config",
+        type=JSON_OBJECT,
+        help="How it folds, and what it may cost, as a JSON object, or @FILE: docs/windows.md.",
+    ),
     _SUBJECT,
     name="open",
     group=window,
     example="""
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --system 'Be brief.'
 contextkeep window open 0197f1f2-0000-7000-8000-000000000001 mine --tokens 32000 --format openai
+contextkeep window open 0197f1f2-0000-7000-8000-000000000001 gpt-5 --config '{"keep_last_steps": 20, "high_mark": 0.9}'
 """,
 )
 def open_window(
-    session: Session, output: Output, *, context_id: str, model: str, message_format: MessageFormat | None, **given: Any
+    session: Session,
+    output: Output,
+    *,
+    context_id: str,
+    model: str,
+    message_format: MessageFormat | None,
+    config: dict[str, Any] | None,
+    **given: Any,
 ) -> None:
     """Open a window on a context."""
-    output.one(session.context.open_window(context_id, model, message_format=message_format, **given))
+    said = _config(config)
+    output.one(session.context.open_window(context_id, model, message_format=message_format, config=said, **given))
 
 
 @command(
@@ -283,6 +300,15 @@ def _draw(tokens_by_zone: Mapping[str, int]) -> None:
     most = max(tokens_by_zone.values(), default=0)
     for zone, tokens in tokens_by_zone.items():
         click.echo(f"{zone:>9} {tokens:>8,} {'█' * max(round(_CHART_CHARS * tokens / most), 1)}")
+
+
+def _config(said: dict[str, Any] | None) -> WindowConfig | None:
+    if said is None:
+        return None
+    try:
+        return WindowConfig.from_proto(json_format.ParseDict(said, windows_pb.WindowConfig()))
+    except json_format.ParseError as error:
+        raise click.BadParameter(str(error), param_hint="--config") from None
 
 
 def _messages(body: dict[str, Any]) -> Iterator[dict[str, str]]:

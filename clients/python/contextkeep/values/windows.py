@@ -18,6 +18,68 @@ ZONES = ("system", "pins", "note", "digests", "segments", "state", "masked", "ve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ImportanceWeights(Value):
+    """What makes a line worth keeping; each from 0 to 1, None: the default."""
+
+    recency: float | None = None  # how new it is: half as much every 30 steps; 0.1
+    relevance: float | None = None  # what it has of the goal's words; 0.15
+    causal: float | None = None  # how many later steps speak of the same things; 0.1
+    references: float | None = None  # whether it says where something is; 0.05
+    success: float | None = None  # whether its step ended well; 0.05
+    domain: float | None = None  # what the profile makes of its kind; 0.55
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TierRatios(Value):
+    """What a fold leaves to a zone at most, as shares of a window's limit; together up to 1, None: the default."""
+
+    hot: float | None = None  # the last steps, as they were; 0.4
+    segments: float | None = None  # 0.14
+    digests: float | None = None  # 0.14
+    state: float | None = None  # 0.07
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TokenPrices(Value):
+    """Of a token each, in one unit, such as dollars a million; None: the default."""
+
+    input: float | None = None  # of a prompt; 1
+    cache_write: float | None = None  # of a prompt, written to the vendor's cache; 1.25
+    cache_read: float | None = None  # of a prompt, read from it; 0.1
+    output: float | None = None  # of an answer; 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowConfig(Value):
+    """How a window folds, and what it may cost; None is the default."""
+
+    importance_weights: ImportanceWeights | None = None
+    tier_ratios: TierRatios | None = None
+    high_mark: float | None = None  # share of the limit over which it folds; 0.97
+    low_mark: float | None = None  # to which it folds; 0.5
+    keep_last_steps: int | None = None  # that a fold leaves as they are, if they fit `tier_ratios.hot`; 10
+    summarize_every_n_steps: int | None = None  # steps of a segment; 20
+    prices: TokenPrices | None = None
+    max_total_tokens: int | None = None  # that its packs may have together; 0: any number
+
+    @classmethod
+    def from_proto(cls, config: windows_pb.WindowConfig) -> WindowConfig:
+        """Return the value of a message."""
+        said = {field.name: value for field, value in config.ListFields()}
+        for name, of in _GROUPS.items():
+            if name in said:
+                said[name] = of(**{field.name: value for field, value in said[name].ListFields()})
+        return cls(**said)
+
+
+_GROUPS: dict[str, type[Value]] = {
+    "importance_weights": ImportanceWeights,
+    "tier_ratios": TierRatios,
+    "prices": TokenPrices,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window(Value):
     """What one model shall see of a context."""
 
@@ -41,6 +103,8 @@ class Window(Value):
     updated_at: datetime
     is_closed: bool = False
     compression_profile: str = "general"  # what it keeps when it folds
+    config: WindowConfig = field(default_factory=WindowConfig)  # with the defaults
+    spent_tokens: int = 0  # of its packs together, if its config has `max_total_tokens`
 
     @property
     def tools(self) -> list[Any]:
@@ -75,6 +139,8 @@ class Window(Value):
             updated_at=time_of(window.updated_at),
             is_closed=window.is_closed,
             compression_profile=window.compression_profile,
+            config=WindowConfig.from_proto(window.config),
+            spent_tokens=window.spent_tokens,
         )
 
 
@@ -94,6 +160,7 @@ class Pack(Value):
     last_seq: int = 0  # the newest message that was read
     is_waiting: bool = False  # the last step waits for results: the model is to be asked when they are there
     fold_eta_steps: int = 0  # after about how many more steps it folds
+    wrap_up: bool = False  # the work should come to its end: `max_total_tokens` of the window are nearly spent
 
     @property
     def body(self) -> dict[str, Any]:
@@ -123,6 +190,7 @@ class Pack(Value):
             last_seq=pack.last_seq,
             is_waiting=pack.is_waiting,
             fold_eta_steps=pack.fold_eta_steps,
+            wrap_up=pack.wrap_up,
         )
 
 

@@ -14,7 +14,9 @@ import {
   type PackZones,
   type StateEntry,
   type Window,
+  type WindowConfig,
   type WindowHit,
+  configInput,
   originalOf,
   packOf,
   partOf,
@@ -40,6 +42,8 @@ export interface WindowOptions extends ContextOptions, WriteOptions {
   goal?: string;
   /** What it keeps when it folds: "general", "coding", "research" or "operations". */
   compressionProfile?: string;
+  /** How it folds, and what it may cost. */
+  config?: WindowConfig;
   /** Else that of the model's vendor. */
   format?: MessageFormat;
   /** What the model takes, with its answer; else what is known of it. */
@@ -62,7 +66,7 @@ export abstract class WindowCalls extends TaskCalls {
    */
   async openWindow(contextId: string, model: string, options: WindowOptions = {}): Promise<Window> {
     const { systemPrompt, tools, goal, format, contextTokens, tokenBudget, outputReservation, subjectUserId } = options;
-    const { compressionProfile } = options;
+    const { compressionProfile, config } = options;
     const request = {
       contextId,
       model,
@@ -74,6 +78,7 @@ export abstract class WindowCalls extends TaskCalls {
       tokenBudget,
       outputReservation,
       compressionProfile,
+      config: config && configInput(config),
       subjectUserId,
       requestId: requestId(options),
     };
@@ -147,6 +152,7 @@ export abstract class WindowCalls extends TaskCalls {
    * @param options `since` is the pack before: as long as this one begins with it, only what is new is sent.
    * @throws WindowClosed It packs no more.
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
+   * @throws TokensSpent With this pack the window has more tokens than its `maxTotalTokens`.
    * @throws AnswerTooLarge What fits the model fits no answer.
    */
   async pack(windowId: string, options: { since?: Pack; withoutRecall?: boolean } & ContextOptions = {}): Promise<Pack> {

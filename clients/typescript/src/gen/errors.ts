@@ -314,6 +314,11 @@ export class BudgetTooSmall extends ResourceExhausted {
   static override readonly reason: string = "BUDGET_TOO_SMALL";
 }
 
+/** The packs of a window would have more tokens together than they may. */
+export class TokensSpent extends ResourceExhausted {
+  static override readonly reason: string = "TOKENS_SPENT";
+}
+
 /** The disk, the bucket or the database has no room left. */
 export class StorageFull extends ResourceExhausted {
   static override readonly reason: string = "STORAGE_FULL";

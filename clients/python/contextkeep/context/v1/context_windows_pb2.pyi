@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Window(_message.Message):
-    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile")
+    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,8 @@ class Window(_message.Message):
     UPDATED_AT_FIELD_NUMBER: _ClassVar[int]
     IS_CLOSED_FIELD_NUMBER: _ClassVar[int]
     COMPRESSION_PROFILE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    SPENT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     context_id: str
     model: str
@@ -54,10 +56,72 @@ class Window(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     is_closed: bool
     compression_profile: str
-    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ...) -> None: ...
+    config: WindowConfig
+    spent_tokens: int
+    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ...) -> None: ...
+
+class WindowConfig(_message.Message):
+    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens")
+    IMPORTANCE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    TIER_RATIOS_FIELD_NUMBER: _ClassVar[int]
+    HIGH_MARK_FIELD_NUMBER: _ClassVar[int]
+    LOW_MARK_FIELD_NUMBER: _ClassVar[int]
+    KEEP_LAST_STEPS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARIZE_EVERY_N_STEPS_FIELD_NUMBER: _ClassVar[int]
+    PRICES_FIELD_NUMBER: _ClassVar[int]
+    MAX_TOTAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    importance_weights: ImportanceWeights
+    tier_ratios: TierRatios
+    high_mark: float
+    low_mark: float
+    keep_last_steps: int
+    summarize_every_n_steps: int
+    prices: TokenPrices
+    max_total_tokens: int
+    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ...) -> None: ...
+
+class ImportanceWeights(_message.Message):
+    __slots__ = ("recency", "relevance", "causal", "references", "success", "domain")
+    RECENCY_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    CAUSAL_FIELD_NUMBER: _ClassVar[int]
+    REFERENCES_FIELD_NUMBER: _ClassVar[int]
+    SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    DOMAIN_FIELD_NUMBER: _ClassVar[int]
+    recency: float
+    relevance: float
+    causal: float
+    references: float
+    success: float
+    domain: float
+    def __init__(self, recency: _Optional[float] = ..., relevance: _Optional[float] = ..., causal: _Optional[float] = ..., references: _Optional[float] = ..., success: _Optional[float] = ..., domain: _Optional[float] = ...) -> None: ...
+
+class TierRatios(_message.Message):
+    __slots__ = ("hot", "segments", "digests", "state")
+    HOT_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    DIGESTS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    hot: float
+    segments: float
+    digests: float
+    state: float
+    def __init__(self, hot: _Optional[float] = ..., segments: _Optional[float] = ..., digests: _Optional[float] = ..., state: _Optional[float] = ...) -> None: ...
+
+class TokenPrices(_message.Message):
+    __slots__ = ("input", "cache_write", "cache_read", "output")
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    CACHE_WRITE_FIELD_NUMBER: _ClassVar[int]
+    CACHE_READ_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    input: float
+    cache_write: float
+    cache_read: float
+    output: float
+    def __init__(self, input: _Optional[float] = ..., cache_write: _Optional[float] = ..., cache_read: _Optional[float] = ..., output: _Optional[float] = ...) -> None: ...
 
 class OpenWindowRequest(_message.Message):
-    __slots__ = ("context_id", "model", "context_tokens", "format", "system_prompt", "tools_json", "goal", "token_budget", "output_reservation", "subject_user_id", "request_id", "compression_profile")
+    __slots__ = ("context_id", "model", "context_tokens", "format", "system_prompt", "tools_json", "goal", "token_budget", "output_reservation", "subject_user_id", "request_id", "compression_profile", "config")
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +134,7 @@ class OpenWindowRequest(_message.Message):
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     COMPRESSION_PROFILE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
     context_id: str
     model: str
     context_tokens: int
@@ -82,7 +147,8 @@ class OpenWindowRequest(_message.Message):
     subject_user_id: str
     request_id: str
     compression_profile: str
-    def __init__(self, context_id: _Optional[str] = ..., model: _Optional[str] = ..., context_tokens: _Optional[int] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., token_budget: _Optional[float] = ..., output_reservation: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., compression_profile: _Optional[str] = ...) -> None: ...
+    config: WindowConfig
+    def __init__(self, context_id: _Optional[str] = ..., model: _Optional[str] = ..., context_tokens: _Optional[int] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., token_budget: _Optional[float] = ..., output_reservation: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ...) -> None: ...
 
 class OpenWindowResponse(_message.Message):
     __slots__ = ("window",)
@@ -247,7 +313,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "offset_bytes")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -259,6 +325,7 @@ class PackResponse(_message.Message):
     LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
     IS_WAITING_FIELD_NUMBER: _ClassVar[int]
     FOLD_ETA_STEPS_FIELD_NUMBER: _ClassVar[int]
+    WRAP_UP_FIELD_NUMBER: _ClassVar[int]
     OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
@@ -271,8 +338,9 @@ class PackResponse(_message.Message):
     last_seq: int
     is_waiting: bool
     fold_eta_steps: int
+    wrap_up: bool
     offset_bytes: int
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
 
 class FoldReceipt(_message.Message):
     __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed")

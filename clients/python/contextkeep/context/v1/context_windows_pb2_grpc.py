@@ -195,7 +195,7 @@ class ContextWindowsServicer:
         """Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
         however often.
 
-        When all of it is over 97 % of the limit, it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
+        When all of it is over 97 % of the limit (this and other numbers: `config`), it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
         and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
         then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
         `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it.
@@ -203,7 +203,8 @@ class ContextWindowsServicer:
         Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
 
         Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
-        metadata `least`, the limit with which it would, and `token_limit`), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
+        metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's would have
+        more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -9,10 +9,11 @@ from typing import Any
 from contextkeep.client import _context_messages as contexts
 from contextkeep.client import _messages as messages
 from contextkeep.client._messages import Id, MessageFormat
+from contextkeep.client._window_messages import window_config
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import RecallFilter
-from contextkeep.values import ExplainedPack, FoldReceipt, Original, Pack, StateEntry, Window, WindowHit
+from contextkeep.values import ExplainedPack, FoldReceipt, Original, Pack, StateEntry, Window, WindowConfig, WindowHit
 
 
 class WindowCalls(Client):
@@ -31,6 +32,7 @@ class WindowCalls(Client):
         token_budget: float = 0.0,
         output_reservation: int = 0,
         compression_profile: str = "",
+        config: WindowConfig | None = None,
         subject_user_id: str = "",
         request_id: Id | None = None,
         timeout_s: float | None = None,
@@ -49,6 +51,7 @@ class WindowCalls(Client):
             token_budget: The share of it that a request may have. 0: 0.8.
             output_reservation: Tokens that are kept for the answer. 0: 4,096.
             compression_profile: What it keeps when it folds: "general", "coding", "research" or "operations".
+            config: How it folds, and what it may cost. None: the defaults.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers the same window. None: a new one.
             timeout_s: Deadline; None: the client's.
@@ -57,7 +60,7 @@ class WindowCalls(Client):
             ContextNotFound: there is no such context.
             ContextClosed: it is closed.
             BudgetTooSmall: what stands in front of all does not fit: `least` in the metadata.
-            InvalidArgument: the model is not known, and `context_tokens` is 0.
+            InvalidArgument: the model is not known, and `context_tokens` is 0; a number of `config` cannot be.
             LimitExceeded: the context has 16 open windows, or something is too large.
         """
         request = windows_pb.OpenWindowRequest(
@@ -71,6 +74,7 @@ class WindowCalls(Client):
             token_budget=token_budget,
             output_reservation=output_reservation,
             compression_profile=compression_profile,
+            config=window_config(config),
             subject_user_id=subject_user_id,
             request_id=messages.new_request_id(request_id),
         )
@@ -241,6 +245,7 @@ class WindowCalls(Client):
             WindowNotFound: there is none.
             WindowClosed: it packs no more.
             BudgetTooSmall: the last step does not fit, cut to what matters: `least` in the metadata.
+            TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
             AnswerTooLarge: what fits the model fits no answer.
         """
         request = windows_pb.PackRequest(

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_windows.proto.
  */
 export const file_contextkeep_context_v1_context_windows: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9AwoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJIroCChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkiRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyLHAQoTVXBkYXRlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSGgoNc3lzdGVtX3Byb21wdBgCIAEoCUgAiAEBEhcKCnRvb2xzX2pzb24YAyABKAlIAYgBARIRCgRnb2FsGAQgASgJSAKIAQESFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAlCEAoOX3N5c3RlbV9wcm9tcHRCDQoLX3Rvb2xzX2pzb25CBwoFX2dvYWwiRgoUVXBkYXRlV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciZwoKUGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDAoEdGV4dBgCIAEoCRILCgNyZWYYAyABKAkSFwoPc3ViamVjdF91c2VyX2lkGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkiMgoLUGluUmVzcG9uc2USDgoGcGluX2lkGAEgASgJEhMKC3BpbnNfdG9rZW5zGAIgASgFIl4KDFVucGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDgoGcGluX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIiQKDVVucGluUmVzcG9uc2USEwoLcGluc190b2tlbnMYASABKAUigQEKC1BhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSFgoOd2l0aG91dF9yZWNhbGwYAyABKAgSFQoNaWZfcHJlZml4X3NoYRgEIAEoCRIXCg9pZl9wcmVmaXhfYnl0ZXMYBSABKAUinQEKCVBhY2tab25lcxIOCgZzeXN0ZW0YASABKAUSDAoEbm90ZRgCIAEoBRIQCgh2ZXJiYXRpbRgDIAEoBRIOCgZtYXNrZWQYBCABKAUSDwoHZGlnZXN0cxgFIAEoBRIQCghzZWdtZW50cxgGIAEoBRINCgVzdGF0ZRgHIAEoBRIQCghyZWNhbGxlZBgIIAEoBRIMCgRwaW5zGAkgASgFIjMKDVBhY2tPbWlzc2lvbnMSEgoKc3RlcF9jb3VudBgBIAEoBRIOCgZ0b2tlbnMYAiABKAMiyQIKDFBhY2tSZXNwb25zZRIVCg1tZXNzYWdlc19qc29uGAEgASgJEhQKDHByZWZpeF9ieXRlcxgCIAEoBRISCgpwcmVmaXhfc2hhGAMgASgJEg4KBnRva2VucxgEIAEoBRI5Cg50b2tlbnNfYnlfem9uZRgFIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEhIKCnN0ZXBfY291bnQYBiABKAUSNgoHb21pdHRlZBgHIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja09taXNzaW9ucxINCgVlcG9jaBgIIAEoBRIQCghsYXN0X3NlcRgJIAEoAxISCgppc193YWl0aW5nGAogASgIEhYKDmZvbGRfZXRhX3N0ZXBzGAsgASgFEhQKDG9mZnNldF9ieXRlcxgOIAEoBSLIBAoLRm9sZFJlY2VpcHQSDQoFZXBvY2gYASABKAUSDgoGcmVhc29uGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGxhc3Rfc2VxGAQgASgDEhIKCnN0ZXBfY291bnQYBSABKAUSFQoNdG9rZW5zX2JlZm9yZRgGIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYByABKAUSDQoFcnVsZXMYCCADKAkSFAoMbWFza2VkX3N0ZXBzGAkgAygFEhkKEW1lcmdlZF9zdGVwX2NvdW50GAogASgFEhUKDWRyb3BwZWRfY291bnQYCyABKAUSMwoJc3VtbWFyaWVzGAwgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUGFydBIUCgxzdGF0ZV90b2tlbnMYDSABKAUSHAoUc3RhdGVfbGVmdF9vdXRfY291bnQYDiABKAUSFAoMZmlyc3RfY2hhbmdlGA8gASgJEhMKC3Rva2Vuc19rZXB0GBAgASgFEhwKFHRva2Vuc193cml0dGVuX2FnYWluGBEgASgFEhgKEHBheXNfYWZ0ZXJfc3RlcHMYEiABKAUSOAoLc3RhdGVfYWRkZWQYEyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlQ2hhbmdlEjoKDXN0YXRlX3JlbW92ZWQYFCADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlQ2hhbmdlIisKC1N0YXRlQ2hhbmdlEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJIkoKC0ZvbGRSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSDwoHZHJ5X3J1bhgDIAEoCCJECgxGb2xkUmVzcG9uc2USNAoHcmVjZWlwdBgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlY2VpcHQiSAoNRXhwYW5kUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSCwoDcmVmGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSJ6Cg5FeHBhbmRSZXNwb25zZRIPCgdjb250ZW50GAEgASgMEg4KBnNoYTI1NhgCIAEoCRI1CghtZXNzYWdlcxgDIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2hhdE1lc3NhZ2USEAoIbmV4dF9yZWYYBCABKAkiuQEKE1NlYXJjaFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEjQKBmZpbHRlchgEIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsRmlsdGVyEhEKCXN0ZXBfZnJvbRgFIAEoBRIPCgdzdGVwX3RvGAYgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgHIAEoCSJ+ChRTZWFyY2hXaW5kb3dSZXNwb25zZRIvCgRoaXRzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dIaXQSNQoKYnlfbWVhbmluZxgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQnlNZWFuaW5nInEKCVdpbmRvd0hpdBIyCgRpdGVtGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0SEQoJc3RlcF9mcm9tGAIgASgFEg8KB3N0ZXBfdG8YAyABKAUSDAoEem9uZRgEIAEoCSJoCghQYWNrUGFydBIMCgR6b25lGAEgASgJEg0KBWxldmVsGAIgASgFEhEKCXN0ZXBfZnJvbRgDIAEoBRIPCgdzdGVwX3RvGAQgASgFEgsKA3JlZhgFIAEoCRIOCgZ0b2tlbnMYBiABKAUiQAoSRXhwbGFpblBhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkikAEKE0V4cGxhaW5QYWNrUmVzcG9uc2USLwoFcGFydHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EjkKDnRva2Vuc19ieV96b25lGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSDQoFZXBvY2gYAyABKAUiZgoRR2V0TGluZWFnZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJkChJHZXRMaW5lYWdlUmVzcG9uc2USNQoIcmVjZWlwdHMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKUAQoKU3RhdGVFbnRyeRIPCgdzZWN0aW9uGAEgASgJEgsKA2tleRgCIAEoCRIMCgR0ZXh0GAMgASgJEg0KBXZhbHVlGAQgASgJEgsKA3JlZhgFIAEoCRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYByABKAkiTwoPR2V0U3RhdGVSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEAoIc2VjdGlvbnMYAyADKAkiRwoQR2V0U3RhdGVSZXNwb25zZRIzCgdlbnRyaWVzGAEgAygLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5TdGF0ZUVudHJ5MvEKCg5Db250ZXh0V2luZG93cxJjCgpPcGVuV2luZG93EikuY29udGV4dGtlZXAuY29udGV4dC52MS5PcGVuV2luZG93UmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuT3BlbldpbmRvd1Jlc3BvbnNlEmUKCUdldFdpbmRvdxIoLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0V2luZG93UmVxdWVzdBopLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0V2luZG93UmVzcG9uc2UiA5ACARJrCgtMaXN0V2luZG93cxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFdpbmRvd3NSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0V2luZG93c1Jlc3BvbnNlIgOQAgESZgoLQ2xvc2VXaW5kb3cSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlV2luZG93UmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VXaW5kb3dSZXNwb25zZRJpCgxVcGRhdGVXaW5kb3cSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZVdpbmRvd1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVwZGF0ZVdpbmRvd1Jlc3BvbnNlEk4KA1BpbhIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGluUmVxdWVzdBojLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGluUmVzcG9uc2USVAoFVW5waW4SJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVucGluUmVxdWVzdBolLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVW5waW5SZXNwb25zZRJRCgRQYWNrEiMuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUmVxdWVzdBokLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1Jlc3BvbnNlElEKBEZvbGQSIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZXF1ZXN0GiQuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVzcG9uc2USXAoGRXhwYW5kEiUuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBhbmRSZXF1ZXN0GiYuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBhbmRSZXNwb25zZSIDkAIBEm4KDFNlYXJjaFdpbmRvdxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VhcmNoV2luZG93UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU2VhcmNoV2luZG93UmVzcG9uc2UiA5ACARJrCgtFeHBsYWluUGFjaxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwbGFpblBhY2tSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBsYWluUGFja1Jlc3BvbnNlIgOQAgESaAoKR2V0TGluZWFnZRIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TGluZWFnZVJlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldExpbmVhZ2VSZXNwb25zZSIDkAIBEmIKCEdldFN0YXRlEicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFN0YXRlUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSLJBAoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJEjQKBmNvbmZpZxgVIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Q29uZmlnEhQKDHNwZW50X3Rva2VucxgWIAEoAyK1AwoMV2luZG93Q29uZmlnEkUKEmltcG9ydGFuY2Vfd2VpZ2h0cxgBIAEoCzIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuSW1wb3J0YW5jZVdlaWdodHMSNwoLdGllcl9yYXRpb3MYAiABKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRpZXJSYXRpb3MSFgoJaGlnaF9tYXJrGAMgASgBSACIAQESFQoIbG93X21hcmsYBCABKAFIAYgBARIcCg9rZWVwX2xhc3Rfc3RlcHMYBSABKAVIAogBARIkChdzdW1tYXJpemVfZXZlcnlfbl9zdGVwcxgGIAEoBUgDiAEBEjMKBnByaWNlcxgHIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVG9rZW5QcmljZXMSHQoQbWF4X3RvdGFsX3Rva2VucxgIIAEoA0gEiAEBQgwKCl9oaWdoX21hcmtCCwoJX2xvd19tYXJrQhIKEF9rZWVwX2xhc3Rfc3RlcHNCGgoYX3N1bW1hcml6ZV9ldmVyeV9uX3N0ZXBzQhMKEV9tYXhfdG90YWxfdG9rZW5zIuUBChFJbXBvcnRhbmNlV2VpZ2h0cxIUCgdyZWNlbmN5GAEgASgBSACIAQESFgoJcmVsZXZhbmNlGAIgASgBSAGIAQESEwoGY2F1c2FsGAMgASgBSAKIAQESFwoKcmVmZXJlbmNlcxgEIAEoAUgDiAEBEhQKB3N1Y2Nlc3MYBSABKAFIBIgBARITCgZkb21haW4YBiABKAFIBYgBAUIKCghfcmVjZW5jeUIMCgpfcmVsZXZhbmNlQgkKB19jYXVzYWxCDQoLX3JlZmVyZW5jZXNCCgoIX3N1Y2Nlc3NCCQoHX2RvbWFpbiKKAQoKVGllclJhdGlvcxIQCgNob3QYASABKAFIAIgBARIVCghzZWdtZW50cxgCIAEoAUgBiAEBEhQKB2RpZ2VzdHMYAyABKAFIAogBARISCgVzdGF0ZRgEIAEoAUgDiAEBQgYKBF9ob3RCCwoJX3NlZ21lbnRzQgoKCF9kaWdlc3RzQggKBl9zdGF0ZSKdAQoLVG9rZW5QcmljZXMSEgoFaW5wdXQYASABKAFIAIgBARIYCgtjYWNoZV93cml0ZRgCIAEoAUgBiAEBEhcKCmNhY2hlX3JlYWQYAyABKAFIAogBARITCgZvdXRwdXQYBCABKAFIA4gBAUIICgZfaW5wdXRCDgoMX2NhY2hlX3dyaXRlQg0KC19jYWNoZV9yZWFkQgkKB19vdXRwdXQi8AIKEU9wZW5XaW5kb3dSZXF1ZXN0EhIKCmNvbnRleHRfaWQYASABKAkSDQoFbW9kZWwYAiABKAkSFgoOY29udGV4dF90b2tlbnMYAyABKAUSNQoGZm9ybWF0GAQgASgOMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5NZXNzYWdlRm9ybWF0EhUKDXN5c3RlbV9wcm9tcHQYBSABKAkSEgoKdG9vbHNfanNvbhgGIAEoCRIMCgRnb2FsGAcgASgJEhQKDHRva2VuX2J1ZGdldBgIIAEoARIaChJvdXRwdXRfcmVzZXJ2YXRpb24YCSABKAUSFwoPc3ViamVjdF91c2VyX2lkGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGwoTY29tcHJlc3Npb25fcHJvZmlsZRgMIAEoCRI0CgZjb25maWcYDSABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvd0NvbmZpZyJEChJPcGVuV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciPgoQR2V0V2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJIkMKEUdldFdpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93ImgKEkxpc3RXaW5kb3dzUmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJfChNMaXN0V2luZG93c1Jlc3BvbnNlEi8KB3dpbmRvd3MYASADKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiVAoSQ2xvc2VXaW5kb3dSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEgoKcmVxdWVzdF9pZBgDIAEoCSJFChNDbG9zZVdpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93IscBChNVcGRhdGVXaW5kb3dSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIaCg1zeXN0ZW1fcHJvbXB0GAIgASgJSACIAQESFwoKdG9vbHNfanNvbhgDIAEoCUgBiAEBEhEKBGdvYWwYBCABKAlIAogBARIXCg9zdWJqZWN0X3VzZXJfaWQYBSABKAkSEgoKcmVxdWVzdF9pZBgGIAEoCUIQCg5fc3lzdGVtX3Byb21wdEINCgtfdG9vbHNfanNvbkIHCgVfZ29hbCJGChRVcGRhdGVXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJnCgpQaW5SZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEgsKA3JlZhgDIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYBCABKAkSEgoKcmVxdWVzdF9pZBgFIAEoCSIyCgtQaW5SZXNwb25zZRIOCgZwaW5faWQYASABKAkSEwoLcGluc190b2tlbnMYAiABKAUiXgoMVW5waW5SZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIOCgZwaW5faWQYAiABKAkSFwoPc3ViamVjdF91c2VyX2lkGAMgASgJEhIKCnJlcXVlc3RfaWQYBCABKAkiJAoNVW5waW5SZXNwb25zZRITCgtwaW5zX3Rva2VucxgBIAEoBSKBAQoLUGFja1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIWCg53aXRob3V0X3JlY2FsbBgDIAEoCBIVCg1pZl9wcmVmaXhfc2hhGAQgASgJEhcKD2lmX3ByZWZpeF9ieXRlcxgFIAEoBSKdAQoJUGFja1pvbmVzEg4KBnN5c3RlbRgBIAEoBRIMCgRub3RlGAIgASgFEhAKCHZlcmJhdGltGAMgASgFEg4KBm1hc2tlZBgEIAEoBRIPCgdkaWdlc3RzGAUgASgFEhAKCHNlZ21lbnRzGAYgASgFEg0KBXN0YXRlGAcgASgFEhAKCHJlY2FsbGVkGAggASgFEgwKBHBpbnMYCSABKAUiMwoNUGFja09taXNzaW9ucxISCgpzdGVwX2NvdW50GAEgASgFEg4KBnRva2VucxgCIAEoAyLaAgoMUGFja1Jlc3BvbnNlEhUKDW1lc3NhZ2VzX2pzb24YASABKAkSFAoMcHJlZml4X2J5dGVzGAIgASgFEhIKCnByZWZpeF9zaGEYAyABKAkSDgoGdG9rZW5zGAQgASgFEjkKDnRva2Vuc19ieV96b25lGAUgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSEgoKc3RlcF9jb3VudBgGIAEoBRI2CgdvbWl0dGVkGAcgASgLMiUuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrT21pc3Npb25zEg0KBWVwb2NoGAggASgFEhAKCGxhc3Rfc2VxGAkgASgDEhIKCmlzX3dhaXRpbmcYCiABKAgSFgoOZm9sZF9ldGFfc3RlcHMYCyABKAUSDwoHd3JhcF91cBgMIAEoCBIUCgxvZmZzZXRfYnl0ZXMYDiABKAUiyAQKC0ZvbGRSZWNlaXB0Eg0KBWVwb2NoGAEgASgFEg4KBnJlYXNvbhgCIAEoCRIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghsYXN0X3NlcRgEIAEoAxISCgpzdGVwX2NvdW50GAUgASgFEhUKDXRva2Vuc19iZWZvcmUYBiABKAUSFAoMdG9rZW5zX2FmdGVyGAcgASgFEg0KBXJ1bGVzGAggAygJEhQKDG1hc2tlZF9zdGVwcxgJIAMoBRIZChFtZXJnZWRfc3RlcF9jb3VudBgKIAEoBRIVCg1kcm9wcGVkX2NvdW50GAsgASgFEjMKCXN1bW1hcmllcxgMIAMoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1BhcnQSFAoMc3RhdGVfdG9rZW5zGA0gASgFEhwKFHN0YXRlX2xlZnRfb3V0X2NvdW50GA4gASgFEhQKDGZpcnN0X2NoYW5nZRgPIAEoCRITCgt0b2tlbnNfa2VwdBgQIAEoBRIcChR0b2tlbnNfd3JpdHRlbl9hZ2FpbhgRIAEoBRIYChBwYXlzX2FmdGVyX3N0ZXBzGBIgASgFEjgKC3N0YXRlX2FkZGVkGBMgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TdGF0ZUNoYW5nZRI6Cg1zdGF0ZV9yZW1vdmVkGBQgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5TdGF0ZUNoYW5nZSIrCgtTdGF0ZUNoYW5nZRIPCgdzZWN0aW9uGAEgASgJEgsKA3JlZhgCIAEoCSJKCgtGb2xkUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEg8KB2RyeV9ydW4YAyABKAgiRAoMRm9sZFJlc3BvbnNlEjQKB3JlY2VpcHQYASABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0IkgKDUV4cGFuZFJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEgsKA3JlZhgCIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAyABKAkiegoORXhwYW5kUmVzcG9uc2USDwoHY29udGVudBgBIAEoDBIOCgZzaGEyNTYYAiABKAkSNQoIbWVzc2FnZXMYAyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhAKCG5leHRfcmVmGAQgASgJIrkBChNTZWFyY2hXaW5kb3dSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRINCgVxdWVyeRgCIAEoCRINCgVsaW1pdBgDIAEoBRI0CgZmaWx0ZXIYBCABKAsyJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY2FsbEZpbHRlchIRCglzdGVwX2Zyb20YBSABKAUSDwoHc3RlcF90bxgGIAEoBRIXCg9zdWJqZWN0X3VzZXJfaWQYByABKAkifgoUU2VhcmNoV2luZG93UmVzcG9uc2USLwoEaGl0cxgBIAMoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93SGl0EjUKCmJ5X21lYW5pbmcYAiABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJ5TWVhbmluZyJxCglXaW5kb3dIaXQSMgoEaXRlbRgBIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsZWRJdGVtEhEKCXN0ZXBfZnJvbRgCIAEoBRIPCgdzdGVwX3RvGAMgASgFEgwKBHpvbmUYBCABKAkiaAoIUGFja1BhcnQSDAoEem9uZRgBIAEoCRINCgVsZXZlbBgCIAEoBRIRCglzdGVwX2Zyb20YAyABKAUSDwoHc3RlcF90bxgEIAEoBRILCgNyZWYYBSABKAkSDgoGdG9rZW5zGAYgASgFIkAKEkV4cGxhaW5QYWNrUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJIpABChNFeHBsYWluUGFja1Jlc3BvbnNlEi8KBXBhcnRzGAEgAygLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUGFydBI5Cg50b2tlbnNfYnlfem9uZRgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEg0KBWVwb2NoGAMgASgFImYKEUdldExpbmVhZ2VSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiZAoSR2V0TGluZWFnZVJlc3BvbnNlEjUKCHJlY2VpcHRzGAEgAygLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVjZWlwdBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilAEKClN0YXRlRW50cnkSDwoHc2VjdGlvbhgBIAEoCRILCgNrZXkYAiABKAkSDAoEdGV4dBgDIAEoCRINCgV2YWx1ZRgEIAEoCRILCgNyZWYYBSABKAkSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGc291cmNlGAcgASgJIk8KD0dldFN0YXRlUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhAKCHNlY3Rpb25zGAMgAygJIkcKEEdldFN0YXRlUmVzcG9uc2USMwoHZW50cmllcxgBIAMoCzIiLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVFbnRyeTLxCgoOQ29udGV4dFdpbmRvd3MSYwoKT3BlbldpbmRvdxIpLmNvbnRleHRrZWVwLmNvbnRleHQudjEuT3BlbldpbmRvd1JlcXVlc3QaKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXNwb25zZRJlCglHZXRXaW5kb3cSKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1JlcXVlc3QaKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLTGlzdFdpbmRvd3MSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTGlzdFdpbmRvd3NSZXNwb25zZSIDkAIBEmYKC0Nsb3NlV2luZG93EiouY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNsb3NlV2luZG93UmVzcG9uc2USaQoMVXBkYXRlV2luZG93EisuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVXaW5kb3dSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5VcGRhdGVXaW5kb3dSZXNwb25zZRJOCgNQaW4SIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBpblJlcXVlc3QaIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBpblJlc3BvbnNlElQKBVVucGluEiQuY29udGV4dGtlZXAuY29udGV4dC52MS5VbnBpblJlcXVlc3QaJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlVucGluUmVzcG9uc2USUQoEUGFjaxIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1JlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXNwb25zZRJRCgRGb2xkEiMuY29udGV4dGtlZXAuY29udGV4dC52MS5Gb2xkUmVxdWVzdBokLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlc3BvbnNlElwKBkV4cGFuZBIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVxdWVzdBomLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwYW5kUmVzcG9uc2UiA5ACARJuCgxTZWFyY2hXaW5kb3cSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1JlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlNlYXJjaFdpbmRvd1Jlc3BvbnNlIgOQAgESawoLRXhwbGFpblBhY2sSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRXhwbGFpblBhY2tSZXNwb25zZSIDkAIBEmgKCkdldExpbmVhZ2USKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldExpbmVhZ2VSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVzcG9uc2UiA5ACARJiCghHZXRTdGF0ZRInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3RhdGVSZXF1ZXN0GiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.Window
@@ -141,6 +141,20 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
    * @generated from field: string compression_profile = 20;
    */
   compressionProfile: string;
+
+  /**
+   * As it was said, and the defaults.
+   *
+   * @generated from field: contextkeep.context.v1.WindowConfig config = 21;
+   */
+  config?: WindowConfig | undefined;
+
+  /**
+   * Of its packs together, each counted once, since `config` has a `max_total_tokens`; 0 without one.
+   *
+   * @generated from field: int64 spent_tokens = 22;
+   */
+  spentTokens: bigint;
 };
 
 /**
@@ -149,6 +163,210 @@ export type Window = Message<"contextkeep.context.v1.Window"> & {
  */
 export const WindowSchema: GenMessage<Window> = /*@__PURE__*/
   messageDesc(file_contextkeep_context_v1_context_windows, 0);
+
+/**
+ * How a window folds, and what it may cost. Unset is the default, which is named. Numbers that are none (NaN, infinite), out of their range, or
+ * that contradict each other are INVALID_ARGUMENT with the field's name, such as "config.tier_ratios".
+ *
+ * @generated from message contextkeep.context.v1.WindowConfig
+ */
+export type WindowConfig = Message<"contextkeep.context.v1.WindowConfig"> & {
+  /**
+   * @generated from field: contextkeep.context.v1.ImportanceWeights importance_weights = 1;
+   */
+  importanceWeights?: ImportanceWeights | undefined;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TierRatios tier_ratios = 2;
+   */
+  tierRatios?: TierRatios | undefined;
+
+  /**
+   * Shares of `token_limit`: over `high_mark` (0.97; 0.1 to 1) it folds, until `low_mark` is left (0.5; 0 and more, below the other).
+   *
+   * @generated from field: optional double high_mark = 3;
+   */
+  highMark?: number | undefined;
+
+  /**
+   * @generated from field: optional double low_mark = 4;
+   */
+  lowMark?: number | undefined;
+
+  /**
+   * The last steps, which a fold leaves as they are if they fit `tier_ratios.hot`: 10; 1 to 1,000.
+   *
+   * @generated from field: optional int32 keep_last_steps = 5;
+   */
+  keepLastSteps?: number | undefined;
+
+  /**
+   * Steps of a segment: 20; 1 to 1,000.
+   *
+   * @generated from field: optional int32 summarize_every_n_steps = 6;
+   */
+  summarizeEveryNSteps?: number | undefined;
+
+  /**
+   * @generated from field: contextkeep.context.v1.TokenPrices prices = 7;
+   */
+  prices?: TokenPrices | undefined;
+
+  /**
+   * Tokens that the packs of the window may have together, up to 10^15; 0: any number, which is the default. Each pack counts once, with what it
+   * says in `tokens`, one that waits for results not at all; it is what the packs would cost, whatever was sent to a model.
+   *
+   * @generated from field: optional int64 max_total_tokens = 8;
+   */
+  maxTotalTokens?: bigint | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WindowConfig.
+ * Use `create(WindowConfigSchema)` to create a new message.
+ */
+export const WindowConfigSchema: GenMessage<WindowConfig> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 1);
+
+/**
+ * What makes a line worth keeping, when not all have room. 0 to 1 each; not all 0; they need not add up to 1.
+ *
+ * @generated from message contextkeep.context.v1.ImportanceWeights
+ */
+export type ImportanceWeights = Message<"contextkeep.context.v1.ImportanceWeights"> & {
+  /**
+   * How new it is: half as much every 30 steps. 0.1.
+   *
+   * @generated from field: optional double recency = 1;
+   */
+  recency?: number | undefined;
+
+  /**
+   * What it has of the goal's words. 0.15.
+   *
+   * @generated from field: optional double relevance = 2;
+   */
+  relevance?: number | undefined;
+
+  /**
+   * How many later steps speak of the same things. 0.1.
+   *
+   * @generated from field: optional double causal = 3;
+   */
+  causal?: number | undefined;
+
+  /**
+   * Whether it says where something is. 0.05.
+   *
+   * @generated from field: optional double references = 4;
+   */
+  references?: number | undefined;
+
+  /**
+   * Whether its step ended well. 0.05.
+   *
+   * @generated from field: optional double success = 5;
+   */
+  success?: number | undefined;
+
+  /**
+   * What the profile makes of its kind. 0.55.
+   *
+   * @generated from field: optional double domain = 6;
+   */
+  domain?: number | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.ImportanceWeights.
+ * Use `create(ImportanceWeightsSchema)` to create a new message.
+ */
+export const ImportanceWeightsSchema: GenMessage<ImportanceWeights> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 2);
+
+/**
+ * What a fold leaves to each zone, as shares of `token_limit`: caps, not sizes. 0 to 1 each, and together up to 1.
+ *
+ * @generated from message contextkeep.context.v1.TierRatios
+ */
+export type TierRatios = Message<"contextkeep.context.v1.TierRatios"> & {
+  /**
+   * The last steps, as they were. 0.4.
+   *
+   * @generated from field: optional double hot = 1;
+   */
+  hot?: number | undefined;
+
+  /**
+   * 0.14.
+   *
+   * @generated from field: optional double segments = 2;
+   */
+  segments?: number | undefined;
+
+  /**
+   * 0.14.
+   *
+   * @generated from field: optional double digests = 3;
+   */
+  digests?: number | undefined;
+
+  /**
+   * Of the state, what need not be there: constraints and values are there, whatever they have. 0.07.
+   *
+   * @generated from field: optional double state = 4;
+   */
+  state?: number | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TierRatios.
+ * Use `create(TierRatiosSchema)` to create a new message.
+ */
+export const TierRatiosSchema: GenMessage<TierRatios> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 3);
+
+/**
+ * Of a token each, in one unit, such as dollars a million. 0 to 1,000,000.
+ *
+ * @generated from message contextkeep.context.v1.TokenPrices
+ */
+export type TokenPrices = Message<"contextkeep.context.v1.TokenPrices"> & {
+  /**
+   * Of a prompt. 1.
+   *
+   * @generated from field: optional double input = 1;
+   */
+  input?: number | undefined;
+
+  /**
+   * Of a prompt, written to the vendor's cache. 1.25.
+   *
+   * @generated from field: optional double cache_write = 2;
+   */
+  cacheWrite?: number | undefined;
+
+  /**
+   * Of a prompt, read from it. 0.1.
+   *
+   * @generated from field: optional double cache_read = 3;
+   */
+  cacheRead?: number | undefined;
+
+  /**
+   * Of an answer. 5.
+   *
+   * @generated from field: optional double output = 4;
+   */
+  output?: number | undefined;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.TokenPrices.
+ * Use `create(TokenPricesSchema)` to create a new message.
+ */
+export const TokenPricesSchema: GenMessage<TokenPrices> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 4);
 
 /**
  * @generated from message contextkeep.context.v1.OpenWindowRequest
@@ -231,6 +449,11 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
    * @generated from field: string compression_profile = 12;
    */
   compressionProfile: string;
+
+  /**
+   * @generated from field: contextkeep.context.v1.WindowConfig config = 13;
+   */
+  config?: WindowConfig | undefined;
 };
 
 /**
@@ -238,7 +461,7 @@ export type OpenWindowRequest = Message<"contextkeep.context.v1.OpenWindowReques
  * Use `create(OpenWindowRequestSchema)` to create a new message.
  */
 export const OpenWindowRequestSchema: GenMessage<OpenWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 1);
+  messageDesc(file_contextkeep_context_v1_context_windows, 5);
 
 /**
  * @generated from message contextkeep.context.v1.OpenWindowResponse
@@ -255,7 +478,7 @@ export type OpenWindowResponse = Message<"contextkeep.context.v1.OpenWindowRespo
  * Use `create(OpenWindowResponseSchema)` to create a new message.
  */
 export const OpenWindowResponseSchema: GenMessage<OpenWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 2);
+  messageDesc(file_contextkeep_context_v1_context_windows, 6);
 
 /**
  * @generated from message contextkeep.context.v1.GetWindowRequest
@@ -277,7 +500,7 @@ export type GetWindowRequest = Message<"contextkeep.context.v1.GetWindowRequest"
  * Use `create(GetWindowRequestSchema)` to create a new message.
  */
 export const GetWindowRequestSchema: GenMessage<GetWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 3);
+  messageDesc(file_contextkeep_context_v1_context_windows, 7);
 
 /**
  * @generated from message contextkeep.context.v1.GetWindowResponse
@@ -294,7 +517,7 @@ export type GetWindowResponse = Message<"contextkeep.context.v1.GetWindowRespons
  * Use `create(GetWindowResponseSchema)` to create a new message.
  */
 export const GetWindowResponseSchema: GenMessage<GetWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 4);
+  messageDesc(file_contextkeep_context_v1_context_windows, 8);
 
 /**
  * @generated from message contextkeep.context.v1.ListWindowsRequest
@@ -326,7 +549,7 @@ export type ListWindowsRequest = Message<"contextkeep.context.v1.ListWindowsRequ
  * Use `create(ListWindowsRequestSchema)` to create a new message.
  */
 export const ListWindowsRequestSchema: GenMessage<ListWindowsRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 5);
+  messageDesc(file_contextkeep_context_v1_context_windows, 9);
 
 /**
  * @generated from message contextkeep.context.v1.ListWindowsResponse
@@ -350,7 +573,7 @@ export type ListWindowsResponse = Message<"contextkeep.context.v1.ListWindowsRes
  * Use `create(ListWindowsResponseSchema)` to create a new message.
  */
 export const ListWindowsResponseSchema: GenMessage<ListWindowsResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 6);
+  messageDesc(file_contextkeep_context_v1_context_windows, 10);
 
 /**
  * @generated from message contextkeep.context.v1.CloseWindowRequest
@@ -377,7 +600,7 @@ export type CloseWindowRequest = Message<"contextkeep.context.v1.CloseWindowRequ
  * Use `create(CloseWindowRequestSchema)` to create a new message.
  */
 export const CloseWindowRequestSchema: GenMessage<CloseWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 7);
+  messageDesc(file_contextkeep_context_v1_context_windows, 11);
 
 /**
  * @generated from message contextkeep.context.v1.CloseWindowResponse
@@ -394,7 +617,7 @@ export type CloseWindowResponse = Message<"contextkeep.context.v1.CloseWindowRes
  * Use `create(CloseWindowResponseSchema)` to create a new message.
  */
 export const CloseWindowResponseSchema: GenMessage<CloseWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 8);
+  messageDesc(file_contextkeep_context_v1_context_windows, 12);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateWindowRequest
@@ -440,7 +663,7 @@ export type UpdateWindowRequest = Message<"contextkeep.context.v1.UpdateWindowRe
  * Use `create(UpdateWindowRequestSchema)` to create a new message.
  */
 export const UpdateWindowRequestSchema: GenMessage<UpdateWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 9);
+  messageDesc(file_contextkeep_context_v1_context_windows, 13);
 
 /**
  * @generated from message contextkeep.context.v1.UpdateWindowResponse
@@ -457,7 +680,7 @@ export type UpdateWindowResponse = Message<"contextkeep.context.v1.UpdateWindowR
  * Use `create(UpdateWindowResponseSchema)` to create a new message.
  */
 export const UpdateWindowResponseSchema: GenMessage<UpdateWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 10);
+  messageDesc(file_contextkeep_context_v1_context_windows, 14);
 
 /**
  * @generated from message contextkeep.context.v1.PinRequest
@@ -496,7 +719,7 @@ export type PinRequest = Message<"contextkeep.context.v1.PinRequest"> & {
  * Use `create(PinRequestSchema)` to create a new message.
  */
 export const PinRequestSchema: GenMessage<PinRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 11);
+  messageDesc(file_contextkeep_context_v1_context_windows, 15);
 
 /**
  * @generated from message contextkeep.context.v1.PinResponse
@@ -520,7 +743,7 @@ export type PinResponse = Message<"contextkeep.context.v1.PinResponse"> & {
  * Use `create(PinResponseSchema)` to create a new message.
  */
 export const PinResponseSchema: GenMessage<PinResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 12);
+  messageDesc(file_contextkeep_context_v1_context_windows, 16);
 
 /**
  * @generated from message contextkeep.context.v1.UnpinRequest
@@ -552,7 +775,7 @@ export type UnpinRequest = Message<"contextkeep.context.v1.UnpinRequest"> & {
  * Use `create(UnpinRequestSchema)` to create a new message.
  */
 export const UnpinRequestSchema: GenMessage<UnpinRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 13);
+  messageDesc(file_contextkeep_context_v1_context_windows, 17);
 
 /**
  * @generated from message contextkeep.context.v1.UnpinResponse
@@ -569,7 +792,7 @@ export type UnpinResponse = Message<"contextkeep.context.v1.UnpinResponse"> & {
  * Use `create(UnpinResponseSchema)` to create a new message.
  */
 export const UnpinResponseSchema: GenMessage<UnpinResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 14);
+  messageDesc(file_contextkeep_context_v1_context_windows, 18);
 
 /**
  * @generated from message contextkeep.context.v1.PackRequest
@@ -611,7 +834,7 @@ export type PackRequest = Message<"contextkeep.context.v1.PackRequest"> & {
  * Use `create(PackRequestSchema)` to create a new message.
  */
 export const PackRequestSchema: GenMessage<PackRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 15);
+  messageDesc(file_contextkeep_context_v1_context_windows, 19);
 
 /**
  * What a pack is made of, the most stable first, in tokens.
@@ -680,7 +903,7 @@ export type PackZones = Message<"contextkeep.context.v1.PackZones"> & {
  * Use `create(PackZonesSchema)` to create a new message.
  */
 export const PackZonesSchema: GenMessage<PackZones> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 16);
+  messageDesc(file_contextkeep_context_v1_context_windows, 20);
 
 /**
  * What a pack shows in excerpts only.
@@ -704,7 +927,7 @@ export type PackOmissions = Message<"contextkeep.context.v1.PackOmissions"> & {
  * Use `create(PackOmissionsSchema)` to create a new message.
  */
 export const PackOmissionsSchema: GenMessage<PackOmissions> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 17);
+  messageDesc(file_contextkeep_context_v1_context_windows, 21);
 
 /**
  * @generated from message contextkeep.context.v1.PackResponse
@@ -781,6 +1004,13 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
   foldEtaSteps: number;
 
   /**
+   * The work should come to its end: of `max_total_tokens` 90 % are spent, or a pack twice as large would not fit.
+   *
+   * @generated from field: bool wrap_up = 12;
+   */
+  wrapUp: boolean;
+
+  /**
    * So many bytes stand in front of `messages_json`: the first ones of the pack that `if_prefix_sha` is of. 0: it is the whole. All other
    * fields are of the whole.
    *
@@ -794,7 +1024,7 @@ export type PackResponse = Message<"contextkeep.context.v1.PackResponse"> & {
  * Use `create(PackResponseSchema)` to create a new message.
  */
 export const PackResponseSchema: GenMessage<PackResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 18);
+  messageDesc(file_contextkeep_context_v1_context_windows, 22);
 
 /**
  * The account of a break of the prefix.
@@ -909,8 +1139,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
   tokensWrittenAgain: number;
 
   /**
-   * After how many steps the smaller prompt has paid for that, at prices of 1.25 for a token that is written to the cache and 0.1 for one that
-   * is read. -1: never.
+   * After how many steps the smaller prompt has paid for that, at the window's prices. -1: never.
    *
    * @generated from field: int32 pays_after_steps = 18;
    */
@@ -934,7 +1163,7 @@ export type FoldReceipt = Message<"contextkeep.context.v1.FoldReceipt"> & {
  * Use `create(FoldReceiptSchema)` to create a new message.
  */
 export const FoldReceiptSchema: GenMessage<FoldReceipt> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 19);
+  messageDesc(file_contextkeep_context_v1_context_windows, 23);
 
 /**
  * An entry that came into the state as a model reads it, or left it. What it says is where it was said, and goes with that.
@@ -960,7 +1189,7 @@ export type StateChange = Message<"contextkeep.context.v1.StateChange"> & {
  * Use `create(StateChangeSchema)` to create a new message.
  */
 export const StateChangeSchema: GenMessage<StateChange> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 20);
+  messageDesc(file_contextkeep_context_v1_context_windows, 24);
 
 /**
  * @generated from message contextkeep.context.v1.FoldRequest
@@ -987,7 +1216,7 @@ export type FoldRequest = Message<"contextkeep.context.v1.FoldRequest"> & {
  * Use `create(FoldRequestSchema)` to create a new message.
  */
 export const FoldRequestSchema: GenMessage<FoldRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 21);
+  messageDesc(file_contextkeep_context_v1_context_windows, 25);
 
 /**
  * @generated from message contextkeep.context.v1.FoldResponse
@@ -1004,7 +1233,7 @@ export type FoldResponse = Message<"contextkeep.context.v1.FoldResponse"> & {
  * Use `create(FoldResponseSchema)` to create a new message.
  */
 export const FoldResponseSchema: GenMessage<FoldResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 22);
+  messageDesc(file_contextkeep_context_v1_context_windows, 26);
 
 /**
  * @generated from message contextkeep.context.v1.ExpandRequest
@@ -1033,7 +1262,7 @@ export type ExpandRequest = Message<"contextkeep.context.v1.ExpandRequest"> & {
  * Use `create(ExpandRequestSchema)` to create a new message.
  */
 export const ExpandRequestSchema: GenMessage<ExpandRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 23);
+  messageDesc(file_contextkeep_context_v1_context_windows, 27);
 
 /**
  * @generated from message contextkeep.context.v1.ExpandResponse
@@ -1071,7 +1300,7 @@ export type ExpandResponse = Message<"contextkeep.context.v1.ExpandResponse"> & 
  * Use `create(ExpandResponseSchema)` to create a new message.
  */
 export const ExpandResponseSchema: GenMessage<ExpandResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 24);
+  messageDesc(file_contextkeep_context_v1_context_windows, 28);
 
 /**
  * @generated from message contextkeep.context.v1.SearchWindowRequest
@@ -1122,7 +1351,7 @@ export type SearchWindowRequest = Message<"contextkeep.context.v1.SearchWindowRe
  * Use `create(SearchWindowRequestSchema)` to create a new message.
  */
 export const SearchWindowRequestSchema: GenMessage<SearchWindowRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 25);
+  messageDesc(file_contextkeep_context_v1_context_windows, 29);
 
 /**
  * @generated from message contextkeep.context.v1.SearchWindowResponse
@@ -1144,7 +1373,7 @@ export type SearchWindowResponse = Message<"contextkeep.context.v1.SearchWindowR
  * Use `create(SearchWindowResponseSchema)` to create a new message.
  */
 export const SearchWindowResponseSchema: GenMessage<SearchWindowResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 26);
+  messageDesc(file_contextkeep_context_v1_context_windows, 30);
 
 /**
  * @generated from message contextkeep.context.v1.WindowHit
@@ -1180,7 +1409,7 @@ export type WindowHit = Message<"contextkeep.context.v1.WindowHit"> & {
  * Use `create(WindowHitSchema)` to create a new message.
  */
 export const WindowHitSchema: GenMessage<WindowHit> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 27);
+  messageDesc(file_contextkeep_context_v1_context_windows, 31);
 
 /**
  * @generated from message contextkeep.context.v1.PackPart
@@ -1228,7 +1457,7 @@ export type PackPart = Message<"contextkeep.context.v1.PackPart"> & {
  * Use `create(PackPartSchema)` to create a new message.
  */
 export const PackPartSchema: GenMessage<PackPart> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 28);
+  messageDesc(file_contextkeep_context_v1_context_windows, 32);
 
 /**
  * @generated from message contextkeep.context.v1.ExplainPackRequest
@@ -1250,7 +1479,7 @@ export type ExplainPackRequest = Message<"contextkeep.context.v1.ExplainPackRequ
  * Use `create(ExplainPackRequestSchema)` to create a new message.
  */
 export const ExplainPackRequestSchema: GenMessage<ExplainPackRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 29);
+  messageDesc(file_contextkeep_context_v1_context_windows, 33);
 
 /**
  * @generated from message contextkeep.context.v1.ExplainPackResponse
@@ -1277,7 +1506,7 @@ export type ExplainPackResponse = Message<"contextkeep.context.v1.ExplainPackRes
  * Use `create(ExplainPackResponseSchema)` to create a new message.
  */
 export const ExplainPackResponseSchema: GenMessage<ExplainPackResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 30);
+  messageDesc(file_contextkeep_context_v1_context_windows, 34);
 
 /**
  * @generated from message contextkeep.context.v1.GetLineageRequest
@@ -1309,7 +1538,7 @@ export type GetLineageRequest = Message<"contextkeep.context.v1.GetLineageReques
  * Use `create(GetLineageRequestSchema)` to create a new message.
  */
 export const GetLineageRequestSchema: GenMessage<GetLineageRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 31);
+  messageDesc(file_contextkeep_context_v1_context_windows, 35);
 
 /**
  * @generated from message contextkeep.context.v1.GetLineageResponse
@@ -1331,7 +1560,7 @@ export type GetLineageResponse = Message<"contextkeep.context.v1.GetLineageRespo
  * Use `create(GetLineageResponseSchema)` to create a new message.
  */
 export const GetLineageResponseSchema: GenMessage<GetLineageResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 32);
+  messageDesc(file_contextkeep_context_v1_context_windows, 36);
 
 /**
  * A statement of the state.
@@ -1392,7 +1621,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
  * Use `create(StateEntrySchema)` to create a new message.
  */
 export const StateEntrySchema: GenMessage<StateEntry> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 33);
+  messageDesc(file_contextkeep_context_v1_context_windows, 37);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateRequest
@@ -1421,7 +1650,7 @@ export type GetStateRequest = Message<"contextkeep.context.v1.GetStateRequest"> 
  * Use `create(GetStateRequestSchema)` to create a new message.
  */
 export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 34);
+  messageDesc(file_contextkeep_context_v1_context_windows, 38);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateResponse
@@ -1438,7 +1667,7 @@ export type GetStateResponse = Message<"contextkeep.context.v1.GetStateResponse"
  * Use `create(GetStateResponseSchema)` to create a new message.
  */
 export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 35);
+  messageDesc(file_contextkeep_context_v1_context_windows, 39);
 
 /**
  * What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
@@ -1542,7 +1771,7 @@ export const ContextWindows: GenService<{
    * Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
    * however often.
    *
-   * When all of it is over 97 % of the limit, it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
+   * When all of it is over 97 % of the limit (this and other numbers: `config`), it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
    * and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
    * then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
    * `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it.
@@ -1550,7 +1779,8 @@ export const ContextWindows: GenService<{
    * Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
    *
    * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
-   * metadata `least`, the limit with which it would, and `token_limit`), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
+   * metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's would have
+   * more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Pack
    */

@@ -1,0 +1,39 @@
+"""Messages of what callers say of windows."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from contextkeep.client._messages import built
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.errors import InvalidArgument
+from contextkeep.values import ImportanceWeights, TierRatios, TokenPrices, WindowConfig
+
+_GROUPS = (
+    ("importance_weights", ImportanceWeights, windows_pb.ImportanceWeights),
+    ("tier_ratios", TierRatios, windows_pb.TierRatios),
+    ("prices", TokenPrices, windows_pb.TokenPrices),
+)
+
+
+def window_config(said: WindowConfig | None, *, field: str = "config") -> windows_pb.WindowConfig | None:
+    """Return the message of how a window folds: what is not None; None: nothing is said of it.
+
+    Raises:
+        InvalidArgument: it is something else, or a value cannot travel.
+    """
+    if said is None:
+        return None
+    given = _fields(said, WindowConfig, field)
+    for name, value_type, message_type in _GROUPS:
+        if name in given:
+            place = f"{field}.{name}"
+            given[name] = built(message_type, place, **_fields(given[name], value_type, place))
+    return built(windows_pb.WindowConfig, field, **given)
+
+
+def _fields(said: object, wanted: type[Any], field: str) -> dict[str, Any]:
+    if not isinstance(said, wanted):
+        raise InvalidArgument(f"{field} is a {type(said).__name__}; a {wanted.__name__} is wanted", field=field)
+    return {one.name: value for one in fields(wanted) if (value := getattr(said, one.name)) is not None}

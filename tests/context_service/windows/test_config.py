@@ -1,0 +1,156 @@
+"""What a window is told of its folds and of what it may cost: each number at its borders, and over running services."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from context_service.windows.config import DEFAULT, config_of, loaded, stored
+from context_service.windows.folds import Limits
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.errors import InvalidArgument, TokensSpent
+from tests.context_service.contexts import Caller
+from tests.context_service.windows.calling import calls, opened, packed, result, said
+
+ROWS = "\n".join(f"row {n} of a long listing" for n in range(200))
+SPENT = windows_pb.WindowConfig(max_total_tokens=1_000)
+
+
+def nested(name: str, value: object) -> dict[str, Any]:
+    group, _, field = name.rpartition(".")
+    return {group: {field: value}} if group else {field: value}
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "step"),
+    [
+        ("importance_weights.recency", 0, 1, 0.001),
+        ("importance_weights.domain", 0, 1, 0.001),
+        ("tier_ratios.state", 0, 0.32, 0.001),  # what the others leave
+        ("prices.cache_read", 0, 1_000_000, 0.001),
+        ("high_mark", 0.501, 1, 0.001),
+        ("low_mark", 0, 0.969, 0.001),
+        ("keep_last_steps", 1, 1_000, 1),
+        ("summarize_every_n_steps", 1, 1_000, 1),
+        ("max_total_tokens", 0, 10**15, 1),
+    ],
+)
+def test_a_number_is_taken_up_to_its_borders_and_refused_behind_them(name: str, least: float, most: float, step: float):
+    for value in (least, most):
+        config_of(nested(name, value))
+    for value in (least - step, most + step, math.nan, math.inf, -math.inf):
+        with pytest.raises(InvalidArgument) as error:
+            config_of(nested(name, value))
+        (field,) = error.value.violations
+        assert f"config.{name}".startswith(field.field), value
+
+
+@pytest.mark.parametrize(
+    ("contradiction", "field"),
+    [
+        ({"low_mark": 0.6, "high_mark": 0.6}, "config.low_mark"),
+        ({"high_mark": 0.4}, "config.high_mark"),  # the low one is at 0.5 by default
+        ({"tier_ratios": {"hot": 0.7}}, "config.tier_ratios"),
+        (
+            {
+                "importance_weights": dict.fromkeys(
+                    ("recency", "relevance", "causal", "references", "success", "domain"), 0.0
+                )
+            },
+            "config.importance_weights",
+        ),
+    ],
+)
+def test_what_contradicts_itself_is_refused_by_name(contradiction: dict[str, Any], field: str):
+    with pytest.raises(InvalidArgument) as error:
+        config_of(contradiction)
+    assert [one.field for one in error.value.violations] == [field]
+
+
+def test_what_is_not_said_is_the_default_and_what_is_stored_is_read_again():
+    assert config_of({}) == DEFAULT
+    said = {"tier_ratios": {"hot": 0.5}, "keep_last_steps": 3}
+
+    assert loaded(stored(said)) == config_of(said)
+    limits = Limits.of(10_000, config_of(said))
+    assert (limits.hot, limits.segments, limits.keep_last, limits.segment_steps) == (5_000, 1_400, 3, 20)
+
+
+async def worked(caller: Caller, context_id: str, steps: int) -> str:
+    """Write steps with long results, and return their context."""
+    for n in range(steps):
+        context_id = await said(caller, context_id, calls(f"c{n}"), result(f"c{n}", ROWS))
+    return context_id
+
+
+async def test_two_windows_of_one_context_fold_each_by_its_own_config(caller: Caller, other_replica: Caller):
+    context_id = await worked(caller, "", 12)
+    config = windows_pb.WindowConfig(keep_last_steps=2, low_mark=0.1, summarize_every_n_steps=3)
+    default = await opened(caller, context_id, 18_000)
+    told = await opened(caller, context_id, 18_000, config=config)
+    assert (default.config.keep_last_steps, told.config.keep_last_steps) == (10, 2)
+    assert (told.config.high_mark, told.config.prices.cache_write) == (0.97, 1.25)
+
+    for window in (default, told):
+        pack = await packed(caller, window)
+        assert pack == await packed(other_replica, window)
+        assert pack.tokens <= window.token_limit
+    parts = [(await caller.call("ExplainPack", window_id=one.window_id)).parts for one in (default, told)]
+
+    verbatim = [sum(part.zone == "verbatim" for part in one) for one in parts]
+    assert verbatim[0] > verbatim[1] == 2
+    segments = [(part.step_from, part.step_to) for part in parts[1] if part.zone == "segments"]
+    assert segments[:2] == [(1, 3), (4, 6)]
+
+
+async def test_an_account_is_at_the_prices_of_its_window(caller: Caller):
+    context_id = await worked(caller, "", 12)
+    without_cache = windows_pb.WindowConfig(prices=windows_pb.TokenPrices(cache_write=1, cache_read=1))
+    for config, pays_at_once in ((None, False), (without_cache, True)):
+        window = await opened(caller, context_id, 100_000, config=config)
+        await packed(caller, window)
+        receipt = (await caller.call("Fold", window_id=window.window_id, dry_run=True)).receipt
+        assert (receipt.pays_after_steps == 0) is pays_at_once
+
+
+async def test_a_window_says_that_its_tokens_end_and_then_packs_no_more(caller: Caller, other_replica: Caller):
+    """A pack counts once, from whichever replica; one that waits for results asks no model, and is free."""
+    context_id = await said(caller, "", {"content": "word " * 80})
+    window = await opened(caller, context_id, config=SPENT)
+    spent, wrapped = 0, False
+    with pytest.raises(TokensSpent) as error:
+        for n in range(20):
+            pack = await packed(caller, window)
+            spent += pack.tokens
+            assert pack == await packed(other_replica, window)
+            assert (await caller.call("GetWindow", window_id=window.window_id)).window.spent_tokens == spent
+            assert pack.wrap_up >= wrapped
+            wrapped = pack.wrap_up
+            context_id = await said(caller, context_id, calls(f"c{n}"))
+            assert (await packed(caller, window)).is_waiting
+            context_id = await said(caller, context_id, result(f"c{n}", "found"))
+    assert wrapped and 500 < spent <= 1_000
+    assert (error.value.metadata["spent_tokens"], error.value.metadata["max_total_tokens"]) == (str(spent), "1000")
+
+
+async def test_a_window_without_a_limit_counts_nothing(caller: Caller):
+    window = await opened(caller, await said(caller, "", {"content": "Hello"}))
+    assert not (await packed(caller, window)).wrap_up
+    assert (await caller.call("GetWindow", window_id=window.window_id)).window.spent_tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        (windows_pb.WindowConfig(high_mark=math.nan), "config.high_mark"),
+        (windows_pb.WindowConfig(tier_ratios=windows_pb.TierRatios(hot=-0.1)), "config.tier_ratios.hot"),
+        (windows_pb.WindowConfig(keep_last_steps=0), "config.keep_last_steps"),
+    ],
+)
+async def test_a_number_that_cannot_be_is_refused_by_name(caller: Caller, config: windows_pb.WindowConfig, field: str):
+    context_id = await said(caller, "", {"content": "Hello"})
+    with pytest.raises(InvalidArgument) as error:
+        await opened(caller, context_id, config=config)
+    assert [one.field for one in error.value.violations] == [field]
