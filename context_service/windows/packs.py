@@ -43,13 +43,23 @@ from context_service.windows.view_rows import (
     ViewRows,
 )
 from context_service.windows.window_rows import Standing, Window, WindowInput, WindowRows, no_window
-from contextkeep.errors import Aborted, AnswerTooLarge, BudgetTooSmall, FoldNoProgress, TokensSpent, WindowClosed
+from contextkeep.errors import (
+    Aborted,
+    AnswerTooLarge,
+    BudgetTooSmall,
+    FoldNoProgress,
+    TokensSpent,
+    WindowBehind,
+    WindowClosed,
+)
 from service_runtime.auth import Principal
+from service_runtime.calls import remaining_s
 from service_runtime.documents import beside_the_loop
 from service_runtime.postgres import Transaction
 
 PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
 MESSAGES_AT_ONCE = 256  # of a transaction that catches up
+READING_S_MAX = 2.0  # that reading so many takes, with a fold: with less time left, none begins
 RECALLED_TOKENS, ANSWERING_TOKENS = 1_000, 4_000  # behind a step that calls for it; behind a user's question
 RECALLED_SHARE, ANSWERING_SHARE = 64, 16  # and no larger part of the limit than one in so many
 WRAP_UP_SHARE = 0.9  # of the tokens that a window's packs may have together
@@ -175,6 +185,7 @@ class Packs:
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
             BudgetTooSmall: the last step does not fit, masked.
             TokensSpent: with this pack the window has more tokens than its config allows.
             AnswerTooLarge: what fits the model fits no answer.
@@ -189,6 +200,7 @@ class Packs:
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
             FoldNoProgress: there is nothing to fold.
             Aborted: others write to the window all the time.
         """
@@ -269,7 +281,9 @@ class Packs:
 
         Raises:
             WindowNotFound, WindowClosed: it is gone, or closed.
+            WindowBehind: the call has no time to read all of it.
         """
+        reached_first = None
         while True:
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
@@ -281,6 +295,13 @@ class Packs:
             if standing.retracted_count != window.retracted_count:
                 await self._begin_anew(standing, principal)
                 continue
+            reached_first = window.reached_seq if reached_first is None else reached_first
+            if reached_first < window.reached_seq < last_seq and remaining_s() < READING_S_MAX:
+                raise WindowBehind(
+                    f"it has read {window.reached_seq} of the {last_seq} messages of its log; call again",
+                    reached_seq=window.reached_seq,
+                    last_seq=last_seq,
+                )
             read, is_end = None, True
             if last_seq > window.reached_seq:
                 messages, is_end = await self._messages(window, last_seq, principal)

@@ -4,7 +4,7 @@
     ├── InvalidArgument      INVALID_ARGUMENT     InvalidPageToken, SizeMismatch, SubjectRequired, ...
     ├── NotFound             NOT_FOUND            NodeNotFound, EdgeNotFound, RecordNotFound, BlobNotFound, ...
     ├── AlreadyExists        ALREADY_EXISTS       NodeExists, EdgeExists, ExternalIdTaken, RequestIdReused, ...
-    ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired
+    ├── Aborted              ABORTED              VersionConflict, StatusConflict, UploadExpired, WindowBehind
     ├── FailedPrecondition   FAILED_PRECONDITION  RecordArchived, ProviderNotConfigured, ...
     ├── OutOfRange           OUT_OF_RANGE         RangePastEnd, UploadGap
     ├── ResourceExhausted    RESOURCE_EXHAUSTED   LimitExceeded, AnswerTooLarge, NodeBudgetExceeded, ...
@@ -293,6 +293,15 @@ class UploadExpired(Aborted):
     """The upload was silent for so long that it was given up. Nothing was stored."""
 
     reason = "UPLOAD_EXPIRED"
+
+
+class WindowBehind(Aborted):
+    """A window has more of its log to read than the call had time for. What it read stays: call again.
+
+    `reached_seq` and `last_seq` in the metadata say how far it is.
+    """
+
+    reason = "WINDOW_BEHIND"
 
 
 class FailedPrecondition(ContextKeepError):

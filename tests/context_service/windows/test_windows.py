@@ -30,6 +30,7 @@ from contextkeep.errors import (
     LimitExceeded,
     PermissionDenied,
     RequestIdReused,
+    WindowBehind,
     WindowClosed,
     WindowNotFound,
 )
@@ -184,6 +185,28 @@ async def test_a_long_log_is_read_in_steps_that_a_kill_interrupts(
     pack = await packed(other_replica, window)
     assert pack == expected
     assert max(written) <= MESSAGES_AT_ONCE < sum(written)
+
+
+async def test_a_call_without_time_for_all_of_a_log_says_how_far_it_came_and_the_next_goes_on(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    context_id = await said(caller, "", *chain.from_iterable(run(range(200))))
+    whole, window = await opened(caller, context_id, 2_000), await opened(caller, context_id, 2_000)
+    expected = await packed(caller, whole)
+    reached = []
+    with monkeypatch.context() as patch:
+        patch.setattr("context_service.windows.packs.READING_S_MAX", 60.0)  # as if no call had the time
+        while True:
+            try:
+                pack = await packed(caller, window)
+                break
+            except WindowBehind as error:
+                assert error.metadata["last_seq"] == "1000"
+                reached.append(int(error.metadata["reached_seq"]))
+                seen = (await caller.call("GetWindow", window_id=window.window_id)).window
+                assert seen.reached_seq == reached[-1]
+    assert len(reached) > 1 and reached == sorted(set(reached))
+    assert pack == expected
 
 
 async def test_two_models_see_one_context_each_in_its_way(caller: Caller):

@@ -151,6 +151,7 @@ export abstract class WindowCalls extends TaskCalls {
    *
    * @param options `since` is the pack before: as long as this one begins with it, only what is new is sent.
    * @throws WindowClosed It packs no more.
+   * @throws WindowBehind It has more to read than there was time for; the next call goes on.
    * @throws BudgetTooSmall The last step does not fit: `least` in the metadata.
    * @throws TokensSpent With this pack the window has more tokens than its `maxTotalTokens`.
    * @throws AnswerTooLarge What fits the model fits no answer.

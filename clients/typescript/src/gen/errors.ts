@@ -186,6 +186,11 @@ export class UploadExpired extends Aborted {
   static override readonly reason: string = "UPLOAD_EXPIRED";
 }
 
+/** A window has more of its log to read than the call had time for. What it read stays: call again. */
+export class WindowBehind extends Aborted {
+  static override readonly reason: string = "WINDOW_BEHIND";
+}
+
 /** The state forbids it, and trying again does not help. */
 export class FailedPrecondition extends ContextKeepError {
   static override readonly code: StatusCode = "FAILED_PRECONDITION";

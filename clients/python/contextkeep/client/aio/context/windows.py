@@ -231,7 +231,7 @@ class WindowCalls(AsyncClient):
     ) -> Pack:
         """Return what the model shall see now: what it saw before with more behind it, until the window folds.
 
-        A window that is far behind its context takes its time: a second for some thousand messages.
+        A window that is far behind its context takes its time: a second or two for a thousand messages.
 
         Args:
             window_id: Which.
@@ -243,6 +243,7 @@ class WindowCalls(AsyncClient):
         Raises:
             WindowNotFound: there is none.
             WindowClosed: it packs no more.
+            WindowBehind: it has more to read than there was time for; the next call goes on.
             BudgetTooSmall: the last step does not fit, cut to what matters: `least` in the metadata.
             TokensSpent: with this pack the window has more tokens than its `max_total_tokens`.
             AnswerTooLarge: what fits the model fits no answer.

@@ -1780,7 +1780,9 @@ export const ContextWindows: GenService<{
    *
    * Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED (FAILED_PRECONDITION), BUDGET_TOO_SMALL (RESOURCE_EXHAUSTED: the last step does not fit;
    * metadata `least`, the limit with which it would, and `token_limit`), TOKENS_SPENT (RESOURCE_EXHAUSTED: with this pack the window's would have
-   * more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again).
+   * more than `max_total_tokens` together), ANSWER_TOO_LARGE, ABORTED (others pack it all the time; again),
+   * WINDOW_BEHIND (ABORTED: the window has more of its log to read than the call had time for; what it read stays, and the next call goes on;
+   * metadata `reached_seq` and `last_seq`).
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Pack
    */
@@ -1791,7 +1793,7 @@ export const ContextWindows: GenService<{
   },
   /**
    * Folds now, as `Pack` does when it must, and answers the account of it. With `dry_run` it says what it would do. Reasons: WINDOW_NOT_FOUND,
-   * WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED.
+   * WINDOW_CLOSED, FOLD_NO_PROGRESS (FAILED_PRECONDITION: there is nothing to fold), ABORTED, WINDOW_BEHIND.
    *
    * @generated from rpc contextkeep.context.v1.ContextWindows.Fold
    */
