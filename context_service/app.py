@@ -69,6 +69,8 @@ from context_service.windows.editing import Editing
 from context_service.windows.originals import Originals
 from context_service.windows.packs import Packs
 from context_service.windows.sights import KeptSights
+from context_service.windows.usage import Billing
+from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
@@ -483,7 +485,7 @@ async def _contexts(
 
 
 def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServicer]:
-    rows, views = WindowRows(ground.database, ground.log), ViewRows(ground.log)
+    rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
     windows = Windows(
         rows,
         log=ground.log,
@@ -491,7 +493,7 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
     )
-    packs = Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, kept=KeptSights())
+    packs = Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, usage=usage, kept=KeptSights())
     editing = Editing(
         rows,
         views,
@@ -507,6 +509,7 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
         packs,
         Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
         Accounts(rows, views, log=ground.log),
+        Billing(rows, usage, log=ground.log, requests=_REQUESTS),
     )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",

@@ -55,6 +55,7 @@ OF_CONTEXTS = frozenset(
                 "ExplainPack",
                 "GetLineage",
                 "GetState",
+                "RecordUsage",
             )
         ),
         "/contextkeep.context.v1.Tools/ListTools",

@@ -54,6 +54,7 @@ OF_SUBJECTS = (
     "context.window_summary",
     "context.window_entry",
     "context.window_fold",
+    "context.window_usage",
     "context.context",
     "context.erasure",
 )
@@ -246,6 +247,7 @@ _REMOVE_ENTRIES = _removing("context.window_entry", "context_id", "window_steps_
 _REMOVE_FOLDS = _removing(
     "context.window_fold", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.receipt)"
 )
+_REMOVE_USAGE = _removing("context.window_usage", "context_id", "window_steps_removed")
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _STEPS = (
     _REMOVE_MESSAGES,
@@ -256,6 +258,7 @@ _STEPS = (
     _REMOVE_SUMMARIES,
     _REMOVE_ENTRIES,
     _REMOVE_FOLDS,
+    _REMOVE_USAGE,
     _REMOVE_ANSWERS,
 )
 _COUNT_PASSAGES = _of_all("""

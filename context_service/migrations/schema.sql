@@ -526,6 +526,8 @@ CREATE TABLE context.context_window (
     spent_tokens bigint DEFAULT 0 NOT NULL,
     spent_epoch integer DEFAULT 0 NOT NULL,
     spent_seq bigint DEFAULT '-1'::integer NOT NULL,
+    token_factor double precision DEFAULT 1 NOT NULL,
+    bill_ratios smallint[] DEFAULT '{}'::smallint[] NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -883,6 +885,17 @@ WITH (fillfactor='50');
 
 ALTER TABLE context.tenant_usage OWNER TO contextkeep_owner;
 
+CREATE TABLE context.token_calibration (
+    tenant_id uuid NOT NULL,
+    model_sha bytea NOT NULL,
+    profile text NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    ratios smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    factor double precision DEFAULT 1 NOT NULL
+);
+
+ALTER TABLE context.token_calibration OWNER TO contextkeep_owner;
+
 CREATE TABLE context.upload (
     tenant_id uuid NOT NULL,
     id uuid NOT NULL,
@@ -998,6 +1011,25 @@ CREATE TABLE context.window_summary (
 );
 
 ALTER TABLE context.window_summary OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_usage (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    epoch integer NOT NULL,
+    calls bigint NOT NULL,
+    pack_tokens bigint NOT NULL,
+    input_tokens bigint NOT NULL,
+    cached_tokens bigint NOT NULL,
+    cache_write_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL
+);
+
+ALTER TABLE context.window_usage OWNER TO contextkeep_owner;
 
 CREATE VIEW context.wm_record_of_tenant AS
  SELECT tenant_id,
@@ -1152,6 +1184,9 @@ ALTER TABLE ONLY context.tenant_limit
 ALTER TABLE ONLY context.tenant_usage
     ADD CONSTRAINT tenant_usage_pkey PRIMARY KEY (tenant_id, shard);
 
+ALTER TABLE ONLY context.token_calibration
+    ADD CONSTRAINT token_calibration_pkey PRIMARY KEY (tenant_id, model_sha, profile);
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_pkey PRIMARY KEY (tenant_id, upload_id, offset_bytes);
 
@@ -1169,6 +1204,9 @@ ALTER TABLE ONLY context.window_fold
 
 ALTER TABLE ONLY context.window_summary
     ADD CONSTRAINT window_summary_pkey PRIMARY KEY (tenant_id, window_id, step_from, level);
+
+ALTER TABLE ONLY context.window_usage
+    ADD CONSTRAINT window_usage_pkey PRIMARY KEY (tenant_id, window_id, epoch);
 
 ALTER TABLE context.wm_record
     ADD CONSTRAINT wm_record_content_text_check CHECK (((blob_id IS NULL) OR (content_text IS NULL))) NOT VALID;
@@ -1264,6 +1302,8 @@ CREATE INDEX window_summary_context ON context.window_summary USING btree (tenan
 
 CREATE INDEX window_summary_seen ON context.window_summary USING btree (tenant_id, window_id) WHERE (epoch_to IS NULL);
 
+CREATE INDEX window_usage_context ON context.window_usage USING btree (tenant_id, context_id);
+
 CREATE INDEX wm_record_archived ON context.wm_record USING btree (tenant_id, memory_type, LEAST(archived_at, expires_at)) WHERE (LEAST(archived_at, expires_at) IS NOT NULL);
 
 CREATE INDEX wm_record_blob ON context.wm_record USING btree (tenant_id, blob_id) WHERE (blob_id IS NOT NULL);
@@ -1345,6 +1385,8 @@ CREATE POLICY bounds ON context.tenant_limit AS RESTRICTIVE USING ((NULLIF((( SE
 
 CREATE POLICY bounds ON context.tenant_usage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.token_calibration AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.upload AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(COALESCE(NULLIF((record ->> 'graph_name'::text), ''::text), 'default'::text), (record ->> 'agent_bundle_id'::text), (record ->> 'app_id'::text))), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.upload_part AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_upload(upload_id)), false) IS NOT NULL));
@@ -1356,6 +1398,8 @@ CREATE POLICY bounds ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SE
 CREATE POLICY bounds ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1398,6 +1442,8 @@ CREATE POLICY context ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( S
 CREATE POLICY context ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
+CREATE POLICY context ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 ALTER TABLE context.context_external_id ENABLE ROW LEVEL SECURITY;
 
@@ -1457,6 +1503,8 @@ CREATE POLICY subject ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SE
 
 CREATE POLICY subject ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1499,6 +1547,8 @@ CREATE POLICY tenant ON context.tenant_limit USING ((tenant_id = ( SELECT (NULLI
 
 CREATE POLICY tenant ON context.tenant_usage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.token_calibration USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1511,11 +1561,15 @@ CREATE POLICY tenant ON context.window_fold USING ((tenant_id = ( SELECT (NULLIF
 
 CREATE POLICY tenant ON context.window_summary USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_usage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.wm_record USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 ALTER TABLE context.tenant_limit ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.tenant_usage ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.token_calibration ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 
@@ -1528,6 +1582,8 @@ ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.window_fold ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_summary ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_usage ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.wm_record ENABLE ROW LEVEL SECURITY;
 
@@ -1590,6 +1646,8 @@ GRANT SELECT ON TABLE context.tenant_limit TO contextkeep_service;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE context.tenant_usage TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.token_calibration TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
@@ -1601,5 +1659,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_s
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fold TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_summary TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_usage TO contextkeep_service;
 
 GRANT SELECT ON TABLE context.wm_record_of_tenant TO contextkeep_service;

@@ -14,6 +14,7 @@ from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import principal_of
+from context_service.tokens import calibrated, is_exact
 from context_service.windows.accounts import Accounts, Explained
 from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
@@ -21,6 +22,8 @@ from context_service.windows.originals import Originals, Steps
 from context_service.windows.packs import Packs, Prefix, Zones
 from context_service.windows.refs import refs_between
 from context_service.windows.summaries import SEGMENT
+from context_service.windows.usage import Billing
+from context_service.windows.usage_rows import Usage
 from context_service.windows.view_rows import SUMMARY, Receipt
 from context_service.windows.window_rows import Window
 from context_service.windows.windows import Opening, Windows
@@ -42,13 +45,20 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     """Answers the RPCs of `ContextWindows`."""
 
     def __init__(
-        self, windows: Windows, editing: Editing, packs: Packs, originals: Originals, accounts: Accounts
+        self,
+        windows: Windows,
+        editing: Editing,
+        packs: Packs,
+        originals: Originals,
+        accounts: Accounts,
+        billing: Billing,
     ) -> None:
         self._windows = windows
         self._editing = editing
         self._packs = packs
         self._originals = originals
         self._accounts = accounts
+        self._billing = billing
 
     async def OpenWindow(self, request: pb.OpenWindowRequest, context: object) -> pb.OpenWindowResponse:
         """Open a window on a context."""
@@ -154,6 +164,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             is_waiting=pack.is_waiting,
             fold_eta_steps=pack.fold_eta_steps,
             wrap_up=pack.wraps_up,
+            calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
         )
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
@@ -232,6 +243,27 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
                 )
                 for one in held
             ]
+        )
+
+    async def RecordUsage(self, request: pb.RecordUsageRequest, context: object) -> pb.RecordUsageResponse:
+        """Keep what a vendor billed for a pack."""
+        learned = await self._billing.record(
+            parse_id("window_id", request.window_id),
+            request.epoch if request.HasField("epoch") else None,
+            Usage(
+                pack_tokens=request.pack_tokens,
+                input_tokens=request.input_tokens,
+                cached_tokens=request.cached_tokens,
+                cache_write_tokens=request.cache_write_tokens,
+                output_tokens=request.output_tokens,
+            ),
+            principal=principal_of(request.subject_user_id),
+            request=request_of("RecordUsage", request),
+        )
+        return pb.RecordUsageResponse(
+            token_factor=learned.token_factor,
+            typical_factor=learned.typical_factor,
+            is_clamped=learned.is_clamped,
         )
 
 
@@ -318,6 +350,7 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
         tokens_kept=account.tokens_kept,
         tokens_written_again=account.written_again,
         pays_after_steps=account.pays_after_steps,
+        token_factor=account.token_factor,
     )
 
 
@@ -345,4 +378,6 @@ def _window(window: Window) -> pb.Window:
         compression_profile=window.profile,
         config=_config(window.config),
         spent_tokens=window.spent_tokens,
+        token_factor=window.token_factor,
+        tokens_are_estimated=not is_exact(window.tokens_family),
     )

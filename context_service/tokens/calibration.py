@@ -1,41 +1,67 @@
-"""What a vendor bills beside what we count."""
+"""What a vendor bills beside what we count: the ratios of the last bills, and what follows from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_DOUBT_TOKENS = 2_000  # as if so many had been billed as they were counted: one short message moves nothing
-_MEMORY_TOKENS = 500_000  # older bills count less: half, behind so many
-_FACTOR_MIN, _FACTOR_MAX = 0.5, 2.0  # beyond them a bill is for something else: pictures, hidden reasoning, a cache
+RATIOS_MAX = 128  # bills that are remembered
+_PART = 10_000  # ratios are kept as whole parts of so many
+_RATIO_MIN, _RATIO_MAX = 0.5, 2.0  # beyond them a bill is for something else: pictures, hidden reasoning
+_DOUBT = 20  # bills that have to be there before they are all that counts
+_BUDGET_PERCENT, _TYPICAL_PERCENT = 95, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How counts become what is billed: learned from bills, newer ones first."""
+    """The ratios of what was billed to what was counted, of the last bills.
 
-    counted: float = 0.0
-    billed: float = 0.0
+    Both factors are empirical quantiles of them by nearest rank (definition 1 of Hyndman and Fan, Sample Quantiles in
+    Statistical Packages, 1996): no bill is ever made up, and the same bills give the same factor everywhere. While
+    there are fewer than twenty, the missing ones count as if all had been billed as it was counted: so one bill alone
+    moves nothing, two that are higher make budgets careful, and it takes nineteen to make them larger.
+    """
+
+    ratios: tuple[int, ...] = ()  # in parts of 10,000, the newest last
 
     @property
     def factor(self) -> float:
-        """What a count is multiplied by; 1 where nothing was billed yet."""
-        factor = (self.billed + _DOUBT_TOKENS) / (self.counted + _DOUBT_TOKENS)
-        return min(max(factor, _FACTOR_MIN), _FACTOR_MAX)
+        """What a count is multiplied by to be no less than what is billed, in 95 of 100; from 0.5 to 2."""
+        return self._quantile(_BUDGET_PERCENT)
+
+    @property
+    def typical(self) -> float:
+        """What a count is multiplied by to be what is expected: half of the bills are higher."""
+        return self._quantile(_TYPICAL_PERCENT)
 
     def after(self, *, counted: int, billed: int) -> Calibration:
         """Return what is known after one more bill.
 
         Args:
-            counted: What was counted, before any calibration. 0 or less says nothing.
-            billed: What the vendor says it was. 0 or less says nothing.
+            counted: What was counted, before any calibration; above 0.
+            billed: What the vendor says it was.
         """
-        if counted <= 0 or billed <= 0:
-            return self
-        # One bill weighs no more than all of memory, so that no single one decides.
-        weight = min(1.0, _MEMORY_TOKENS / counted)
-        keeps = 0.5 ** (counted * weight / _MEMORY_TOKENS)
-        bounded = min(max(billed, counted * _FACTOR_MIN), counted * _FACTOR_MAX)
-        return Calibration(
-            counted=self.counted * keeps + counted * weight,
-            billed=self.billed * keeps + bounded * weight,
-        )
+        bounded = min(max(billed / counted, _RATIO_MIN), _RATIO_MAX)
+        return Calibration(ratios=(*self.ratios, round(bounded * _PART))[-RATIOS_MAX:])
+
+    def _quantile(self, percent: int) -> float:
+        known = sorted([*self.ratios, *[_PART] * (_DOUBT - len(self.ratios))])
+        return known[-(-len(known) * percent // 100) - 1] / _PART
+
+
+def is_believed(*, counted: int, billed: int) -> bool:
+    """Say whether a bill counts as it is, and not as the most or the least that is believed."""
+    return _RATIO_MIN * counted <= billed <= _RATIO_MAX * counted
+
+
+def calibrated(counted: int, factor: float) -> int:
+    """Return what is billed at most for tokens that were counted."""
+    return -(-counted * _parts(factor) // _PART)
+
+
+def countable(limit: int, factor: float) -> int:
+    """Return how many tokens may be counted so that no more than a limit is billed, as `calibrated` has it."""
+    return limit * _PART // _parts(factor)
+
+
+def _parts(factor: float) -> int:
+    return round(factor * _PART)  # in whole numbers, so that the two agree at every border

@@ -1,7 +1,8 @@
 """Counting tokens as a family of models does.
 
 OpenAI's encodings are counted exactly with the extra `tokens`, else about (`estimates`). Those of Claude and Gemini are
-not public: they are o200k_base times what was found on mixed texts, until bills say better (`Calibration`).
+not public: they are o200k_base times what was found on mixed texts. What bills say (`Calibration`) changes no count,
+but what is made of counts: texts that were counted once stay as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from functools import cache
 from importlib.machinery import PathFinder
 from typing import Any
 
-from context_service.tokens.calibration import Calibration
 from context_service.tokens.estimates import estimate
 from service_runtime.documents import beside_the_loop
 
@@ -50,21 +50,14 @@ class TokenCounter:
 
     Args:
         family: A name of `FAMILIES`.
-        calibration: What bills have taught about it.
 
     Raises:
         KeyError: there is no such family.
     """
 
-    def __init__(self, family: str = "o200k", *, calibration: Calibration | None = None) -> None:
+    def __init__(self, family: str = "o200k") -> None:
         self._family = FAMILIES[family]
-        self._factor = self._family.factor * (calibration.factor if calibration else 1.0)
         self._tokenizer = _tokenizer(self._family.encoding)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the encoding is counted, not estimated."""
-        return self._tokenizer is not None
 
     def count(self, text: str) -> int:
         """Return how many tokens a text has, and at least one if it is not empty.
@@ -78,11 +71,21 @@ class TokenCounter:
         else:
             tokens = sum(map(self._tokenizer, _pieces(text)))
         # Not one more for what multiplying adds behind the comma.
-        return math.ceil(round(tokens * self._factor, 6))
+        return math.ceil(round(tokens * self._family.factor, 6))
 
     async def counts(self, texts: Sequence[str]) -> list[int]:
         """Return `count` of each; while much is counted, others have their turn."""
         return await beside_the_loop(sum(map(len, texts)), lambda: [self.count(text) for text in texts])
+
+
+def is_exact(family: str) -> bool:
+    """Say whether a family's tokens are counted by its own tokenizer, and not estimated. Loads none."""
+    return FAMILIES[family].factor == 1.0 and _is_installed()
+
+
+@cache
+def _is_installed() -> bool:
+    return importlib.util.find_spec("bpe_openai") is not None
 
 
 @cache

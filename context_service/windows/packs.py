@@ -19,7 +19,7 @@ from context_service.contexts.order import Order
 from context_service.contexts.recall import Asked, Filter, Recalling
 from context_service.parts import Part, texts_of
 from context_service.rendering import Body, Rendered, Turn, empty, pieces
-from context_service.tokens import TokenCounter
+from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.packing import Block, text_pieces, tokens_of
@@ -30,6 +30,7 @@ from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
 from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
+from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import (
     NOTE,
     RECALLED,
@@ -159,14 +160,24 @@ class Packs:
         log: Their contexts.
         order: Who packs a window: of a process one at a time.
         recalling: Finds what is out of sight.
+        usage: What bills taught about counts.
         kept: What was packed of late.
     """
 
     def __init__(
-        self, rows: WindowRows, views: ViewRows, *, log: Log, order: Order, recalling: Recalling, kept: KeptSights
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        log: Log,
+        order: Order,
+        recalling: Recalling,
+        usage: UsageRows,
+        kept: KeptSights,
     ) -> None:
         self._rows = rows
         self._views = views
+        self._usage = usage
         self._kept = kept
         self._log = log
         self._order = order
@@ -230,13 +241,15 @@ class Packs:
                 planned = await self._planned(ahead, principal)
                 if planned is None:
                     continue
-                if planned.fold.changes:
+                ahead = planned.ahead  # as bills have it that came since the last fold
+                if planned.fold.changes and ahead.tokens > _limits(ahead.window).high:
                     await self._write(planned, "high_mark", principal)
                     continue
-                if ahead.tokens > ahead.window.token_limit:
+                if ahead.tokens > ahead.window.counted_limit:
+                    least = calibrated(ahead.tokens, ahead.window.token_factor)
                     raise BudgetTooSmall(
-                        f"the last step does not fit, masked: with what stands in front it has {ahead.tokens} tokens",
-                        least=ahead.tokens,
+                        f"the last step does not fit, masked: with what stands in front it has {least} tokens",
+                        least=least,
                         token_limit=ahead.window.token_limit,
                     )
             if recalls and (block := await self._recalled(ahead, principal)):
@@ -432,8 +445,10 @@ class Packs:
         await self._log.of(principal, window.context_id).transaction(work)
 
     async def _planned(self, ahead: _Ahead, principal: Principal) -> _Planned | None:
-        """Return the fold of what a window shows; None: it shows something else meanwhile."""
-        window = ahead.window
+        """Return the fold of what a window shows, by the newest factor; None: it shows something else meanwhile."""
+        factor = await self._usage.factor(ahead.window, principal=principal)
+        window = replace(ahead.window, token_factor=factor)
+        ahead = replace(ahead, window=window)
         blocks = await self._views.blocks(window, principal=principal)
         summaries = await self._views.summaries(window, principal=principal)
         held = await self._views.held(window, principal=principal)
@@ -493,9 +508,9 @@ class Packs:
         text = " ".join(text for one in messages or [] for text in texts_of(one.content, one.parts))
         text = text[:_RECALL_TEXT_CHARS].strip()
         if role == "user" and "?" in text:
-            tokens_max = min(ANSWERING_TOKENS, window.token_limit // ANSWERING_SHARE)
+            tokens_max = min(ANSWERING_TOKENS, window.counted_limit // ANSWERING_SHARE)
         else:
-            tokens_max = min(RECALLED_TOKENS, window.token_limit // RECALLED_SHARE)
+            tokens_max = min(RECALLED_TOKENS, window.counted_limit // RECALLED_SHARE)
         room = _limits(window).high - ahead.tokens
         if not text or tokens_max > room:
             return None
@@ -555,6 +570,7 @@ class _Planned:
                 tokens_kept=kept,
                 written_again=max(behind - removed, 0),
                 pays_after_steps=pays_after(behind, removed, window.config.prices),
+                token_factor=window.token_factor,
             ),
         )
 
@@ -592,7 +608,7 @@ def _front(window: WindowInput) -> Body:
 
 
 def _limits(window: Window) -> Limits:
-    return Limits.of(window.token_limit, window.config)
+    return Limits.of(window.counted_limit, window.config)
 
 
 def _is_same(locked: Window | None, window: Window) -> bool:

@@ -143,6 +143,7 @@ class Account:
         tokens_kept: In front of that.
         written_again: Tokens behind it, that a vendor's cache takes anew.
         pays_after_steps: When the smaller prompt has paid for that; -1: never.
+        token_factor: By which its budget was kept, and is since; 0: it was no fold.
     """
 
     rules: Sequence[str] = ()
@@ -158,6 +159,7 @@ class Account:
     tokens_kept: int = 0
     written_again: int = 0
     pays_after_steps: int = -1
+    token_factor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +341,8 @@ _FOLDED = """
 UPDATE context.context_window
 SET epoch = epoch + 1, folded_step = step_count, first_number = first_number + %(merged)s,
     left_out_tokens = left_out_tokens + %(merged_tokens)s, state_text = %(state_text)s,
-    state_pieces = %(state_pieces)s, state_tokens = %(state_tokens)s, updated_at = now()
+    state_pieces = %(state_pieces)s, state_tokens = %(state_tokens)s, token_factor = %(token_factor)s,
+    updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 _ADD_RECEIPT = """
@@ -567,7 +570,7 @@ class ViewRows:
 
         Args:
             transaction: That holds the lock.
-            window: As it was before.
+            window: As it was before, with the factor that it has since.
             masked: Numbers of the blocks that are masked.
             removed: Of those that are seen no more.
             merged: How many steps summaries stand for since.
@@ -610,6 +613,7 @@ class ViewRows:
                 "state_text": text,
                 "state_pieces": stored(pieces),
                 "state_tokens": tokens,
+                "token_factor": window.token_factor,
             },
         )
         await self.account(transaction, window, receipt)

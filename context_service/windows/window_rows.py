@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -13,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from context_service.contexts.log import ALIVE, Log
 from context_service.rendering import Format, Rendered
+from context_service.tokens import countable
 from context_service.windows.config import Config
 from context_service.windows.config import loaded as loaded_config
 from contextkeep.errors import WindowNotFound
@@ -53,6 +55,7 @@ class Window(WindowInput):
         state_pieces: The state as a model sees it: written when it was folded. None in a list.
         pins_pieces: What is pinned, as a model sees it. None in a list.
         spent_tokens: Of its packs together, since its config has a limit of that.
+        token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
     """
 
     window_id: UUID
@@ -76,6 +79,12 @@ class Window(WindowInput):
     created_at: datetime
     updated_at: datetime
     closed_at: datetime | None
+    token_factor: float
+
+    @property
+    def counted_limit(self) -> int:
+        """`token_limit`, as tokens are counted here."""
+        return countable(self.token_limit, self.token_factor)
 
     @property
     def config(self) -> Config:
@@ -96,7 +105,7 @@ _LISTED = """
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
     w.created_at, w.updated_at,
-    w.closed_at, w.config::text AS config_json, w.spent_tokens
+    w.closed_at, w.config::text AS config_json, w.spent_tokens, w.token_factor
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -107,12 +116,15 @@ _OPEN = f"""
 INSERT INTO context.context_window AS w (
     tenant_id, context_id, window_id, ancestors, retracted_count, context_tokens, token_limit, head_tokens, format,
     tokens_family, model, profile, owner_user_id, app_id, agent_bundle_id, created_by, system_prompt, goal, tools,
-    config
+    config, token_factor
 )
 SELECT tenant_id, context_id, %(window_id)s, ancestors, last_seq - message_count, %(context_tokens)s,
     %(token_limit)s, %(head_tokens)s, %(format)s, %(tokens_family)s, %(model)s, %(profile)s, owner_user_id, app_id,
     agent_bundle_id, %(created_by)s, %(system_prompt)s, %(goal)s, %(tools)s::json,
-    %(config)s::json
+    %(config)s::json, coalesce((
+        SELECT factor FROM context.token_calibration
+        WHERE tenant_id = %(tenant_id)s AND model_sha = %(model_sha)s AND profile = %(profile)s
+    ), 1)
 FROM context.context
 WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
 RETURNING {_WINDOW}
@@ -239,6 +251,7 @@ class WindowRows:
                 "format": said.format.value,
                 "tokens_family": said.tokens_family,
                 "model": said.model,
+                "model_sha": model_sha(said.model),
                 "profile": said.profile,
                 "created_by": created_by,
                 "system_prompt": said.system_prompt,
@@ -249,7 +262,7 @@ class WindowRows:
         )
         return _window(row)
 
-    async def answer(self, transaction: Transaction, request: Request, window: Window, **more: str | int) -> None:
+    async def answer(self, transaction: Transaction, request: Request, window: Window, **more: Any) -> None:
         """Store which window was the answer to a request that is claimed, and what else was."""
         key = request.key(transaction.bounds)
         answer = Jsonb({"window_id": str(window.window_id), **more})
@@ -311,6 +324,11 @@ def no_window(window_id: UUID) -> WindowNotFound:
     return WindowNotFound("there is no such window", window_id=window_id)
 
 
+def model_sha(model: str) -> bytes:
+    """Return what a model is known by where no text of a caller may stay."""
+    return hashlib.sha256(model.encode()).digest()
+
+
 def stored(pieces: Iterable[Rendered]) -> str:
     """Return pieces as they are kept: the bytes that are sent, whatever renders later ones."""
     return orjson.dumps([tuple(one) for one in pieces]).decode()
@@ -355,4 +373,5 @@ def _window(row: Row) -> Window:
         created_at=row.created_at,
         updated_at=row.updated_at,
         closed_at=row.closed_at,
+        token_factor=row.token_factor,
     )

@@ -62,6 +62,29 @@ async def test_each_pack_begins_with_the_one_before(world: Any, context: Any):
     assert (again.step_count, again.reached_seq) == (2, 3)
 
 
+async def test_bills_teach_how_counts_meet_them(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "Hello")).context_id
+    model = f"m-{new_id()}"
+    window = await world.run(context.open_window, context_id, model, context_tokens=9_000)
+    assert (window.token_factor, window.tokens_are_estimated) == (1, False)
+    pack = await world.run(context.pack, window.window_id)
+    for _ in range(2):
+        learned = await world.run(
+            context.record_usage,
+            window.window_id,
+            input_tokens=3 * pack.tokens,
+            cached_tokens=pack.tokens,
+            cache_write_tokens=pack.tokens,
+            output_tokens=9,
+            pack_tokens=pack.tokens,
+            epoch=pack.epoch,
+        )
+    assert (learned.token_factor, learned.typical_factor, learned.is_clamped) == (2, 1, True)
+    assert (await world.run(context.get_window, window.window_id)).token_factor == 2
+    with pytest.raises(InvalidArgument):
+        await world.run(context.record_usage, window.window_id, input_tokens=1, cached_tokens=2)
+
+
 async def test_windows_are_listed_and_a_closed_one_packs_no_more(world: Any, context: Any):
     context_id = (await world.run(context.send_message, "Hello")).context_id
     opened = [

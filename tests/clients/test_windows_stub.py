@@ -138,6 +138,19 @@ def test_Unpin_removes_a_pin(grpc_stub, window):
     assert not grpc_stub.GetState(pb.GetStateRequest(window_id=window.window_id), metadata=METADATA).entries
 
 
+def test_RecordUsage_teaches_how_counts_meet_bills(grpc_stub, context_id):
+    opening = pb.OpenWindowRequest(context_id=context_id, model="of these bills alone", context_tokens=9_000)
+    window_id = grpc_stub.OpenWindow(opening, metadata=METADATA).window.window_id
+    pack = grpc_stub.Pack(pb.PackRequest(window_id=window_id), metadata=METADATA)
+    request = pb.RecordUsageRequest(
+        window_id=window_id, epoch=pack.epoch, pack_tokens=pack.tokens, input_tokens=2 * pack.tokens
+    )
+    answers = [grpc_stub.RecordUsage(request, metadata=METADATA) for _ in range(2)]
+    assert [(one.token_factor, one.typical_factor, one.is_clamped) for one in answers] == [(1, 1, False), (2, 1, False)]
+    pack = grpc_stub.Pack(pb.PackRequest(window_id=window_id), metadata=METADATA)
+    assert pack.calibrated_tokens == 2 * pack.tokens
+
+
 def test_CloseWindow_packs_no_more(grpc_stub, window):
     assert grpc_stub.CloseWindow(pb.CloseWindowRequest(window_id=window.window_id), metadata=METADATA).window.is_closed
     with pytest.raises(grpc.RpcError) as error:

@@ -77,6 +77,7 @@ EMPTIED = {
     "context.window_summary",
     "context.window_entry",
     "context.window_fold",
+    "context.window_usage",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
@@ -153,7 +154,9 @@ class Stack:
             goal=words,
             request_id=an_id(),
         )
-        await caller.call("Pack", window_id=window.window.window_id)
+        window_id = window.window.window_id
+        await caller.call("Pack", window_id=window_id)
+        await caller.call("RecordUsage", window_id=window_id, pack_tokens=9, input_tokens=9)
         await self.fold(answer.context_id, words, key=key)
         await self.embed(answer.context_id, key=key)
         return str(answer.context_id)
@@ -272,7 +275,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     done = await finished(stack.caller, receipt.erasure_id)
 
     assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 5)
-    assert (done.windows_removed, done.window_steps_removed) == (1, 4)
+    assert (done.windows_removed, done.window_steps_removed) == (1, 5)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []
@@ -383,8 +386,9 @@ async def test_a_context_past_its_time_goes_by_itself(stack: Stack):
 async def test_a_kill_while_a_context_expires_goes_on(stack: Stack, steps: int, monkeypatch: pytest.MonkeyPatch):
     """Before it is marked, behind that, and while it is removed."""
     words = an_id()
-    soon = await stack.begun(words, messages=3, expires_at=at(datetime.now(UTC) + timedelta(seconds=0.3)))
-    await asyncio.sleep(0.5)
+    soon = await stack.begun(words, messages=3)
+    with psycopg.connect(stack.urls.superuser) as connection:
+        connection.execute("UPDATE context.context SET expires_at = now() WHERE context_id = %s", (soon,))
 
     async def only(database: Database) -> list[Tenant]:
         return [Dying(stack.tenant, steps)]

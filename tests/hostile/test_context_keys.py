@@ -80,6 +80,18 @@ def test_it_packs_a_window_of_its_context(issued: Issued):
     assert issued.client.call(RPCS["Pack"], asked, key=issued.reader).reason == "PERMISSION_DENIED"
 
 
+def test_what_it_was_billed_teaches_its_window_and_no_other(issued: Issued):
+    """Whatever it is talked into: the tenant's other windows keep their budgets by the bills of others."""
+    opening = windows.OpenWindowRequest(context_id=issued.context_id, model="claude-of-the-key")
+    (opened,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.parent).answers
+    for factors in [(1, 1), (2, 1)]:
+        billed = windows.RecordUsageRequest(window_id=opened.window.window_id, pack_tokens=9, input_tokens=900)
+        (learned,) = issued.client.call(RPCS["RecordUsage"], billed, key=issued.key).answers
+        assert (learned.token_factor, learned.typical_factor, learned.is_clamped) == (*factors, True)
+    (another,) = issued.client.call(RPCS["OpenWindow"], opening, key=issued.parent).answers
+    assert another.window.token_factor == 1
+
+
 def test_one_that_may_read_writes_nothing(issued: Issued):
     said = pb.SendMessageRequest(context_id=issued.context_id, message=pb.MessageInput(content="x"))
     assert issued.client.call(RPCS["SendMessage"], said, key=issued.reader).reason == "PERMISSION_DENIED"

@@ -43,7 +43,7 @@ PROMISED = {
     """,
     "contextkeep.context.v1.ContextWindows": """
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
-        UpdateWindow Pin Unpin
+        UpdateWindow Pin Unpin RecordUsage
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

@@ -38,6 +38,7 @@ UNBOUND = {
     "context.outbox": "what is owed to records: no RPC reads it",
     "context.tenant_limit": "the tenant's",
     "context.tenant_usage": "the tenant's",
+    "context.token_calibration": "the tenant's: ratios of bills, and of no context",
 }
 HAVE_NO_APP = {
     "entity.node",
@@ -61,6 +62,7 @@ OF_CONTEXTS = (
     "context.window_summary",
     "context.window_entry",
     "context.window_fold",
+    "context.window_usage",
     "context.erasure",
 )
 

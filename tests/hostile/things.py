@@ -267,7 +267,8 @@ def _task(t: Things) -> contexts.TaskInput:
 
 
 def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) -> None:
-    """Break the prefix of a window twice, so that its lineage has two pages."""
+    """Break the prefix of a window twice, so that its lineage has two pages, and bill it."""
+    done("RecordUsage", windows.RecordUsageRequest(window_id=window_id, pack_tokens=9, input_tokens=9))
     packing = windows.PackRequest(window_id=window_id)
     for _ in range(2):
         done("Pack", packing)
@@ -1021,6 +1022,11 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
     "GetState": lambda t: [
         windows.GetStateRequest(window_id=t.window_id),
         windows.GetStateRequest(window_id=t.window_id, sections=["constraint"], subject_user_id=t.user_id),
+    ],
+    "RecordUsage": lambda t: [
+        windows.RecordUsageRequest(window_id=t.window_id, pack_tokens=10, input_tokens=9, cached_tokens=1),
+        windows.RecordUsageRequest(window_id=t.window_id, epoch=1, input_tokens=9, request_id=t.request_id),
+        windows.RecordUsageRequest(window_id=t.window_id, input_tokens=1, subject_user_id=t.user_id),
     ],
     "CloseWindow": lambda t: [
         windows.CloseWindowRequest(window_id=t.window_id),

@@ -85,4 +85,17 @@ export type { Artifact, ArtifactInput, ContextEvent, RetractedMessages, StatusIn
 export type { Resource, Tool } from "./tools.js";
 export { BlobReader } from "./transfer.js";
 export type { ByteStream, OnProgress } from "./transfer.js";
-export type { FoldReceipt, Original, Pack, PackPart, PackZones, StateChange, StateEntry, Window, WindowConfig, WindowHit } from "./windows.js";
+export type {
+  Billed,
+  Calibrated,
+  FoldReceipt,
+  Original,
+  Pack,
+  PackPart,
+  PackZones,
+  StateChange,
+  StateEntry,
+  Window,
+  WindowConfig,
+  WindowHit,
+} from "./windows.js";

@@ -40,6 +40,10 @@ export interface Window {
   isClosed: boolean;
   /** What it keeps when it folds. */
   compressionProfile: string;
+  /** Tokens as it counts them, times this, are what is billed at most in 95 of 100 calls. */
+  tokenFactor: number;
+  /** The vendor's tokenizer is not public, or not installed. */
+  tokensAreEstimated: boolean;
   /** With the defaults. */
   config: WindowConfig;
   /** Of its packs together, if its config has `maxTotalTokens`. */
@@ -92,6 +96,8 @@ export interface Pack {
   foldEtaSteps: number;
   /** The work should come to its end: `maxTotalTokens` of the window are nearly spent. */
   wrapUp: boolean;
+  /** What is billed for `tokens` at most, as far as is known. */
+  calibratedTokens: number;
 }
 
 /** Tokens of what a pack is made of. */
@@ -161,6 +167,33 @@ export interface FoldReceipt {
   tokensWrittenAgain: number;
   /** When the smaller prompt has paid for that; -1: never. */
   paysAfterSteps: number;
+  /** Of a fold: by which the budget was kept, and is since. */
+  tokenFactor: number;
+}
+
+/** What a vendor billed for a call of the model. */
+export interface Billed {
+  /** Of all of the prompt: of Anthropic's answers the sum of what was read from its cache, written to it, and neither. */
+  inputTokens: number;
+  /** Of them, what was read from a cache of the prompt. */
+  cachedTokens?: number;
+  /** And what was written to one. */
+  cacheWriteTokens?: number;
+  outputTokens?: number;
+  /** `tokens` of the pack that was sent; without them the bill is kept, and nothing is learned of it. */
+  packTokens?: number;
+  /** And its `epoch`; else that which the window has now. */
+  epoch?: number;
+}
+
+/** What a bill taught about a window's counts of tokens. */
+export interface Calibrated {
+  /** By which its budget is kept from now on: see `Window`. */
+  tokenFactor: number;
+  /** What a token is billed at in half of the calls. */
+  typicalFactor: number;
+  /** The bill was beyond what is believed, and counts as half or twice what was counted. */
+  isClamped: boolean;
 }
 
 /** What a ref names: the bytes of a part or a passage, or messages. */
@@ -259,6 +292,10 @@ export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
     stateAdded: stateAdded.map((one) => fieldsOf(one)),
     stateRemoved: stateRemoved.map((one) => fieldsOf(one)),
   };
+}
+
+export function calibratedOf(message: pb.RecordUsageResponse): Calibrated {
+  return fieldsOf(message);
 }
 
 export function originalOf(message: pb.ExpandResponse): Original {

@@ -35,6 +35,18 @@ test("a window packs messages in the format that it is told", async () => {
   }
 });
 
+test("bills teach how counts meet them", async () => {
+  const { contextId } = await context.sendMessage("Hello");
+  const window = await context.openWindow(contextId, "of TypeScript alone", { contextTokens: 9_000 });
+  const { epoch, tokens: packTokens } = await context.pack(window.windowId);
+  const billed = { inputTokens: 3 * packTokens, cachedTokens: packTokens, outputTokens: 1, epoch, packTokens };
+
+  await context.recordUsage(window.windowId, billed);
+  assert.deepEqual(await context.recordUsage(window.windowId, billed), { tokenFactor: 2, typicalFactor: 1, isClamped: true });
+  assert.equal((await context.getWindow(window.windowId)).tokenFactor, 2);
+  await assert.rejects(context.recordUsage(window.windowId, { inputTokens: 1, cachedTokens: 2 }), InvalidArgument);
+});
+
 test("windows are listed, and a closed one packs no more", async () => {
   const { contextId } = await context.sendMessage("Hello");
   const [one, another] = [await context.openWindow(contextId, "gpt-5"), await context.openWindow(contextId, "gemini-2.5-pro")];

@@ -283,6 +283,26 @@ def state(session: Session, output: Output, *, window_id: str, sections: tuple[s
 
 @command(
     _WINDOW,
+    click.option("--input", "input_tokens", type=int, required=True, help="Of all of the prompt."),
+    click.option("--cached", "cached_tokens", type=int, default=0, help="Of them, what was read from a cache."),
+    click.option("--written", "cache_write_tokens", type=int, default=0, help="And what was written to one."),
+    click.option("--output", "output_tokens", type=int, default=0, help="Of the answer."),
+    click.option("--tokens", "pack_tokens", type=int, default=0, help="Of the pack, as it was counted."),
+    click.option("--epoch", type=int, help="Of the pack; else that which the window has now."),
+    _SUBJECT,
+    name="usage",
+    group=window,
+    example="""
+contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --cached 19000 --tokens 20400
+""",
+)
+def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Say what a vendor billed for a pack, and print what that taught about counts."""
+    output.one(session.context.record_usage(window_id, **given))
+
+
+@command(
+    _WINDOW,
     yes_option,
     _SUBJECT,
     name="close",

@@ -62,6 +62,7 @@ from contextkeep.values.tools import Resource, Tool
 from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
 from contextkeep.values.windows import (
+    Calibrated,
     ExplainedPack,
     FoldReceipt,
     ImportanceWeights,
@@ -84,6 +85,7 @@ __all__ = [
     "AssembledNode",
     "BlobEntry",
     "ByMeaning",
+    "Calibrated",
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",

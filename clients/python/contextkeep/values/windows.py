@@ -105,6 +105,8 @@ class Window(Value):
     compression_profile: str = "general"  # what it keeps when it folds
     config: WindowConfig = field(default_factory=WindowConfig)  # with the defaults
     spent_tokens: int = 0  # of its packs together, if its config has `max_total_tokens`
+    token_factor: float = 1.0  # tokens as it counts them, times this, are what is billed at most in 95 of 100 calls
+    tokens_are_estimated: bool = False  # the vendor's tokenizer is not public, or not installed
 
     @property
     def tools(self) -> list[Any]:
@@ -141,6 +143,8 @@ class Window(Value):
             compression_profile=window.compression_profile,
             config=WindowConfig.from_proto(window.config),
             spent_tokens=window.spent_tokens,
+            token_factor=window.token_factor,
+            tokens_are_estimated=window.tokens_are_estimated,
         )
 
 
@@ -161,6 +165,7 @@ class Pack(Value):
     is_waiting: bool = False  # the last step waits for results: the model is to be asked when they are there
     fold_eta_steps: int = 0  # after about how many more steps it folds
     wrap_up: bool = False  # the work should come to its end: `max_total_tokens` of the window are nearly spent
+    calibrated_tokens: int = 0  # what is billed for `tokens` at most, as far as is known
 
     @property
     def body(self) -> dict[str, Any]:
@@ -191,6 +196,7 @@ class Pack(Value):
             is_waiting=pack.is_waiting,
             fold_eta_steps=pack.fold_eta_steps,
             wrap_up=pack.wrap_up,
+            calibrated_tokens=pack.calibrated_tokens,
         )
 
 
@@ -258,6 +264,7 @@ class FoldReceipt(Value):
     tokens_kept: int = 0  # in front of that: a vendor's cache keeps them
     tokens_written_again: int = 0  # behind it
     pays_after_steps: int = -1  # when the smaller prompt has paid for that; -1: never
+    token_factor: float = 0.0  # of a fold: by which the budget was kept, and is since
 
     def __str__(self) -> str:
         return f"epoch {self.epoch}: {self.tokens_before} to {self.tokens_after} tokens, {self.reason}"
@@ -286,6 +293,23 @@ class FoldReceipt(Value):
             tokens_kept=receipt.tokens_kept,
             tokens_written_again=receipt.tokens_written_again,
             pays_after_steps=receipt.pays_after_steps,
+            token_factor=receipt.token_factor,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Calibrated(Value):
+    """What a bill taught about a window's counts of tokens."""
+
+    token_factor: float  # by which its budget is kept from now on: see `Window`
+    typical_factor: float  # what a token is billed at in half of the calls
+    is_clamped: bool = False  # the bill was beyond what is believed, and counts as half or twice what was counted
+
+    @classmethod
+    def from_proto(cls, learned: windows_pb.RecordUsageResponse) -> Calibrated:
+        """Return the value of a message."""
+        return cls(
+            token_factor=learned.token_factor, typical_factor=learned.typical_factor, is_clamped=learned.is_clamped
         )
 
 

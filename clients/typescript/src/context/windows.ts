@@ -7,6 +7,8 @@ import { toJson } from "../json.js";
 import { choice } from "../messages.js";
 import { Rows, pages } from "../rows.js";
 import {
+  type Billed,
+  type Calibrated,
   type FoldReceipt,
   type Original,
   type Pack,
@@ -16,6 +18,7 @@ import {
   type Window,
   type WindowConfig,
   type WindowHit,
+  calibratedOf,
   configInput,
   originalOf,
   packOf,
@@ -223,6 +226,27 @@ export abstract class WindowCalls extends TaskCalls {
   async getState(windowId: string, options: { sections?: string[] } & ContextOptions = {}): Promise<StateEntry[]> {
     const { sections, subjectUserId } = options;
     return (await this.call(method.getState, { windowId, sections, subjectUserId }, options)).entries.map(stateEntryOf);
+  }
+
+  /**
+   * Say what a vendor billed for a call of the model, and return what that taught about the window's counts.
+   *
+   * @throws InvalidArgument A number cannot be, such as more tokens in the cache than in the prompt.
+   */
+  async recordUsage(windowId: string, billed: Billed, options: ContextOptions & WriteOptions = {}): Promise<Calibrated> {
+    const { inputTokens, cachedTokens = 0, cacheWriteTokens = 0, outputTokens = 0, packTokens, epoch } = billed;
+    const request = {
+      windowId,
+      epoch,
+      packTokens,
+      inputTokens: BigInt(inputTokens),
+      cachedTokens: BigInt(cachedTokens),
+      cacheWriteTokens: BigInt(cacheWriteTokens),
+      outputTokens: BigInt(outputTokens),
+      subjectUserId: options.subjectUserId,
+      requestId: requestId(options),
+    };
+    return calibratedOf(await this.call(method.recordUsage, request, options));
   }
 
   /** Close a window, and return it without prompt, tools and goal; again is harmless. The log stays. */

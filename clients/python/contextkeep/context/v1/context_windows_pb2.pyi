@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Window(_message.Message):
-    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens")
+    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens", "token_factor", "tokens_are_estimated")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,8 @@ class Window(_message.Message):
     COMPRESSION_PROFILE_FIELD_NUMBER: _ClassVar[int]
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     SPENT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_ARE_ESTIMATED_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     context_id: str
     model: str
@@ -58,7 +60,9 @@ class Window(_message.Message):
     compression_profile: str
     config: WindowConfig
     spent_tokens: int
-    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ...) -> None: ...
+    token_factor: float
+    tokens_are_estimated: bool
+    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
     __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens")
@@ -313,7 +317,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -327,6 +331,7 @@ class PackResponse(_message.Message):
     FOLD_ETA_STEPS_FIELD_NUMBER: _ClassVar[int]
     WRAP_UP_FIELD_NUMBER: _ClassVar[int]
     OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CALIBRATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -340,10 +345,11 @@ class PackResponse(_message.Message):
     fold_eta_steps: int
     wrap_up: bool
     offset_bytes: int
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ...) -> None: ...
+    calibrated_tokens: int
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ...) -> None: ...
 
 class FoldReceipt(_message.Message):
-    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed")
+    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed", "token_factor")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -364,6 +370,7 @@ class FoldReceipt(_message.Message):
     PAYS_AFTER_STEPS_FIELD_NUMBER: _ClassVar[int]
     STATE_ADDED_FIELD_NUMBER: _ClassVar[int]
     STATE_REMOVED_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     reason: str
     created_at: _timestamp_pb2.Timestamp
@@ -384,7 +391,8 @@ class FoldReceipt(_message.Message):
     pays_after_steps: int
     state_added: _containers.RepeatedCompositeFieldContainer[StateChange]
     state_removed: _containers.RepeatedCompositeFieldContainer[StateChange]
-    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ...) -> None: ...
+    token_factor: float
+    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., token_factor: _Optional[float] = ...) -> None: ...
 
 class StateChange(_message.Message):
     __slots__ = ("section", "ref")
@@ -523,6 +531,38 @@ class GetLineageResponse(_message.Message):
     receipts: _containers.RepeatedCompositeFieldContainer[FoldReceipt]
     next_page_token: str
     def __init__(self, receipts: _Optional[_Iterable[_Union[FoldReceipt, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class RecordUsageRequest(_message.Message):
+    __slots__ = ("window_id", "epoch", "pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PACK_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHE_WRITE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    epoch: int
+    pack_tokens: int
+    input_tokens: int
+    cached_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., epoch: _Optional[int] = ..., pack_tokens: _Optional[int] = ..., input_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., cache_write_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RecordUsageResponse(_message.Message):
+    __slots__ = ("token_factor", "typical_factor", "is_clamped")
+    TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    TYPICAL_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    IS_CLAMPED_FIELD_NUMBER: _ClassVar[int]
+    token_factor: float
+    typical_factor: float
+    is_clamped: bool
+    def __init__(self, token_factor: _Optional[float] = ..., typical_factor: _Optional[float] = ..., is_clamped: _Optional[bool] = ...) -> None: ...
 
 class StateEntry(_message.Message):
     __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source")

@@ -109,6 +109,11 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
                 _registered_method=True)
+        self.RecordUsage = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/RecordUsage',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
+                _registered_method=True)
         self.GetState = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/GetState',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
@@ -250,6 +255,18 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RecordUsage(self, request, context):
+        """Says what the vendor billed for a call of the model with a pack. It is kept with the window, and teaches how counts meet bills: of the last
+        128 calls of the tenant with the same model and compression profile, the ratio of `input_tokens` to `pack_tokens` that 95 of 100 did not
+        pass is the `token_factor` by which budgets are kept from then on; the bytes of an epoch stay as they are. A ratio counts as 0.5 at least
+        and as 2 at most. What a key of IssueContextKey was billed teaches its window alone.
+
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT (a number that cannot be; an epoch that the window has not had), REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetState(self, request, context):
         """Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
@@ -324,6 +341,11 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.GetLineage,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.SerializeToString,
+            ),
+            'RecordUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordUsage,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.SerializeToString,
             ),
             'GetState': grpc.unary_unary_rpc_method_handler(
                     servicer.GetState,
@@ -692,6 +714,33 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/GetLineage',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetLineageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/RecordUsage',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -13,7 +13,17 @@ from contextkeep.client._window_messages import window_config
 from contextkeep.client.sync.client import Client
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import RecallFilter
-from contextkeep.values import ExplainedPack, FoldReceipt, Original, Pack, StateEntry, Window, WindowConfig, WindowHit
+from contextkeep.values import (
+    Calibrated,
+    ExplainedPack,
+    FoldReceipt,
+    Original,
+    Pack,
+    StateEntry,
+    Window,
+    WindowConfig,
+    WindowHit,
+)
 
 
 class WindowCalls(Client):
@@ -401,6 +411,52 @@ class WindowCalls(Client):
         )
         response: windows_pb.GetStateResponse = self.call("GetState", request, timeout_s=timeout_s)
         return [StateEntry.from_proto(entry) for entry in response.entries]
+
+    def record_usage(
+        self,
+        window_id: Id,
+        *,
+        input_tokens: int,
+        cached_tokens: int = 0,
+        cache_write_tokens: int = 0,
+        output_tokens: int = 0,
+        pack_tokens: int = 0,
+        epoch: int | None = None,
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> Calibrated:
+        """Say what the vendor billed for a call of the model, and return what that taught about the window's counts.
+
+        Args:
+            window_id: Of which window the pack was.
+            input_tokens: Of all of the prompt. Of Anthropic's answers the sum of `input_tokens`,
+                `cache_read_input_tokens` and `cache_creation_input_tokens`.
+            cached_tokens: Of them, what was read from a cache of the prompt.
+            cache_write_tokens: And what was written to one.
+            output_tokens: Of the answer.
+            pack_tokens: `tokens` of the pack that was sent. 0: the bill is kept, and nothing is learned of it.
+            epoch: And its `epoch`. None: that which the window has now.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again counts once. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            InvalidArgument: a number cannot be, such as more tokens in the cache than in the prompt.
+        """
+        request = windows_pb.RecordUsageRequest(
+            window_id=messages.to_id(window_id),
+            epoch=epoch,
+            pack_tokens=pack_tokens,
+            input_tokens=input_tokens,
+            cached_tokens=cached_tokens,
+            cache_write_tokens=cache_write_tokens,
+            output_tokens=output_tokens,
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        return Calibrated.from_proto(self.call("RecordUsage", request, timeout_s=timeout_s))
 
     def close_window(
         self,
