@@ -178,7 +178,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts, recalling = await _contexts(ground, stack, callers)
         windows = _windows(ground, recalling)
-        tools = _tools(ground, memory, history, contexts)
+        tools = _tools(ground, memory, history, contexts, windows)
         services = [room.service for room in (memory, history, contexts, windows, tools)]
         ground.database.show(metrics)
         border = Border(
@@ -524,13 +524,15 @@ def _tools(
     memory: _Room[WorkingMemoryServicer],
     history: _Room[ChatHistoryServicer],
     contexts: _Room[ContextsServicer],
+    windows: _Room[ContextWindowsServicer],
 ) -> _Room[ToolsServicer]:
-    settings = ground.settings
+    settings, rooms = ground.settings, (memory, history, contexts, windows)
     servicer = ToolsServicer(
         Services(
             memory=memory.servicer,
             history=history.servicer,
             contexts=contexts.servicer,
+            windows=windows.servicer,
             graph=ground.graph,
             answer_bytes_max=settings.mcp_answer_bytes_max,
         ),
@@ -541,7 +543,7 @@ def _tools(
     service = Service(
         full_name="contextkeep.context.v1.Tools",
         add=partial(add_ToolsServicer_to_server, servicer),
-        checks=list(dict.fromkeys([*memory.service.checks, *history.service.checks, *contexts.service.checks])),
+        checks=list(dict.fromkeys(check for room in rooms for check in room.service.checks)),
     )
     return _Room(servicer, service)
 

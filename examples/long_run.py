@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
@@ -337,7 +336,7 @@ def asked(context: ContextClient, run: Run) -> Iterator[str]:
     yield f"  searched       {line_with(ERROR, hit.item.text)} ({hit.item.ref}, {steps})"
 
     ref, file = next((ref[0], run.files[int(ref[1])]) for ref in REF.finditer(said) if int(ref[1]) in run.files)
-    content = json.loads(context.expand(window_id, ref).content).encode()  # a result is a JSON value, here a text
+    content = context.expand(window_id, ref).text.encode()
     sums = [hashlib.sha256(one).hexdigest() for one in (content, file.read_bytes())]
     yield f"{ref}, of which the pack has an excerpt: {file.parent.name}/{file.name}, {len(content):,} bytes"
     yield f"  expanded       sha256 {sums[0]}"

@@ -30,8 +30,8 @@ STYLE = """
   .page { fill: #ffffff }
   .grid { stroke: #d1d9e0; stroke-width: 1 }
   .limit { stroke: #cf222e; stroke-width: 1.5; stroke-dasharray: 6 4; fill: none }
-  .fold { stroke: #1f2328; stroke-width: 1 }
-  .line { fill: none; stroke-width: 2.5 }
+  .fold { stroke: #1f2328; stroke-width: 1; fill: none }
+  .line { fill: none }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 }
     .quiet, .tick { fill: #9198a1 }
@@ -162,10 +162,8 @@ def stacked(
         yield f'<polygon fill="{ZONES[zone]}" points="{panel.points(around)}"/>'
         below = above
     yield f'<polyline class="limit" points="{panel.points((step, limit) for step in panel.steps)}"/>'
-    for step in folded_at:
-        if step >= panel.steps[0]:
-            x = panel.x(step)
-            yield f'<line class="fold" x1="{x:.1f}" x2="{x:.1f}" y1="{panel.bottom + 2}" y2="{panel.bottom + 9}"/>'
+    marks = (f"M{panel.x(step):.1f} {panel.bottom + 2}v7" for step in folded_at if step >= panel.steps[0])
+    yield f'<path class="fold" d="{"".join(marks)}"/>'
     yield text(WIDTH - RIGHT + 14, panel.y(limit) + 4, f"limit, {limit:,}")
     for row, zone in enumerate(reversed(there)):
         y = panel.top + 34 + row * 21
@@ -174,13 +172,16 @@ def stacked(
 
 
 def lines(panel: Panel, packed_at: Sequence[int], sums: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Yield a panel with a line for each way, named where it ends."""
+    """Yield a panel with a line for each way, named where it ends; the first is drawn above the others."""
     yield from panel.frame(1_000_000, "M")
-    every = max(len(packed_at) // 500, 1)
-    y = math.inf
-    for (name, sum_), color in sorted(zip(sums.items(), LINES, strict=False), key=lambda one: one[0][1][-1]):
+    every = max(len(packed_at) // COLUMNS, 1)
+    colored = list(zip(sums.items(), LINES, strict=False))
+    for (_, sum_), color in reversed(colored):
         along = [*zip(packed_at[::every], sum_[::every], strict=True), (packed_at[-1], sum_[-1])]
-        yield f'<polyline class="line" stroke="{color}" points="{panel.points(along)}"/>'
+        width = 2 if color == LINES[0] else 4
+        yield f'<polyline class="line" stroke="{color}" stroke-width="{width}" points="{panel.points(along)}"/>'
+    y = math.inf
+    for (name, sum_), color in sorted(colored, key=lambda one: one[0][1][-1]):
         y = min(panel.y(sum_[-1]) + 4, y - 36)  # so that no name stands on another
         yield f'<rect fill="{color}" x="{WIDTH - RIGHT + 14}" y="{y - 11:.1f}" width="13" height="13" rx="2"/>'
         yield text(WIDTH - RIGHT + 34, y, name)

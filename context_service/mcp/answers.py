@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import orjson
@@ -16,12 +16,14 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contextkeep.errors import AnswerTooLarge
+from contextkeep.errors import AnswerTooLarge, InvalidPageToken
 from service_runtime.documents import beside_the_loop
+from service_runtime.pages import decode_token, encode_token
 
 Document = dict[str, Any]
 
 _JSON = "_json"
+_PAGE_FIELD = "arguments_json.page_token"  # where tools take it
 _CHARS_MIN = 64  # no text is cut below: an id is shorter
 _CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -69,6 +71,45 @@ async def fitting_page(
         if rows <= 1:
             return await shortened(answer, bytes_max=bytes_max)
         page_size = max(1, min(rows - 1, rows * bytes_max // size_bytes))
+
+
+async def page_of(
+    rows: Sequence[Any],
+    name: str,
+    answer: Document,
+    *,
+    query: Sequence[object],
+    page_size: int,
+    page_token: str,
+    bytes_max: int,
+) -> Document:
+    """Return an answer with a page of rows, all of which are there, as its list `name`.
+
+    Args:
+        rows: All of them.
+        name: Of the list.
+        answer: What is answered beside it.
+        query: What the rows are of: a token of another is refused.
+        page_size: Rows at most.
+        page_token: Of the page before.
+        bytes_max: Of the answer.
+
+    Raises:
+        InvalidPageToken: it is of other rows.
+        AnswerTooLarge: a single row is, however short its texts.
+    """
+    (start,) = decode_token(query, page_token, parts=1, field=_PAGE_FIELD) or (0,)
+    if type(start) is not int or not 0 <= start <= len(rows):
+        raise InvalidPageToken("page_token is malformed", field=_PAGE_FIELD)
+
+    async def read(page_size: int) -> tuple[Document, int]:
+        page = rows[start : start + page_size]
+        found = {**answer, name: page}
+        if (behind := start + len(page)) < len(rows):
+            found["next_page_token"] = encode_token(query, [behind])
+        return found, len(page)
+
+    return await fitting_page(read, page_size=page_size, bytes_max=bytes_max)
 
 
 async def first_rows(answer: Document, name: str, *, bytes_max: int) -> Document:

@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from context_service.contexts.refs import place_of
-from context_service.mcp.answers import Document, first_rows, fitting_page, plain
+from context_service.mcp.answers import Document, first_rows, fitting_page, page_of, plain
 from context_service.mcp.tool import ARGUMENTS, Arguments, PageSize, PageToken, Tool, Use
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1.message_pb2 import ChatMessage
 from contextkeep.errors import InvalidArgument, MessageNotFound
 from service_runtime import calls
-from service_runtime.pages import decode_token, encode_token
 
 Role = Literal["user", "assistant", "system", "tool"]
 Kind = Literal["text", "data", "tool_call", "tool_result", "file", "record", "artifact"]
@@ -134,17 +133,15 @@ async def _read_quoted(use: Use, asked: ReadArguments) -> Document:
     what, found = await _quoted(use, asked, place)
     described = await plain(found)
     rows = _pieces(described, chars_max=use.services.answer_bytes_max // _PIECES)
-    query = ("context_read", asked.context_id, asked.ref, len(rows))
-    (start,) = decode_token(query, asked.page_token, parts=1, field=f"{ARGUMENTS}.page_token") or (0,)
-
-    async def read(page_size: int) -> tuple[Document, int]:
-        page = rows[start : start + page_size]
-        answer = {what: described, "parts": page}
-        if (behind := start + len(page)) < len(rows):
-            answer["next_page_token"] = encode_token(query, [behind])
-        return answer, len(page)
-
-    return await fitting_page(read, page_size=asked.page_size, bytes_max=use.services.answer_bytes_max)
+    return await page_of(
+        rows,
+        "parts",
+        {what: described},
+        query=("context_read", asked.context_id, asked.ref, len(rows)),
+        page_size=asked.page_size,
+        page_token=asked.page_token,
+        bytes_max=use.services.answer_bytes_max,
+    )
 
 
 async def _quoted(use: Use, asked: ReadArguments, place: int) -> tuple[str, pb.Artifact | ChatMessage]:

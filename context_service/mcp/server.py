@@ -24,9 +24,9 @@ from contextkeep.version import __version__
 _RESOURCES_OF_A_PAGE = 50
 _INSTRUCTIONS = (
     "Context Service keeps the state of agents: files and documents of an entity (wm_*), what was said and what "
-    "happened (history_*), conversations that recall their own past (context_*), and searches over all of it (rag_*). "
-    "Entities are nodes of a graph and have UUIDs; what is left out of the arguments is the current entity, if there "
-    "is one. Long answers have a next_page_token."
+    "happened (history_*), conversations that recall their own past (context_*), what is seen of long ones (window_*), "
+    "and searches over all of it (rag_*). Entities are nodes of a graph and have UUIDs; what is left out of the "
+    "arguments is the current entity, if there is one. Long answers have a next_page_token."
 )
 
 

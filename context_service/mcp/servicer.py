@@ -8,6 +8,7 @@ from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.history_tools import HISTORY_TOOLS
 from context_service.mcp.rag_tools import RAG_TOOLS
 from context_service.mcp.tool import ARGUMENTS, Arguments, Services, Tool, Use
+from context_service.mcp.window_tools import WINDOW_TOOLS
 from context_service.mcp.working_memory_tools import WORKING_MEMORY_TOOLS
 from context_service.servicers.node_names import NodeNames
 from context_service.servicers.said import principal_of
@@ -18,10 +19,8 @@ from contextkeep.errors import PermissionDenied, ToolNotFound
 from service_runtime import calls
 from service_runtime.documents import beside_the_loop, parse_object
 
-TOOLS: dict[str, Tool] = {
-    tool.name: tool
-    for tool in sorted((*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *RAG_TOOLS), key=lambda tool: tool.name)
-}
+_OF_ALL = (*WORKING_MEMORY_TOOLS, *HISTORY_TOOLS, *CONTEXT_TOOLS, *WINDOW_TOOLS, *RAG_TOOLS)
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in sorted(_OF_ALL, key=lambda tool: tool.name)}
 
 _ARGUMENTS_BYTES_MAX = 3 * 1024 * 1024
 _DESCRIPTION_CHARS_MAX = 500

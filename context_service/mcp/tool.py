@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from context_service.graph import EntityGraph
 from context_service.mcp.answers import Document
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.working_memory import WorkingMemoryServicer
 from contextkeep.errors import FieldViolation, InvalidArgument
@@ -48,6 +49,7 @@ class Services:
     memory: WorkingMemoryServicer
     history: ChatHistoryServicer
     contexts: ContextsServicer
+    windows: ContextWindowsServicer
     graph: EntityGraph
     answer_bytes_max: int
 
@@ -91,7 +93,7 @@ class Tool:
     @cached_property
     def knows_contexts(self) -> bool:
         """Whether a key that is bound to a context may call it: as what it comes down to."""
-        return f"/contextkeep.context.v1.Contexts/{self.rpc}" in OF_CONTEXTS
+        return any(path.endswith(f"/{self.rpc}") for path in OF_CONTEXTS)
 
     @cached_property
     def input_schema_json(self) -> str:

@@ -181,7 +181,12 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         original = await self._originals.expand(
             parse_id("window_id", request.window_id), request.ref, principal=principal_of(request.subject_user_id)
         )
-        answer = pb.ExpandResponse(content=original.content, sha256=original.sha256, next_ref=original.next_ref)
+        answer = pb.ExpandResponse(
+            content=original.content,
+            sha256=original.sha256,
+            is_json=original.is_json,
+            next_ref=original.next_ref,
+        )
         for message in original.messages:
             message_wire.fill_of_context(answer.messages.add(), message)
         return answer

@@ -27,6 +27,7 @@ class Original:
     """What a ref is of: the bytes of a part, or messages."""
 
     content: bytes = b""
+    is_json: bool = False
     sha256: str = ""
     messages: Sequence[Message] = ()
     next_ref: str = ""
@@ -91,7 +92,7 @@ class Originals:
             place = (named.seq, named.passage)
             texts = await self._passages.texts(principal, Scope.of_context(context_id), [place])
             if place in texts:
-                return _bytes(texts[place])
+                return _original(texts[place])
         if not 0 < named.seq <= named.last_seq <= context.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
@@ -107,7 +108,7 @@ class Originals:
         if named.passage is not None:
             raise _no_ref(ref)
         if named.part is not None:
-            return _bytes(_part(messages[0], named, ref))
+            return _part(messages[0], named, ref)
         last = messages[-1].seq
         next_ref = refs.refs_between(last + 1, named.last_seq) if last < named.last_seq else ""
         return Original(messages=messages, next_ref=next_ref)
@@ -133,28 +134,30 @@ class Originals:
         return [_hit(item, shown.parts, window) for item in found.items], found.meaning
 
 
-def _part(message: Message, named: Ref, ref: str) -> str:
+def _part(message: Message, named: Ref, ref: str) -> Original:
     if named.part == 0:
-        return message.content
+        return _original(message.content)
     if named.part is None or named.part > len(message.parts):
         raise _no_ref(ref)
-    return _text(message.parts[named.part - 1])
+    return _original_of(message.parts[named.part - 1])
 
 
-def _text(part: Part) -> str:
+def _original_of(part: Part) -> Original:
     """Return the text or the JSON that a part came as; of what it only points at, where that is."""
     if part.tool_result:
-        return part.tool_result.content_json
+        return _original(part.tool_result.content_json, is_json=True)
     if part.tool_call:
-        return part.tool_call.arguments_json
+        return _original(part.tool_call.arguments_json, is_json=True)
     if part.reasoning:
-        return part.reasoning.data_json or part.reasoning.text
-    return next((one for one in (part.text, part.data_json, part.url, part.working_memory_id) if one is not None), "")
+        return _original(part.reasoning.data_json or part.reasoning.text, is_json=bool(part.reasoning.data_json))
+    if part.data_json is not None:
+        return _original(part.data_json, is_json=True)
+    return _original(next((one for one in (part.text, part.url, part.working_memory_id) if one is not None), ""))
 
 
-def _bytes(text: str) -> Original:
+def _original(text: str, *, is_json: bool = False) -> Original:
     content = text.encode(errors="surrogatepass")
-    return Original(content=content, sha256=hashlib.sha256(content).hexdigest())
+    return Original(content=content, sha256=hashlib.sha256(content).hexdigest(), is_json=is_json and bool(content))
 
 
 def _no_ref(ref: str) -> RefNotFound:

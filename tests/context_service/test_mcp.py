@@ -30,10 +30,19 @@ from contextkeep import (
     MessageInput,
     NodeInput,
     PartInput,
+    ToolCallInput,
+    ToolResultInput,
     new_id,
 )
 from contextkeep.context.v1 import message_pb2
-from contextkeep.errors import ArtifactNotFound, InvalidArgument, MessageNotFound, PermissionDenied, ToolNotFound
+from contextkeep.errors import (
+    ArtifactNotFound,
+    InvalidArgument,
+    InvalidPageToken,
+    MessageNotFound,
+    PermissionDenied,
+    ToolNotFound,
+)
 from service_runtime.auth import ApiKeys, Principal
 from tests.conftest import KEY, OTHER_KEY, OTHER_PRINCIPAL, PRINCIPAL, Addresses
 from tests.ports import free_port
@@ -53,13 +62,15 @@ READING = [
     "rag_search_nodes",
     "rag_search_records",
     "rag_similar_nodes",
+    "window_expand",
+    "window_search",
     "wm_list",
     "wm_manifest",
     "wm_query",
     "wm_read",
     "wm_search",
 ]
-WRITING = ["context_send", "wm_archive", "wm_upload"]
+WRITING = ["context_send", "window_pack", "wm_archive", "wm_upload"]
 
 # Opens a client: of a key, with a current entity.
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -180,6 +191,8 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
         await find_the_record(client, record_id)
         await read_the_histories(client, session.id)
         context_id = await use_a_context(client)
+        window_id = (await context.open_window(context_id, "gpt-5", system_prompt="Be brief.")).window_id
+        await use_a_window(client, window_id)
         await use_resources(client, record_id)
 
         wrong = await error(client, "wm_list", sql="SELECT 1")
@@ -202,6 +215,9 @@ async def test_a_model_works_with_an_entity(connect: Connect, context: AsyncCont
             "context_search": {"query": "a"},
         }.items():
             assert (await error(other, tool, context_id=context_id, **asked))["reason"] == "CONTEXT_NOT_FOUND"
+        for tool, asked in {"window_expand": {"ref": "m1"}, "window_search": {"query": "a"}}.items():
+            assert (await error(other, tool, window_id=window_id, **asked))["reason"] == "WINDOW_NOT_FOUND"
+        assert (await error(other, "window_pack", window_id=window_id))["reason"] == "PERMISSION_DENIED"
         assert (await error(other, "wm_upload", name="a", content="b"))["reason"] == "PERMISSION_DENIED"
         assert (await error(other, "context_send", content="b"))["reason"] == "PERMISSION_DENIED"
 
@@ -284,6 +300,23 @@ async def use_a_context(client: Client) -> str:
     return context_id
 
 
+async def use_a_window(client: Client, window_id: str) -> None:
+    packed = await answer(client, "window_pack", window_id=window_id)
+    assert [(one["role"], one["content"]) for one in packed["messages"]] == [
+        ("system", "Be brief."),
+        ("user", "The cat is black."),
+        ("assistant", "Noted."),
+    ]
+    assert (packed["step_count"], packed["last_seq"]) == (2, 2)
+    assert (await answer(client, "window_expand", window_id=window_id, ref="m1/0")) == {"content": "The cat is black."}
+    (message,) = (await answer(client, "window_expand", window_id=window_id, ref="m2"))["messages"]
+    assert message["content"] == "Noted."
+    assert (await error(client, "window_expand", window_id=window_id, ref="m9"))["reason"] == "REF_NOT_FOUND"
+    (hit,) = (await answer(client, "window_search", window_id=window_id, query="cat"))["hits"]
+    assert (hit["ref"], hit["step_from"], hit["step_to"], hit["zone"]) == ("m1.0", 1, 1, "verbatim")
+    assert (await answer(client, "window_search", window_id=window_id, query="cat", step_from=2))["hits"] == []
+
+
 async def use_resources(client: Client, record_id: str) -> None:
     (resource,) = (await client.list_resources()).resources
     assert (resource.uri, resource.name, resource.size) == (f"wm://{record_id}", "plan.md", 16)
@@ -306,10 +339,16 @@ async def test_a_model_works_with_the_contexts_of_the_user_whom_its_runtime_name
         assert (await answer(client, "context_search", query="cats", **read))["hits"]
         chosen = await error(client, "context_read", **read, subject_user_id="bob")
         assert chosen["reason"] == "INVALID_ARGUMENT"
+        window = await context.open_window(read["context_id"], "gpt-5", subject_user_id="ada")
+        seen = {"window_pack": {}, "window_expand": {"ref": "m1"}, "window_search": {"query": "cats"}}
+        for tool, asked in seen.items():
+            assert "cats" in str(await answer(client, tool, window_id=window.window_id, **asked))
     assert (await context.get_context(begun["context_id"])).context.owner_user_id == "ada"
     for user in ("bob", ""):
         async with connect(DELEGATE_KEY, user=user) as client:
             assert (await error(client, "context_read", **read))["reason"] == "CONTEXT_NOT_FOUND"
+            found = await error(client, "window_search", window_id=window.window_id, query="cats")
+            assert found["reason"] == "WINDOW_NOT_FOUND"
     async with connect(READ_KEY, user="ada") as client:
         assert (await error(client, "context_read", **read))["reason"] == "PERMISSION_DENIED"
         assert (await error(client, "rag_search_nodes"))["reason"] == "PERMISSION_DENIED"
@@ -572,6 +611,74 @@ async def test_what_is_recalled_fits_an_answer_and_says_what_it_leaves_out(conte
     )
     assert len(json.dumps(recalled)) <= CAP * 1.2
     assert recalled["left_out"] > 0
+
+
+async def test_a_pack_is_read_page_by_page_and_loses_nothing(context: AsyncContextClient):
+    """Whoever's format it has; what is appended between two pages changes nothing of the first."""
+    said = [MessageInput(f"{n} " + "é stripes\n" * 1_500, role="assistant" if n % 2 else "user") for n in range(12)]
+    context_id = (await context.append_messages(said))[0].context_id
+    for message_format in ("openai", "openai_responses", "anthropic", "gemini"):
+        window = await context.open_window(
+            context_id, "m", system_prompt="Brief.", message_format=message_format, context_tokens=200_000
+        )
+        rows, token = [], ""
+        while True:
+            page = await context.execute_tool("window_pack", {"window_id": window.window_id, "page_token": token})
+            assert len(json.dumps(page, ensure_ascii=False).encode()) <= CAP * 1.1
+            if not token:
+                await context.send_message("more", context_id, recall=False)
+            rows += page["messages"]
+            if not (token := page.get("next_page_token", "")):
+                break
+        body = (await context.pack(window.window_id)).body
+        (packed,) = (body[name] for name in ("messages", "contents", "input") if name in body)
+        assert rows[-len(packed) :] == packed
+        assert "Brief." in json.dumps(rows[0])
+        assert len(rows) - len(packed) == (message_format in ("anthropic", "gemini"))
+
+
+async def test_a_page_of_a_pack_whose_prefix_broke_meanwhile_is_refused(context: AsyncContextClient):
+    sent = await context.append_messages(["One.", "Two.", "Three."])
+    context_id = sent[0].context_id
+    window = await context.open_window(context_id, "gpt-5", system_prompt="Brief.")
+    asked = {"window_id": window.window_id, "page_size": 2}
+    page = await context.execute_tool("window_pack", asked)
+    assert len(page["messages"]) == 2
+    await context.retract_messages(context_id, [sent[1].message_id])
+    with pytest.raises(InvalidPageToken):
+        await context.execute_tool("window_pack", {**asked, "page_token": page["next_page_token"]})
+
+
+async def test_an_original_is_read_in_pieces_that_add_up(context: AsyncContextClient):
+    """Of what a tool answered as a text, that text; of a document, its JSON."""
+    text, document = "zebra é\n\x01" * 20_000, {"a": [1, "é"]}
+    parts = [PartInput(tool_result=ToolResultInput(tool_call_id="c", content=text)), PartInput(data=document)]
+    call = PartInput(tool_call=ToolCallInput(id="c", name="look", arguments={"at": "/"}))
+    context_id = (
+        await context.append_messages(
+            [MessageInput(role="assistant", parts=[call]), *(MessageInput(role="tool", parts=[one]) for one in parts)]
+        )
+    )[0].context_id
+    window_id = (await context.open_window(context_id, "gpt-5")).window_id
+    got, token = "", ""
+    while True:
+        asked = {"window_id": window_id, "ref": "m2/1", "page_token": token}
+        page = await context.execute_tool("window_expand", asked)
+        assert len(json.dumps(page, ensure_ascii=False).encode()) <= CAP * 1.1
+        got += page["content"]
+        if not (token := page.get("next_page_token", "")):
+            break
+        last = token
+    assert got == text
+    found = await context.execute_tool("window_expand", {"window_id": window_id, "ref": "m3/1"})
+    assert json.loads(found["content"]) == document
+    whole = await context.execute_tool("window_expand", {"window_id": window_id, "ref": "m1..m3"})
+    assert [one["seq"] for one in whole["messages"]] == [1]
+    asked = {"window_id": window_id, "ref": "m1..m3", "page_token": whole["next_page_token"]}
+    assert (await context.execute_tool("window_expand", asked))["shortened"]
+    for other in ("m3/1", "m1..m3"):
+        with pytest.raises(InvalidPageToken):
+            await context.execute_tool("window_expand", {"window_id": window_id, "ref": other, "page_token": last})
 
 
 async def test_a_message_of_the_same_request_is_written_once(context: AsyncContextClient):

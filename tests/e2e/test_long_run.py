@@ -43,7 +43,7 @@ def is_a_chart(path: Path) -> None:
     for name in ("verbatim", "segments", "state", "limit, 24,000", "the window", "sliding window"):
         assert name in named
     assert len(root.findall(f"{SVG}polyline[@class='line']")) == 4
-    assert root.findall(f"{SVG}line[@class='fold']")
+    assert [mark.get("d")[:1] for mark in root.findall(f"{SVG}path[@class='fold']")] == ["M", "M"]
     shapes = [*root.iter(f"{SVG}polygon"), *root.iter(f"{SVG}polyline")]
     for x, y in (map(float, point.split(",")) for shape in shapes for point in shape.get("points").split()):
         assert 0 <= x <= width

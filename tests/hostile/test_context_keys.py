@@ -11,6 +11,7 @@ import pytest
 
 from context_service.mcp.context_tools import CONTEXT_TOOLS
 from context_service.mcp.servicer import TOOLS
+from context_service.mcp.window_tools import WINDOW_TOOLS
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2 as message
@@ -115,14 +116,17 @@ def test_it_calls_tools_of_its_context_and_no_others(issued: Issued):
         return issued.client.call(RPCS["ExecuteTool"], request, key=issued.key)
 
     (listed,) = issued.client.call(RPCS["ListTools"], tools.ListToolsRequest(), key=issued.key).answers
-    assert {tool.tool_name for tool in listed.tools} == {tool.name for tool in CONTEXT_TOOLS}
-    assert {tool.name for tool in TOOLS.values() if tool.knows_contexts} == {tool.name for tool in CONTEXT_TOOLS}
+    allowed = {tool.name for tool in (*CONTEXT_TOOLS, *WINDOW_TOOLS)}
+    assert {tool.tool_name for tool in listed.tools} == allowed
+    assert {tool.name for tool in TOOLS.values() if tool.knows_contexts} == allowed
     assert execute("context_send", context_id=issued.context_id, content="a zebra").ok
     found = execute("context_recall", context_id=issued.context_id, text="zebra")
     assert "a zebra" in found.answers[0].result_json
     assert execute("context_recall", context_id=issued.things.context_id, text="x").reason == "CONTEXT_NOT_FOUND"
+    for name, asked in {"window_pack": {}, "window_expand": {"ref": "m1"}, "window_search": {"query": "x"}}.items():
+        assert execute(name, window_id=issued.things.window_id, **asked).reason == "WINDOW_NOT_FOUND", name
     for tool in TOOLS.values():
-        if tool not in CONTEXT_TOOLS:
+        if tool.name not in allowed:
             assert execute(tool.name, entity_node_id=issued.things.node_id).reason == "PERMISSION_DENIED"
 
 

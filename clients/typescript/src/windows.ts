@@ -201,6 +201,8 @@ export interface Original {
   content: Uint8Array;
   /** Of `content`, in hexadecimal. */
   sha256: string;
+  /** `content` is JSON, as of data, calls and results. */
+  isJson: boolean;
   messages: ChatMessage[];
   /** What comes behind the messages, if there is more. */
   nextRef: string;

@@ -103,6 +103,7 @@ async def test_every_ref_of_a_pack_expands_to_the_bytes_that_were_sent(
         assert f"m{seq}/1]" in packs[-1].messages_json
         one = await caller.call("Expand", window_id=window.window_id, ref=f"m{seq}/1")
         assert one.content.decode() == answered.parts[0].tool_result.content_json
+        assert one.is_json
         assert one.sha256 == hashlib.sha256(one.content).hexdigest()
 
 
@@ -228,7 +229,7 @@ async def test_a_message_larger_than_the_window_is_masked_and_says_so(caller: Ca
     assert pack.tokens <= 8_000
     assert "characters more: m1/0]" in pack.messages_json
     answer = await caller.call("Expand", window_id=window.window_id, ref="m1/0")
-    assert answer.content.decode() == text
+    assert (answer.content.decode(), answer.is_json) == (text, False)
 
 
 async def test_refs_of_nothing_of_erased_bytes_and_of_others_are_refused(caller: Caller):

@@ -319,11 +319,18 @@ class Original(Value):
 
     content: bytes = b""
     sha256: str = ""  # of `content`, in hexadecimal
+    is_json: bool = False  # `content` is JSON, as of data, calls and results
     messages: tuple[ChatMessage, ...] = ()
     next_ref: str = ""  # what comes behind the messages, if there is more
 
+    @property
+    def text(self) -> str:
+        """Return `content` as a text; of what a tool answered as a text, that text."""
+        value = parsed(self.content.decode()) if self.is_json else None
+        return value if isinstance(value, str) else self.content.decode(errors="replace")
+
     def __str__(self) -> str:
-        return self.content.decode(errors="replace") or "\n".join(map(str, self.messages))
+        return self.text or "\n".join(map(str, self.messages))
 
     @classmethod
     def from_proto(cls, original: windows_pb.ExpandResponse) -> Original:
@@ -331,6 +338,7 @@ class Original(Value):
         return cls(
             content=original.content,
             sha256=original.sha256,
+            is_json=original.is_json,
             messages=tuple(map(ChatMessage.from_proto, original.messages)),
             next_ref=original.next_ref,
         )

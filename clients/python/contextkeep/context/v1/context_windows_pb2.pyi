@@ -429,16 +429,18 @@ class ExpandRequest(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., ref: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
 
 class ExpandResponse(_message.Message):
-    __slots__ = ("content", "sha256", "messages", "next_ref")
+    __slots__ = ("content", "sha256", "messages", "next_ref", "is_json")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     SHA256_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_REF_FIELD_NUMBER: _ClassVar[int]
+    IS_JSON_FIELD_NUMBER: _ClassVar[int]
     content: bytes
     sha256: str
     messages: _containers.RepeatedCompositeFieldContainer[_message_pb2.ChatMessage]
     next_ref: str
-    def __init__(self, content: _Optional[bytes] = ..., sha256: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_ref: _Optional[str] = ...) -> None: ...
+    is_json: bool
+    def __init__(self, content: _Optional[bytes] = ..., sha256: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[_message_pb2.ChatMessage, _Mapping]]] = ..., next_ref: _Optional[str] = ..., is_json: _Optional[bool] = ...) -> None: ...
 
 class SearchWindowRequest(_message.Message):
     __slots__ = ("window_id", "query", "limit", "filter", "step_from", "step_to", "subject_user_id")
