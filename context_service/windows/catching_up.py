@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import orjson
 
 from context_service.contexts.model import Message
 from context_service.rendering import Format
@@ -16,6 +19,7 @@ from context_service.windows.task_state import WHOLE, Entry, entries_of
 from context_service.windows.units import Unit, names_in, units_of
 
 _WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
+_AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
 RENDERER = 1  # version of what blocks are rendered to: those that are stored stay as they were
 
 
@@ -65,6 +69,7 @@ def caught_up(
     count: Callable[[str], int],
     is_end: bool,
     last_seq: int,
+    room: int = sys.maxsize,
 ) -> CaughtUp:
     """Return what messages become.
 
@@ -75,6 +80,7 @@ def caught_up(
         count: Counts the tokens of a text.
         is_end: Nothing follows them in the log.
         last_seq: Of the log.
+        room: Tokens that the results of a step which waits may have, whole.
     """
     done = cut(messages, is_end=is_end)
     by_seq = {message.seq: message for message in messages}
@@ -87,8 +93,35 @@ def caught_up(
         reached_seq = done.next_seq - 1
     else:
         reached_seq = last_seq if is_end or not messages else messages[-1].seq
-    waiting = block_of(done.open, to, count) if done.open else None
+    waiting = None
+    if done.open:
+        of_step = [message for seq in done.open.seqs if (message := by_seq.get(seq))]
+        waiting = _waiting(done.open, of_step, to, profile, count, room)
     return CaughtUp(steps=steps, waiting=waiting, reached_seq=reached_seq)
+
+
+def _waiting(
+    step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int], room: int
+) -> Block:
+    """Return a step that waits: its results whole while they have room, and masked from then on.
+
+    So what was shown of it stays as it was when more results come.
+    """
+    block = block_of(step, to, count)
+    if block.tokens + _AROUND_RESULT * len(step.turn.calls) <= room:
+        return block
+    turn = masked(step, [unit for message in messages for unit in units_of(message, profile)], profile, count)
+    if turn is None:
+        return block
+    bare = [replace(call, result=None) for call in step.turn.calls]
+    used = block_of(replace(step, turn=replace(step.turn, calls=bare)), to, count).tokens
+    parts = step.turn.parts if used <= room else turn.parts
+    calls = []
+    for whole, short in zip(step.turn.calls, turn.calls, strict=True):
+        used += count(orjson.dumps(whole.result.text).decode()) + _AROUND_RESULT if whole.result else 0
+        calls.append(whole if used <= room else short)
+    made = block_of(replace(step, turn=replace(turn, parts=parts, calls=calls)), to, count)
+    return replace(made, is_cut=made.pieces != block.pieces)
 
 
 def _made(step: Step, messages: Sequence[Message], to: Format, profile: Profile, count: Callable[[str], int]) -> Made:

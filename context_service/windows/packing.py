@@ -20,12 +20,17 @@ _NO_SYSTEM_BETWEEN = frozenset({Format.ANTHROPIC, Format.GEMINI})  # they have o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A step as a model reads it: made once, and never again."""
+    """A step as a model reads it: made once, and never again.
+
+    Attributes:
+        is_cut: It waits, and is not shown as it will be when it is closed.
+    """
 
     seq_from: int
     seq_to: int
     tokens: int
     pieces: tuple[Rendered, ...]
+    is_cut: bool = False
 
 
 def block_of(step: Step, to: Format, count: Callable[[str], int]) -> Block:

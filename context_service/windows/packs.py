@@ -146,9 +146,8 @@ class _Ahead:
 
     @property
     def tokens(self) -> int:
-        window = self.window
-        front = window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS
-        return front + sum(self.sight.tokens.values()) + (self.waiting.tokens if self.waiting else 0)
+        waiting = self.waiting.tokens if self.waiting else 0
+        return _front_tokens(self.window) + sum(self.sight.tokens.values()) + waiting
 
 
 class Packs:
@@ -391,9 +390,17 @@ class Packs:
         said = [entry for made in read.steps for entry in made.entries]
         held = await self._views.held_of(window, said, principal=principal) if said else []
         size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
-        blocks, entries, ended = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
+        blocks, entries = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
         door = self._log.of(principal, window.context_id)
-        if not await self._views.add(door, window, blocks, entries=entries, ended=ended, reached_seq=read.reached_seq):
+        if not await self._views.add(
+            door,
+            window,
+            blocks,
+            entries=entries.new,
+            past=entries.past,
+            ended=entries.ended,
+            reached_seq=read.reached_seq,
+        ):
             return None
         kept = self._kept.get((principal.tenant_id, window.window_id), window)
         if kept and kept.block_count == window.block_count:
@@ -403,7 +410,7 @@ class Packs:
             reached_seq=read.reached_seq,
             block_count=window.block_count + len(blocks),
             step_count=window.step_count + len(read.steps),
-            entry_count=window.entry_count + len(entries),
+            entry_count=window.entry_count + len(entries.new) + len(entries.past),
         )
 
     async def _append(self, ahead: _Ahead, block: NewBlock, principal: Principal) -> Sight | None:
@@ -516,15 +523,15 @@ class Packs:
             return None
         asked = Asked(text=text, tokens_max=tokens_max, which=Filter(seq_to=min(one.seq_from for one in in_sight) - 1))
         recalled = await self._recalling.recall(window.context_id, asked, principal=principal)
-        made = text_pieces(recalled.prompt_text, window.format) if recalled.items else []
-        return NewBlock(
-            kind=RECALLED,
-            step=step.step_to,
-            seq_from=0,
-            seq_to=0,
-            tokens=tokens_of(made, window.format, TokenCounter(window.tokens_family).count),
-            pieces=made,
-        )
+        said = recalled.prompt_text if recalled.items else ""
+        # What it says may hold no longer, and nothing behind it would tell.
+        if superseded := await self._views.superseded(window, {one.seq for one in recalled.items}, principal=principal):
+            said = f"{said}\n\n{note_of(superseded)}"
+        made = text_pieces(said, window.format) if said else []
+        tokens = tokens_of(made, window.format, TokenCounter(window.tokens_family).count)
+        if tokens > room:
+            return None
+        return NewBlock(kind=RECALLED, step=step.step_to, seq_from=0, seq_to=0, tokens=tokens, pieces=made)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -607,6 +614,10 @@ def _front(window: WindowInput) -> Body:
     return empty(window.format, tools).with_pieces(map(Rendered.of, head))
 
 
+def _front_tokens(window: Window) -> int:
+    return window.head_tokens + window.pins_tokens + window.state_tokens + NOTE_TOKENS
+
+
 def _limits(window: Window) -> Limits:
     return Limits.of(window.counted_limit, window.config)
 
@@ -631,17 +642,25 @@ def _read(window: Window, messages: Sequence[Message], is_end: bool, last_seq: i
         count=TokenCounter(window.tokens_family).count,
         is_end=is_end,
         last_seq=last_seq,
+        room=(window.token_limit - _front_tokens(window)) // 2,
     )
 
 
-def _written(
-    window: Window, steps: Sequence[Made], held: Sequence[Held]
-) -> tuple[list[NewBlock], list[Entry], list[int]]:
-    """Return blocks of steps and of notes on what is superseded, new entries, and the numbers of those that end."""
+class _Entries(NamedTuple):
+    """What steps say of the state: new entries, those that were superseded at once, and numbers of those that end."""
+
+    new: list[Entry]
+    past: list[Entry]
+    ended: list[int]
+
+
+def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tuple[list[NewBlock], _Entries]:
+    """Return blocks of steps and of notes on what is superseded, and what becomes of the state."""
     count = TokenCounter(window.tokens_family).count
     numbers = {id(one.entry): one.number for one in held}
     entries = [one.entry for one in held]
     blocks: list[NewBlock] = []
+    past: list[Entry] = []
     for step, made in enumerate(steps, window.step_count + 1):
         block, masked = made.block, made.masked
         blocks.append(
@@ -659,13 +678,14 @@ def _written(
             )
         )
         entries, superseded = after(entries, made.entries)
+        past += [old for old, _ in superseded if id(old) not in numbers]
         if superseded:
             pieces_of_note = text_pieces(note_of(superseded), window.format)
             tokens = tokens_of(pieces_of_note, window.format, count)
             blocks.append(NewBlock(kind=NOTE, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note))
     kept = {id(one) for one in entries}
     ended = [number for entry, number in numbers.items() if entry not in kept]
-    return blocks, [one for one in entries if id(one) not in numbers], ended
+    return blocks, _Entries([one for one in entries if id(one) not in numbers], past, ended)
 
 
 def _plan(
@@ -727,9 +747,9 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
     size = len(prefix) + len(end)
     if size > PACK_BYTES_MAX:
         raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
-    hashed = hashlib.sha256(prefix[: known.size_bytes])
-    offset = known.size_bytes if _is_known(prefix, known, hashed.hexdigest()) else 0
-    hashed.update(prefix[known.size_bytes :])
+    offset = known.size_bytes if _is_known(prefix, known) else 0
+    # A step that waits and is cut is another one when its results are there.
+    promised = sight.body.prefix if waiting and waiting.is_cut else prefix
     zones = _zones(window, sight.tokens)
     zones = replace(
         zones, verbatim=zones.verbatim + (waiting.tokens if waiting else 0), notes=zones.notes + note_tokens
@@ -738,8 +758,8 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
         window=window,
         messages_json=prefix[offset:] + end,
         offset_bytes=offset,
-        prefix_bytes=len(prefix),
-        prefix_sha=hashed.hexdigest(),
+        prefix_bytes=len(promised),
+        prefix_sha=hashlib.sha256(promised).hexdigest(),
         zones=zones,
         step_count=sight.step_count + (1 if waiting else 0),
         fold_eta_steps=_fold_eta(zones, sight.parts, window),
@@ -748,10 +768,14 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
     )
 
 
-def _is_known(prefix: bytes, known: Prefix, sha: str) -> bool:
+def _is_known(prefix: bytes, known: Prefix) -> bool:
     """Say whether a caller has the first bytes of a prefix, and what is left begins with a character."""
     is_character = prefix[known.size_bytes : known.size_bytes + 1] < b"\x80"
-    return known.sha == sha and 0 < known.size_bytes <= len(prefix) and is_character
+    return (
+        0 < known.size_bytes <= len(prefix)
+        and is_character
+        and hashlib.sha256(prefix[: known.size_bytes]).hexdigest() == known.sha
+    )
 
 
 def _fold_eta(zones: Zones, parts: Sequence[Seen], window: Window) -> int:

@@ -230,9 +230,12 @@ def changes(before: str, now: str) -> tuple[list[Change], list[Change]]:
     return [one for line, one in new.items() if line not in old], [one for line, one in old.items() if line not in new]
 
 
-def note_of(superseded: Sequence[tuple[Entry, Entry]]) -> str:
-    """Return what tells a model that something holds no longer."""
-    lines = [f"- now: {new.text} ({new.ref}); no longer: {old.text} ({old.ref})" for old, new in superseded]
+def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
+    """Return what tells a model that something holds no longer, and what does instead, if anything."""
+    lines = []
+    for old, new in superseded:
+        now = f"now: {new.text} ({new.ref}); " if new else ""
+        lines.append(f"- {now}no longer: {old.text} ({old.ref})")
     return "\n".join(["[What has changed]", *lines])
 
 

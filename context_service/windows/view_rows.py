@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ BY_RULE, BY_CALLER = "rule", "caller"  # sources of entries
 PIN = "pin"  # the section of what is pinned; its key is the id
 _HELD_MAX = 5_000  # entries that a state is written of: the newest
 _HELD_OF_MAX = 500
+_ENDED_OF_MAX = 50  # of what is recalled at once: the newest
 _ROW_BYTES = 200  # as long to read as so many bytes to parse
 _WRITING = 4  # times as long as parsing: what is stored is written as JSON, and that as JSON
 # Sections whose entries have no key, by the section of what may change them.
@@ -217,11 +218,12 @@ WITH w AS (
         AND e.window_id = w.window_id
 ), entries AS (
     INSERT INTO context.window_entry (
-        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source,
+        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, ended_at,
         owner_user_id, app_id, agent_bundle_id
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
-        e.text, e.value, e.ref, %(source)s, w.owner_user_id, w.app_id, w.agent_bundle_id
+        e.text, e.value, e.ref, %(source)s, CASE WHEN e.n <= %(past)s THEN now() END, w.owner_user_id, w.app_id,
+        w.agent_bundle_id
     FROM w, unnest(
         %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
         %(refs)s::text[]
@@ -255,6 +257,18 @@ _HELD_IN = f"""
 SELECT {_ENTRY} FROM context.window_entry
 WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND section = ANY (%s)
 ORDER BY number
+"""  # noqa: S608
+# Rules, values and goals of some messages that hold no longer.
+_ENDED_OF = f"""
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND section IN ('goal', 'constraint', 'value')
+    AND seq = ANY (%s)
+ORDER BY number DESC LIMIT {_ENDED_OF_MAX}
+"""  # noqa: S608
+_NOW = f"""
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
+    AND (section = 'goal' OR section = 'value' AND key = ANY (%s))
 """  # noqa: S608
 _CHANGE_HEAD = """
 UPDATE context.context_window
@@ -408,6 +422,7 @@ class ViewRows:
         entries: Sequence[Entry],
         ended: Sequence[int],
         reached_seq: int,
+        past: Sequence[Entry] = (),
         source: str = BY_RULE,
     ) -> bool:
         """Write blocks behind those of a window, what they say of the state, and how far it reads now.
@@ -419,6 +434,7 @@ class ViewRows:
             entries: That hold now.
             ended: Numbers of those that hold no longer.
             reached_seq: Up to which message all are read.
+            past: Entries that were superseded at once: what recalls them says so.
             source: Who says the entries.
 
         Returns:
@@ -426,6 +442,7 @@ class ViewRows:
         """
         size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
+        entries = [*past, *entries]
         written = await door.query(
             _ADD,
             {
@@ -442,6 +459,7 @@ class ViewRows:
                 **columns,
                 "ended": list(ended),
                 "entries": len(entries),
+                "past": len(past),
                 "entry_seqs": [one.seq for one in entries],
                 "sections": TextArray([one.section for one in entries]),
                 "keys": TextArray([one.key for one in entries]),
@@ -470,6 +488,19 @@ class ViewRows:
         """Return the entries that hold, in the order of the log."""
         door = self._log.of(principal, window.context_id)
         return list(map(_held, await door.query(_HELD, (door.tenant_id, window.window_id))))
+
+    async def superseded(
+        self, window: Window, seqs: Collection[int], *, principal: Principal
+    ) -> list[tuple[Entry, Entry | None]]:
+        """Return what messages say that holds no longer, each with what holds instead, if anything."""
+        door = self._log.of(principal, window.context_id)
+        ended = list(map(_held, await door.query(_ENDED_OF, (door.tenant_id, window.window_id, list(seqs)))))
+        if not ended:
+            return []
+        keys = TextArray({one.entry.key for one in ended})
+        rows = map(_held, await door.query(_NOW, (door.tenant_id, window.window_id, keys)))
+        now = {(one.entry.section, one.entry.key): one.entry for one in rows}
+        return [(one.entry, now.get((one.entry.section, one.entry.key))) for one in reversed(ended)]
 
     async def held_in(self, transaction: Transaction, window: Window, sections: Sequence[str]) -> list[Held]:
         """Return the entries of sections that hold, in the order in which they were said."""

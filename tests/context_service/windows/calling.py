@@ -6,10 +6,19 @@ from typing import Any
 
 import orjson
 
+from context_service.rendering import Format
+from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
 from tests.context_service.contexts import Caller
+
+FORMATS = {
+    Format.OPENAI: history_pb.MESSAGE_FORMAT_OPENAI,
+    Format.OPENAI_RESPONSES: history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
+    Format.ANTHROPIC: history_pb.MESSAGE_FORMAT_ANTHROPIC,
+    Format.GEMINI: history_pb.MESSAGE_FORMAT_GEMINI,
+}
 
 
 async def opened(caller: Caller, context_id: str, limit: int = 10_000, **fields: Any) -> windows_pb.Window:

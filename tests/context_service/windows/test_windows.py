@@ -18,7 +18,6 @@ from context_service.windows.packs import MESSAGES_AT_ONCE
 from context_service.windows.task_state import Entry
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.windows import WINDOWS_MAX
-from contextkeep.context.v1 import chat_history_pb2 as history_pb
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.errors import (
     BudgetTooSmall,
@@ -38,15 +37,8 @@ from service_runtime.auth import ApiKeys
 from tests.clients.stack import running
 from tests.context_service.contexts import KEYS, Caller, an_id
 from tests.context_service.test_rendering import MESSAGES, adapter, exhausted
-from tests.context_service.windows.calling import calls, opened, packed, result, said
+from tests.context_service.windows.calling import FORMATS, calls, opened, packed, result, said
 from tests.context_service.windows.conftest import Stack
-
-FORMATS = {
-    Format.OPENAI: history_pb.MESSAGE_FORMAT_OPENAI,
-    Format.OPENAI_RESPONSES: history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
-    Format.ANTHROPIC: history_pb.MESSAGE_FORMAT_ANTHROPIC,
-    Format.GEMINI: history_pb.MESSAGE_FORMAT_GEMINI,
-}
 
 
 def run(steps: Iterable[int]) -> list[list[dict[str, Any]]]:

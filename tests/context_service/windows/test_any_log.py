@@ -1,0 +1,254 @@
+"""Windows over any log, from two replicas: what holds of every pack, whatever was said and done in between."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from context_service.rendering import Format
+from context_service.tokens import TokenCounter
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.context.v1 import message_pb2
+from contextkeep.errors import Erased, FoldNoProgress
+from tests.context_service.contexts import Caller
+from tests.context_service.test_rendering import MESSAGES, REASONING_ITEM, SIGNATURE, THINKING, adapter, exhausted
+from tests.context_service.windows.calling import FORMATS, opened, packed, said
+
+LIMIT, TURNS = 5_000, 36
+_REFS = re.compile(r"[(, ](m[0-9]+(?:/[0-9]+|\.[0-9]+|\.\.m[0-9]+)?)[\])]")
+_WORDS = (
+    "the parser",
+    "reads",
+    "a line",
+    "and_keeps",
+    "从现在开始,",
+    "ещё",
+    "👩\u200d👩\u200d👧",
+    "\x07",
+    "\u202e",
+    "{}",
+)
+_THINGS = ("parser", "ledger", "uploader", "scheduler")
+_REASONING = {
+    Format.ANTHROPIC: message_pb2.Reasoning(provider="anthropic", data_json=THINKING),
+    Format.OPENAI_RESPONSES: message_pb2.Reasoning(provider="openai", data_json=REASONING_ITEM),
+    Format.GEMINI: message_pb2.Reasoning(provider="gemini", data=SIGNATURE),
+    Format.OPENAI: message_pb2.Reasoning(provider="openai", text="I think."),
+}
+
+
+@dataclass
+class Walk:
+    """A context that somebody works in, and what is known of it.
+
+    Attributes:
+        sent: The messages, by seq.
+        rules: Rules of users, by seq, and values: the thing, and the sentence.
+        printed: Every ref that a pack had.
+    """
+
+    random: random.Random
+    to: Format
+    context_id: str = ""
+    sent: dict[int, dict[str, Any]] = field(default_factory=dict)
+    retracted: set[int] = field(default_factory=set)
+    rules: dict[int, str] = field(default_factory=dict)
+    values: dict[int, tuple[str, str]] = field(default_factory=dict)
+    printed: set[str] = field(default_factory=set)
+
+    async def say(self, caller: Caller) -> None:
+        """Write what a user says, or what an agent does."""
+        made = self._of_user() if self.random.random() < 0.3 else list(self._of_agent())
+        for one in made:
+            self.sent[len(self.sent) + 1] = one | {"message_id": f"id{len(self.sent) + 1}"}
+        self.context_id = await said(caller, self.context_id, *list(self.sent.values())[-len(made) :])
+
+    async def retract(self, caller: Caller) -> None:
+        """Take a message back that nobody took back yet."""
+        seq = self.random.choice([one for one in self.sent if one not in self.retracted])
+        self.retracted.add(seq)
+        self.rules.pop(seq, None)
+        self.values.pop(seq, None)
+        await caller.call("RetractMessages", context_id=self.context_id, message_ids=[f"id{seq}"])
+
+    def now(self) -> dict[str, str]:
+        """Return what each value is, as it was said last."""
+        return dict(self.values[seq] for seq in sorted(self.values))
+
+    def _text(self, words: int) -> str:
+        return " ".join(self.random.choices(_WORDS, k=words))
+
+    def _of_user(self) -> list[dict[str, Any]]:
+        seq, thing = len(self.sent) + 1, self.random.choice(_THINGS)
+        kind = self.random.randrange(5)
+        if kind == 0:
+            self.rules[seq] = f"Never touch the folder of the {thing} {seq}."
+            return [{"content": f"{self._text(5)}.\n{self.rules[seq]}"}]
+        if kind <= 2:
+            form = self.random.choice(("Set the {} limit to {}.", "The {} limit is now {}."))
+            sentence = form.format(thing, seq + 1_000)
+            self.values[seq] = (thing, sentence)
+            return [{"content": sentence}]
+        if kind == 3:
+            url = "data:image/png;base64,aGk="
+            return [{"content": "", "parts": [message_pb2.Part(url=url, media_type="image/png", file_name="a.png")]}]
+        return [{"content": f"What is the limit of the {thing}, and {self._text(self.random.randrange(1, 400))}?"}]
+
+    def _of_agent(self) -> Iterator[dict[str, Any]]:
+        """Yield a message with calls in parallel, and results: in any order, twice, late, empty, or none."""
+        seq = len(self.sent) + 1
+        ids = [self.random.choice((f"c{seq}.{n}", "c")) for n in range(self.random.randrange(4))]
+        parts = [message_pb2.Part(reasoning=_REASONING[self.to])] if self.random.random() < 0.5 else []
+        calls = [message_pb2.ToolCall(id=one, name="read_file", arguments_json='{"path": "a/b.py"}') for one in ids]
+        parts += [message_pb2.Part(tool_call=one) for one in calls]
+        yield {"role": "assistant", "content": self._text(self.random.randrange(1, 30)), "parts": parts}
+        self.random.shuffle(ids)
+        for one in ids + self.random.choices(ids, k=self.random.choice((0, 0, 1)) if ids else 0):
+            if self.random.random() < 0.1:
+                continue
+            text = self.random.choice(("", "ok", "x" * 30_000, self._text(300), f"a\n{self._text(40)}\n" * 40))
+            result = message_pb2.ToolResult(tool_call_id=one, content_json=orjson.dumps(text).decode())
+            yield {"role": "tool", "parts": [message_pb2.Part(tool_result=result)]}
+
+    # What holds of every pack.
+
+    def check(self, pack: windows_pb.PackResponse, window: windows_pb.Window) -> None:
+        body = pack.messages_json
+        messages = orjson.loads(body)[MESSAGES[self.to]]
+        exhausted(adapter(self.to).validate_python(messages))
+        assert pack.tokens == sum(value for _, value in pack.tokens_by_zone.ListFields()) <= window.token_limit
+        assert TokenCounter(window.tokens_family).count(body) <= window.token_limit
+        assert hashlib.sha256(body.encode()[: pack.prefix_bytes]).hexdigest() == pack.prefix_sha
+        paired(messages, self.to, is_waiting=pack.is_waiting)
+        for rule in self.rules.values():
+            assert rule in body
+        assert not [seq for seq in self.retracted if f"of the {seq}." in body]
+        shown = re.sub(r"; no longer: [^\"\\]*", "", body)
+        for thing, sentence in self.now().items():
+            old = [text for of, text in self.values.values() if of == thing and text != sentence]
+            assert sentence in shown
+            assert [one for one in old if shown.rfind(one) > shown.rfind(sentence)] == []
+        self.printed |= set(_REFS.findall(body))
+
+    async def check_refs(self, caller: Caller, window: windows_pb.Window) -> None:
+        """Each ref that was ever printed has the bytes that were sent."""
+        for ref in sorted(self.printed):
+            seq, _, last = ref.removeprefix("m").partition("..m")
+            seq, _, part = seq.partition("/")
+            if not last and int(seq.partition(".")[0]) in self.retracted:
+                with pytest.raises(Erased):
+                    await caller.call("Expand", window_id=window.window_id, ref=ref)
+                continue
+            answer = await caller.call("Expand", window_id=window.window_id, ref=ref)
+            if part:
+                assert answer.content == self._bytes(int(seq), int(part))
+                assert answer.sha256 == hashlib.sha256(answer.content).hexdigest()
+            elif last:
+                assert all(int(seq) <= one.seq <= int(last) for one in answer.messages)
+
+    def _bytes(self, seq: int, part: int) -> bytes:
+        message = self.sent[seq]
+        if not part:
+            return str(message["content"]).encode()
+        of = message["parts"][part - 1]
+        return str(of.tool_result.content_json or of.tool_call.arguments_json or of.url).encode()
+
+
+def paired(messages: list[dict[str, Any]], to: Format, *, is_waiting: bool) -> None:
+    """Check that each call has its one result where the vendor wants it, and that roles take turns where they must."""
+    called: list[list[str]] = []
+    answered: list[list[str]] = []
+    if to in (Format.ANTHROPIC, Format.GEMINI):
+        # Gemini wants results apart from what a user says.
+        turns = [(one["role"], bool(to is Format.GEMINI and _ids(one, "functionResponse", to))) for one in messages]
+        assert [one for one, two in pairwise(turns) if one == two] == []
+        assert turns[:1] in ([], [("user", False)])
+    at = 0
+    while at < len(messages):
+        of, results = messages[at], 0
+        ids: list[str] = []
+        if to is Format.OPENAI:
+            ids = [one["id"] for one in of.get("tool_calls") or []]
+            while at + 1 + results < len(messages) and messages[at + 1 + results]["role"] == "tool":
+                results += 1
+            found = [one["tool_call_id"] for one in messages[at + 1 : at + 1 + results]]
+        elif to is Format.OPENAI_RESPONSES:
+            while at + len(ids) < len(messages) and messages[at + len(ids)].get("type") == "function_call":
+                ids.append(messages[at + len(ids)]["call_id"])
+            behind = messages[at + len(ids) :]
+            while results < len(behind) and behind[results].get("type") == "function_call_output":
+                results += 1
+            found = [one["call_id"] for one in behind[:results]]
+            results += max(len(ids) - 1, 0)
+        else:
+            kinds = ("tool_use", "tool_result") if to is Format.ANTHROPIC else ("functionCall", "functionResponse")
+            of_call, of_result = kinds
+            ids = _ids(of, of_call, to)
+            found = _ids(messages[at + 1], of_result, to) if ids and at + 1 < len(messages) else []
+            if not ids:
+                assert _ids(of, of_result, to) == [] or at
+        if ids:
+            called.append(ids)
+            answered.append(found)
+        else:
+            assert not (to in (Format.OPENAI, Format.OPENAI_RESPONSES) and found)
+        at += 1 + results
+    if is_waiting and called:
+        last, got = called.pop(), answered.pop()
+        assert got == last[: len(got)]
+    assert called == answered
+    assert to is Format.GEMINI or len({one for ids in called for one in ids}) == sum(map(len, called))
+
+
+def _ids(message: dict[str, Any], kind: str, to: Format) -> list[str]:
+    if to is Format.ANTHROPIC:
+        content = message["content"] if isinstance(message["content"], list) else []
+        return [one.get("id") or one["tool_use_id"] for one in content if one["type"] == kind]
+    return [one[kind]["name"] for one in message["parts"] if kind in one]  # it tells them by their order
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("seed", [1])
+async def test_what_holds_of_every_pack_holds_whatever_is_done(
+    to: Format, seed: int, caller: Caller, other_replica: Caller
+):
+    walk = Walk(random.Random(f"{to}{seed}"), to)
+    await walk.say(caller)
+    window = await opened(caller, walk.context_id, LIMIT, format=FORMATS[to], goal="Keep the limits.")
+    before = windows_pb.PackResponse()
+    folds = 0
+    for turn in range(TURNS):
+        replica = walk.random.choice((caller, other_replica))
+        for _ in range(walk.random.choice((1, 1, 1, 6))):
+            await walk.say(replica)
+        if turn % 15 == 14:
+            await walk.retract(replica)
+        if walk.random.random() < 0.1:
+            with suppress(FoldNoProgress):
+                await replica.call("Fold", window_id=window.window_id)
+        fields = {"without_recall": walk.random.random() < 0.3}
+        pack = await packed(replica, window, **fields)
+        walk.check(pack, window)
+        begins = pack.messages_json.encode()[: before.prefix_bytes]
+        if pack.epoch == before.epoch:
+            assert hashlib.sha256(begins).hexdigest() == before.prefix_sha or not before.prefix_sha
+        assert await packed(walk.random.choice((caller, other_replica)), window, **fields) == pack
+        explained = await replica.call("ExplainPack", window_id=window.window_id)
+        zones = ("digests", "segments", "masked", "verbatim")
+        steps = [n for part in explained.parts if part.zone in zones for n in range(part.step_from, part.step_to + 1)]
+        assert steps == list(range(1, len(steps) + 1))
+        folds += pack.epoch > before.epoch
+        before = pack
+
+    assert folds > 4
+    assert len(walk.printed) > 20
+    await walk.check_refs(caller, window)
