@@ -338,6 +338,14 @@ ORDER BY {order}
 """  # noqa: S608 - constants
 
 
+# Messages `m` in one column, for a statement that reads few of them beside something else: see `messages_of`.
+MESSAGES_JSON = """
+json_agg(json_build_array(
+    m.message_id, m.seq, m.role, m.content, m.parts::text, m.name, m.agent_id, m.metadata::text, m.created_at,
+    m.said_at, m.tokens, m.task_id, m.reference_task_ids
+) ORDER BY m.seq)::text
+"""
+
 _PAGE, _PAGE_NEWEST_FIRST = _paging("seq"), _paging("seq DESC")
 _PAGE_OF_TASK = _paging("seq DESC", " AND m.task_id = %(task_id)s")
 _ANYBODYS_WHY = "an administrator reads all of the tenant"
@@ -874,6 +882,32 @@ def _message(row: Row) -> Message:
         task_id=row.task_id,
         reference_task_ids=tuple(row.reference_task_ids or ()),
     )
+
+
+def messages_of(text: str) -> list[Message]:
+    """Return messages from `MESSAGES_JSON`."""
+    messages = []
+    for *ids, content, parts, name, agent_id, metadata, created_at, said_at, tokens, task_id, tasks in orjson.loads(
+        text
+    ):
+        message_id, seq, role = ids
+        made = Message(
+            message_id=message_id,
+            seq=seq,
+            role=role,
+            content=content,
+            parts=of_json(parts) if parts else (),
+            name=name,
+            agent_id=agent_id,
+            metadata_json=metadata or "",
+            created_at=datetime.fromisoformat(created_at),
+            said_at=datetime.fromisoformat(said_at),
+            tokens=tokens,
+            task_id=task_id and UUID(task_id),
+            reference_task_ids=tuple(map(UUID, tasks or ())),
+        )
+        messages.append(made)
+    return messages
 
 
 def _sent(row: Row) -> Sent:

@@ -300,7 +300,7 @@ class Packs:
             standing = await self._rows.standing(window_id, principal=principal)
             if standing is None:
                 raise no_window(window_id)
-            window, last_seq, _ = standing
+            window, last_seq = standing.window, standing.last_seq
             if window.closed_at:
                 self._kept.drop((principal.tenant_id, window_id))
                 raise WindowClosed("the window is closed", window_id=window_id)
@@ -316,7 +316,9 @@ class Packs:
                 )
             read, is_end = None, True
             if last_seq > window.reached_seq:
-                messages, is_end = await self._messages(window, last_seq, principal)
+                messages = standing.following
+                if not messages:
+                    messages, is_end = await self._messages(window, last_seq, principal)
                 size = sum(map(_size_of, messages))
                 read = await beside_the_loop(_RENDERING * size, _read, window, messages, is_end, last_seq)
                 if read.reached_seq != window.reached_seq:

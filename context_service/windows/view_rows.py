@@ -473,13 +473,16 @@ class ViewRows:
 
     async def held_of(self, window: Window, entries: Sequence[Entry], *, principal: Principal) -> list[Held]:
         """Return the entries that these may take the place of, or help, in the order of the log."""
+        whole = {name for one in entries for name in _CHANGED_BY.get(one.section, ())}
+        if not whole and not any(one.key for one in entries):
+            return []
         door = self._log.of(principal, window.context_id)
         named = {
             "tenant_id": door.tenant_id,
             "window_id": window.window_id,
             "sections": TextArray([one.section for one in entries]),
             "keys": TextArray([one.key for one in entries]),
-            "whole": TextArray({name for one in entries for name in _CHANGED_BY.get(one.section, ())}),
+            "whole": TextArray(whole),
         }
         rows = await door.query(_HELD_OF, named)
         return sorted(map(_held, rows), key=lambda one: one.number)

@@ -12,7 +12,8 @@ from uuid import UUID
 import orjson
 from psycopg.types.json import Jsonb
 
-from context_service.contexts.log import ALIVE, Log
+from context_service.contexts.log import ALIVE, MESSAGES_JSON, Log, messages_of
+from context_service.contexts.model import Message
 from context_service.rendering import Format, Rendered
 from context_service.tokens import countable
 from context_service.windows.config import Config
@@ -98,7 +99,10 @@ class Standing(NamedTuple):
     window: Window
     last_seq: int  # of the log
     retracted_count: int  # messages of the log that are
+    following: list[Message]  # all that the window has not read, if they are few and small; else none
 
+
+_FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
 
 _LISTED = """
     w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
@@ -140,10 +144,15 @@ SELECT {_WINDOW} FROM context.context_window w WHERE w.tenant_id = %s AND w.cont
 """  # noqa: S608
 _LOCK = f"{_READ} FOR UPDATE"
 _READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads all of the tenant")
-# One look at both: how far the window is, and how far the log.
+# One look at both: how far the window is, and how far the log; with what an ordinary step has added.
 _STANDING = Across(
     sql=f"""
-        SELECT {_WINDOW}, c.last_seq, c.retracted
+        SELECT {_WINDOW}, c.last_seq, c.retracted, CASE WHEN c.last_seq - w.reached_seq BETWEEN 1 AND {_FEW} THEN (
+            SELECT {MESSAGES_JSON}
+            FROM context.message m
+            WHERE m.tenant_id = w.tenant_id AND m.context_id = w.context_id AND m.seq > w.reached_seq
+                AND m.seq <= c.last_seq AND m.retracted_at IS NULL AND m.size_bytes <= {_SMALL_BYTES}
+        ) END AS following
         FROM context.context_window w CROSS JOIN LATERAL (
             SELECT last_seq, last_seq - message_count AS retracted FROM context.context
             WHERE tenant_id = w.tenant_id AND context_id = w.context_id AND {ALIVE}
@@ -279,7 +288,12 @@ class WindowRows:
         """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
         door = self._database.of(principal)
         rows = await door.query(_STANDING, {"tenant_id": door.tenant_id, "window_id": window_id})
-        return Standing(_window(rows[0]), rows[0].last_seq, rows[0].retracted) if rows else None
+        if not rows:
+            return None
+        window, last_seq = _window(rows[0]), rows[0].last_seq
+        following = messages_of(rows[0].following or "[]")
+        is_all = len(following) == last_seq - window.reached_seq
+        return Standing(window, last_seq, rows[0].retracted, following if is_all else [])
 
     async def lock(self, transaction: Transaction, context_id: UUID, window_id: UUID) -> Window | None:
         """Return a window, locked until the transaction ends."""

@@ -9,6 +9,8 @@ from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from random import Random
+from typing import Any
+from uuid import UUID
 
 import grpc
 import orjson
@@ -17,10 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_service import app
+from context_service.contexts.log import Log
+from context_service.contexts.model import Message
 from context_service.rendering import Body, Format, Rendered, empty
 from context_service.windows.sights import KEPT_S, KeptSights, Sight
 from context_service.windows.view_rows import ViewRows
-from context_service.windows.window_rows import Window
+from context_service.windows.window_rows import Standing, Window, WindowRows
+from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import FoldNoProgress, WindowClosed, WindowNotFound
 from service_runtime.auth import ApiKeys
 from tests.clients.stack import running
@@ -253,3 +258,39 @@ async def test_a_pack_reads_what_is_new_and_no_block_that_it_knows(
     assert read == [20, 21]
     assert "21;" in (await packed(caller, window)).messages_json
     assert read == [20, 21, 1]
+
+
+async def test_messages_that_come_with_the_window_are_those_of_the_log(caller: Caller, monkeypatch: pytest.MonkeyPatch):
+    """Field by field, whatever they hold; where there are more of them, or one is large, the log is read."""
+    paging, standing = Log.page, WindowRows.standing
+    logs: list[Log] = []
+    following: list[Message] = []
+
+    async def page(self: Log, *args: Any, **fields: Any) -> list[Message] | None:
+        logs.append(self)
+        return await paging(self, *args, **fields)
+
+    async def standing_of(self: WindowRows, *args: Any, **fields: Any) -> Standing | None:
+        found = await standing(self, *args, **fields)
+        following.extend(found.following if found else [])
+        return found
+
+    monkeypatch.setattr(Log, "page", page)
+    monkeypatch.setattr(WindowRows, "standing", standing_of)
+    context_id = await said(caller, "", {"content": "Begin."})
+    window = await opened(caller, context_id, 100_000)
+    parts = [message_pb2.Part(text='"\u2028\\u0000 🏃'), message_pb2.Part(data_json='{"a": [1e5, null]}')]
+    odd = {"content": "où\n\t", "name": "ada", "agent_id": "a", "metadata_json": '{ "x": 1 }', "parts": parts}
+    await said(caller, context_id, odd, calls("c", content="I look."), result("c", "]}"))
+    await packed(caller, window)
+    assert (len(following), logs) == (4, [])
+
+    await said(caller, context_id, {"content": "x" * 40_000})
+    assert "x" * 100 in (await packed(caller, window)).messages_json
+    await said(caller, context_id, *({"content": f"{n}"} for n in range(5)))
+    assert (await packed(caller, window)).last_seq == 10
+    assert (len(following), len(logs)) == (4, 2)
+    read = await paging(
+        *(logs[0], UUID(context_id)), principal=KEYS["plain"], seq_from=1, seq_to=4, count=9, newest_first=False
+    )
+    assert following == read
