@@ -112,9 +112,11 @@ def test_row_level_security_alone_keeps_bounds(rpc: Rpc, kind: str, owned: Owned
         t: row for t, row in before.items() if t not in TRACES
     }
     if rpc.reads and made and rpc.name not in ALIKE and kind != "app":
-        told_apart = [shown(client.call(rpc, theirs, key=owned.tenant_id), things) for theirs, _ in made] != [
-            shown(client.call(rpc, theirs, key=bound(kind, owned.tenant_id)), things) for theirs, _ in made
-        ]
+        told_apart = any(
+            shown(client.call(rpc, theirs, key=owned.tenant_id), things)
+            != shown(client.call(rpc, theirs, key=bound(kind, owned.tenant_id)), things)
+            for theirs, _ in made
+        )
         assert told_apart, f"{rpc} answers its owner like a stranger: its requests prove nothing"
 
 

@@ -25,6 +25,10 @@ from tests.rpcs import Rpc
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS") or 0)  # of each RPC; 0: a share of what `make test` has time for
 REQUESTS_IN_ALL = 1300  # the same ones each time, so more of them find no more: those of `make fuzz` differ
+ADDS = (  # what adds, and takes nothing away, begins so
+    *("Append", "Create", "Fold", "Import", "Insert", "Issue", "Open", "Pack", "Pin", "Put", "Register", "Send", "Set"),
+    *("Start", "Upload", "Upsert", "Write"),
+)
 
 
 class Errors(logging.Handler):
@@ -95,10 +99,16 @@ def world_to_read(client: Client, others: Things) -> World:
     return world
 
 
+@pytest.fixture(scope="module")
+def world_to_add_to(client: Client, others: Things) -> World:
+    """Shared by what takes nothing away that another RPC names."""
+    return world_of(client, others)
+
+
 @pytest.fixture
 def world(request: pytest.FixtureRequest, rpc: Rpc, client: Client, others: Things) -> World:
-    if rpc.reads:
-        shared: World = request.getfixturevalue("world_to_read")
+    if rpc.reads or rpc.name.startswith(ADDS):
+        shared: World = request.getfixturevalue("world_to_read" if rpc.reads else "world_to_add_to")
         return shared
     return world_of(client, others)
 

@@ -19,11 +19,20 @@ from hypothesis import strategies as st
 from contextkeep.status import DETAILS_KEY
 from tests.conftest import Addresses
 from tests.connect import CODES, status_in
-from tests.hostile.calling import Client, Outcome, faults
+from tests.hostile.calling import Outcome, faults
 from tests.hostile.stalls import AT_ONCE
 from tests.hostile.strategies import requests
-from tests.hostile.test_fuzz import REQUESTS, Errors, World, errors, others, world_of, world_to_read  # noqa: F401
-from tests.hostile.things import RPCS, Things
+from tests.hostile.test_fuzz import (  # noqa: F401
+    REQUESTS,
+    Errors,
+    World,
+    errors,
+    others,
+    world,
+    world_to_add_to,
+    world_to_read,
+)
+from tests.hostile.things import RPCS
 from tests.rpcs import Rpc
 
 REQUESTS_IN_ALL = 500  # each twice: as a message, and as JSON that is broken
@@ -94,11 +103,6 @@ def rpc(request: pytest.FixtureRequest) -> Rpc:
     return found
 
 
-@pytest.fixture
-def world(request: pytest.FixtureRequest, rpc: Rpc, client: Client, others: Things) -> World:  # noqa: F811
-    return request.getfixturevalue("world_to_read") if rpc.reads else world_of(client, others)
-
-
 def bent(text: str) -> st.SearchStrategy[bytes]:
     """Return JSON in which a piece is something else."""
     pieces = st.sampled_from(["", "{}", "[]", "null", "1e999", "-1", '"', "\\ud800", "{", "NaN", ",", "9" * 30, "true"])
@@ -110,7 +114,7 @@ def bent(text: str) -> st.SearchStrategy[bytes]:
 @pytest.mark.timeout(0)
 def test_whatever_a_caller_sends_over_http_is_answered(
     rpc: Rpc,
-    world: World,
+    world: World,  # noqa: F811
     http: HttpClient,
     errors: Errors,  # noqa: F811
 ):

@@ -43,7 +43,7 @@ CALLERS = {
         tenant_id=BOUND, subject="bound", graph_names=frozenset({"mine"}), app_ids=frozenset({"mine"})
     ),
 }
-ROWS = 300  # that each caller may see
+ROWS = 110  # that each caller may see
 ASKED = tuple(1.0 for _ in range(EMBEDDING_DIMENSION))
 
 # Nodes and records of a tenant, in a graph; poisoned or not. A vector that is poisoned has another size than it says.

@@ -228,7 +228,7 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     done("SendMessage", _sent(message=of_it))
     for _ in range(2):  # two, so that a list of them has two pages
         (opened,) = done("OpenWindow", _opening(sent.context_id)).answers
-        _break_twice(done, sent.context_id, opened.window.window_id)
+    _break_twice(done, sent.context_id, opened.window.window_id)
     gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
