@@ -964,7 +964,8 @@ CREATE TABLE context.window_entry (
     ended_at timestamp with time zone,
     owner_user_id text NOT NULL,
     app_id text NOT NULL,
-    agent_bundle_id text NOT NULL
+    agent_bundle_id text NOT NULL,
+    ended_seq bigint
 );
 
 ALTER TABLE context.window_entry OWNER TO contextkeep_owner;

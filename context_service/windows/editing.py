@@ -166,7 +166,7 @@ class Editing:
                     locked,
                     [],
                     entries=[new],
-                    ended=[],
+                    ended={},
                     reached_seq=locked.reached_seq,
                     source=BY_CALLER,
                 )

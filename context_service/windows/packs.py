@@ -399,7 +399,6 @@ class Packs:
             window,
             blocks,
             entries=entries.new,
-            past=entries.past,
             ended=entries.ended,
             reached_seq=read.reached_seq,
         ):
@@ -412,29 +411,20 @@ class Packs:
             reached_seq=read.reached_seq,
             block_count=window.block_count + len(blocks),
             step_count=window.step_count + len(read.steps),
-            entry_count=window.entry_count + len(entries.new) + len(entries.past),
+            entry_count=window.entry_count + len(entries.new),
         )
 
     async def _append(self, ahead: _Ahead, block: NewBlock, principal: Principal) -> Sight | None:
         """Write what is appended behind the last step, and return what is seen then; None: another call has written."""
         window = ahead.window
         door = self._log.of(principal, window.context_id)
-        if not await self._views.add(door, window, [block], entries=[], ended=[], reached_seq=window.reached_seq):
+        if not await self._views.add(door, window, [block], entries=[], ended={}, reached_seq=window.reached_seq):
             return None
         return self._longer(ahead.sight, window, [block], principal)
 
     async def _begin_anew(self, standing: Standing, principal: Principal) -> None:
-        """Forget what was made of the log: a message was retracted, and no pack shall have it."""
+        """Forget what was made of the log behind a message that was retracted: no pack shall have it."""
         window = standing.window
-        receipt = Receipt(
-            epoch=window.epoch + 1,
-            reason="retracted",
-            last_seq=standing.last_seq,
-            step=window.step_count,
-            tokens_before=0,
-            tokens_after=0,
-            account=Account(rules=[f"begin anew: {standing.retracted_count - window.retracted_count} were retracted"]),
-        )
 
         async def work(transaction: Transaction) -> None:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
@@ -442,12 +432,25 @@ class Packs:
                 pins = [one.entry for one in await self._views.kept_pins(transaction, locked)]
                 size = sum(len(one.text) for one in pins)
                 front = await beside_the_loop(_RENDERING * size, pinned, pins, locked)
+                retracted_count, place = await self._views.retracted(transaction, locked)
                 await self._views.begin_anew(
                     transaction,
                     locked,
-                    retracted_count=standing.retracted_count,
+                    place,
+                    retracted_count=retracted_count,
                     pins=front.pieces,
                     tokens=front.tokens,
+                )
+                where = f"behind step {place.step - 1}" if place else "from the start"
+                count = retracted_count - locked.retracted_count
+                receipt = Receipt(
+                    epoch=locked.epoch + 1,
+                    reason="retracted",
+                    last_seq=standing.last_seq,
+                    step=locked.step_count,
+                    tokens_before=0,
+                    tokens_after=0,
+                    account=Account(rules=[f"begin anew {where}: {count} were retracted"]),
                 )
                 await self._views.account(transaction, locked, receipt)
 
@@ -649,11 +652,10 @@ def _read(window: Window, messages: Sequence[Message], is_end: bool, last_seq: i
 
 
 class _Entries(NamedTuple):
-    """What steps say of the state: new entries, those that were superseded at once, and numbers of those that end."""
+    """What steps say of the state: new entries, and numbers of those that end, new ones, too, with what ends them."""
 
     new: list[Entry]
-    past: list[Entry]
-    ended: list[int]
+    ended: dict[int, int]
 
 
 def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tuple[list[NewBlock], _Entries]:
@@ -662,7 +664,8 @@ def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tup
     numbers = {id(one.entry): one.number for one in held}
     entries = [one.entry for one in held]
     blocks: list[NewBlock] = []
-    past: list[Entry] = []
+    new: list[Entry] = []
+    ended: dict[int, int] = {}
     for step, made in enumerate(steps, window.step_count + 1):
         block, masked = made.block, made.masked
         blocks.append(
@@ -679,15 +682,19 @@ def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tup
                 names=made.names,
             )
         )
-        entries, superseded = after(entries, made.entries)
-        past += [old for old, _ in superseded if id(old) not in numbers]
+        before, (entries, superseded) = entries, after(entries, made.entries)
+        held_now = {id(one) for one in entries}
+        at_once = [old for old, _ in superseded if id(old) not in numbers]  # the step said otherwise itself
+        for entry in [*at_once, *entries]:
+            if id(entry) not in numbers:
+                numbers[id(entry)] = window.entry_count + len(new)
+                new.append(entry)
+        ended |= {numbers[id(one)]: block.seq_from for one in [*before, *at_once] if id(one) not in held_now}
         if superseded:
             pieces_of_note = text_pieces(note_of(superseded), window.format)
             tokens = tokens_of(pieces_of_note, window.format, count)
             blocks.append(NewBlock(kind=NOTE, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note))
-    kept = {id(one) for one in entries}
-    ended = [number for entry, number in numbers.items() if entry not in kept]
-    return blocks, _Entries([one for one in entries if id(one) not in numbers], past, ended)
+    return blocks, _Entries(new, ended)
 
 
 def _plan(

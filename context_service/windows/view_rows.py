@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import orjson
 from context_service.contexts.log import Log
 from context_service.rendering import Rendered
 from context_service.windows.folds import Standing
+from context_service.windows.rewinding import Rewound, StepPlace, rewound
 from context_service.windows.summaries import SEGMENT, Scored, Summary
 from context_service.windows.task_state import Change, Entry
 from context_service.windows.units import Unit
@@ -212,22 +213,25 @@ WITH w AS (
         tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, n
     )
 ), ended AS (
-    UPDATE context.window_entry e SET ended_at = now()
+    UPDATE context.window_entry e SET ended_at = now(), ended_seq = (
+        SELECT u.seq FROM unnest(%(ended)s::bigint[], %(ended_seqs)s::bigint[]) u (number, seq)
+        WHERE u.number = e.number
+    )
     FROM w
     WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.number = ANY (%(ended)s::bigint[])
         AND e.window_id = w.window_id
 ), entries AS (
     INSERT INTO context.window_entry (
         tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, ended_at,
-        owner_user_id, app_id, agent_bundle_id
+        ended_seq, owner_user_id, app_id, agent_bundle_id
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
-        e.text, e.value, e.ref, %(source)s, CASE WHEN e.n <= %(past)s THEN now() END, w.owner_user_id, w.app_id,
-        w.agent_bundle_id
+        e.text, e.value, e.ref, %(source)s, CASE WHEN e.ended_seq IS NOT NULL THEN now() END, e.ended_seq,
+        w.owner_user_id, w.app_id, w.agent_bundle_id
     FROM w, unnest(
         %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
-        %(refs)s::text[]
-    ) WITH ORDINALITY AS e (seq, section, key, text, value, ref, n)
+        %(refs)s::text[], %(at_once)s::bigint[]
+    ) WITH ORDINALITY AS e (seq, section, key, text, value, ref, ended_seq, n)
 )
 SELECT window_id FROM w
 """
@@ -282,7 +286,7 @@ SET epoch = epoch + 1, pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, updat
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 _END_ENTRIES = """
-UPDATE context.window_entry SET ended_at = now()
+UPDATE context.window_entry SET ended_at = now(), ended_seq = 0
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
 """
 # One statement is one look: the first row says which view it is.
@@ -403,6 +407,56 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 
 
+# What was taken back since a window looked: of all that was, the newest, as many as are more.
+_RETRACTED_SINCE = """
+SELECT c.retracted, r.count, r.seq
+FROM (
+    SELECT last_seq - message_count AS retracted
+    FROM context.context WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s
+) c CROSS JOIN LATERAL (
+    SELECT count(*) AS count, min(newest.seq) AS seq
+    FROM (
+        SELECT m.seq FROM context.message m
+        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.retracted_change IS NOT NULL
+        ORDER BY m.retracted_change DESC
+        LIMIT greatest(c.retracted - %(known)s, 0)
+    ) newest
+) r
+"""
+_STEPS = """
+SELECT number, step, seq_from, seq_to FROM context.window_block
+WHERE tenant_id = %s AND window_id = %s AND kind = 'step'
+ORDER BY number
+"""
+# Of entries that ended before it was written by what, nobody knows when they held.
+_FOLDED_TO = """
+SELECT coalesce((
+    SELECT max(seq_to) FROM context.window_summary
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
+), 0) AS seq, EXISTS (
+    SELECT FROM context.window_entry
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NOT NULL AND ended_seq IS NULL
+) AS is_unknown
+"""
+_REWIND = """
+WITH blocks AS (
+    DELETE FROM context.window_block
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number >= %(number)s
+), entries AS (
+    DELETE FROM context.window_entry
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule' AND seq >= %(seq)s
+), held AS (
+    UPDATE context.window_entry SET ended_at = NULL, ended_seq = NULL
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_seq >= %(seq)s
+        AND (source <> 'rule' OR seq < %(seq)s)
+)
+UPDATE context.context_window
+SET epoch = epoch + 1, reached_seq = %(seq)s - 1, block_count = %(number)s, step_count = %(step)s - 1,
+    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, updated_at = now()
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+"""
+
+
 class ViewRows:
     """What windows show. Writers hold the window's lock; readers act for their principal.
 
@@ -420,9 +474,8 @@ class ViewRows:
         blocks: Sequence[NewBlock],
         *,
         entries: Sequence[Entry],
-        ended: Sequence[int],
+        ended: Mapping[int, int],
         reached_seq: int,
-        past: Sequence[Entry] = (),
         source: str = BY_RULE,
     ) -> bool:
         """Write blocks behind those of a window, what they say of the state, and how far it reads now.
@@ -431,10 +484,9 @@ class ViewRows:
             door: To the window; or a transaction that holds its lock.
             window: As it is; if it is another one meanwhile, nothing is written.
             blocks: In their order.
-            entries: That hold now.
-            ended: Numbers of those that hold no longer.
+            entries: New ones; their numbers go on from the window's.
+            ended: Numbers of those that hold no longer, also of new ones, each with the message that ended it.
             reached_seq: Up to which message all are read.
-            past: Entries that were superseded at once: what recalls them says so.
             source: Who says the entries.
 
         Returns:
@@ -442,7 +494,6 @@ class ViewRows:
         """
         size = sum(_ROW_BYTES + sum(len(piece.json) for piece in one.pieces) for one in blocks)
         columns = await beside_the_loop(_WRITING * size, _columns, blocks)
-        entries = [*past, *entries]
         written = await door.query(
             _ADD,
             {
@@ -458,8 +509,9 @@ class ViewRows:
                 "steps_added": sum(one.kind == STEP for one in blocks),
                 **columns,
                 "ended": list(ended),
+                "ended_seqs": list(ended.values()),
                 "entries": len(entries),
-                "past": len(past),
+                "at_once": [ended.get(number) for number, _ in enumerate(entries, window.entry_count)],
                 "entry_seqs": [one.seq for one in entries],
                 "sections": TextArray([one.section for one in entries]),
                 "keys": TextArray([one.key for one in entries]),
@@ -692,10 +744,33 @@ class ViewRows:
         await transaction.query(_FORGET_PINS, named)
         return await self.held_in(transaction, window, [PIN])
 
+    async def retracted(self, transaction: Transaction, window: Window) -> tuple[int, Rewound | None]:
+        """Return how many messages of the log are retracted now, and where a window that is locked goes back to.
+
+        None: to the beginning.
+        """
+        key = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named = {**key, "context_id": window.context_id, "known": window.retracted_count}
+        (since,) = await transaction.query(_RETRACTED_SINCE, named)
+        (folded,) = await transaction.query(_FOLDED_TO, key)
+        count: int = since.retracted
+        if folded.is_unknown or since.count == 0 or since.count != count - window.retracted_count:
+            return count, None
+        rows = await transaction.query(_STEPS, (transaction.tenant_id, window.window_id), named=False)
+        place = rewound(
+            [StepPlace(*row) for row in rows],
+            since.seq,
+            folded_step=window.folded_step,
+            seq_folded=folded.seq,
+            end=Rewound(window.block_count, window.step_count + 1, window.reached_seq + 1),
+        )
+        return count, place
+
     async def begin_anew(
         self,
         transaction: Transaction,
         window: Window,
+        place: Rewound | None,
         *,
         retracted_count: int,
         pins: Sequence[Rendered],
@@ -706,12 +781,14 @@ class ViewRows:
         Args:
             transaction: That holds the lock.
             window: As it is.
+            place: From where on; None: all of it.
             retracted_count: Messages of the log that are retracted now.
             pins: What is pinned still, as a model sees it.
             tokens: Of that.
         """
-        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id, "pieces": stored(pins)}
-        await transaction.query(_BEGIN_ANEW, {**named, "tokens": tokens, "retracted_count": retracted_count})
+        named: dict[str, Any] = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        named |= {"pieces": stored(pins), "tokens": tokens, "retracted_count": retracted_count}
+        await transaction.query(_REWIND if place else _BEGIN_ANEW, named | (place._asdict() if place else {}))
 
 
 def _parts(rows: Sequence[Row]) -> list[Seen]:

@@ -1906,7 +1906,8 @@ export const ContextWindows: GenService<{
    * When all of it is over 97 % of the limit (this and other numbers: `config`), it folds: steps but the last ten are masked (their results cut to a head, the lines that matter,
    * and a ref), and while more than half of the limit is taken, the oldest become segments, and segments digests, of lines as they were said;
    * then the state of the work is written anew: constraints, values, decisions, questions, errors, files. Whatever is left out has a ref that
-   * `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it.
+   * `Expand` answers. A retracted message is in no pack behind that: the window is made anew without it,
+   * from the steps in front of it on if no fold has seen it, else from the start.
    *
    * Behind a message of a user, an error, and each tenth step, what matters of what is out of sight is recalled and appended, once.
    *
