@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import random
 import re
@@ -43,6 +44,11 @@ _REASONING = {
     Format.OPENAI_RESPONSES: message_pb2.Reasoning(provider="openai", data_json=REASONING_ITEM),
     Format.GEMINI: message_pb2.Reasoning(provider="gemini", data=SIGNATURE),
     Format.OPENAI: message_pb2.Reasoning(provider="openai", text="I think."),
+}
+_RENDERED = {
+    Format.ANTHROPIC: THINKING,
+    Format.OPENAI_RESPONSES: REASONING_ITEM,
+    Format.GEMINI: base64.b64encode(SIGNATURE).decode(),
 }
 
 
@@ -138,6 +144,15 @@ class Walk:
             assert sentence in shown
             assert [one for one in old if shown.rfind(one) > shown.rfind(sentence)] == []
         self.printed |= set(_REFS.findall(body))
+
+    def check_reasoning(self, pack: windows_pb.PackResponse, explained: windows_pb.ExplainPackResponse) -> None:
+        """Each step that is shown, masked or not, has its reasoning byte for byte."""
+        if self.to is Format.OPENAI:  # has no place for it
+            return
+        shown = [part.ref for part in explained.parts if part.zone in ("masked", "verbatim")]
+        seqs = [int(ref.removeprefix("m").partition("..")[0]) for ref in shown]
+        thought = sum(any(part.HasField("reasoning") for part in self.sent[seq].get("parts", ())) for seq in seqs)
+        assert pack.messages_json.count(_RENDERED[self.to]) == thought
 
     async def check_refs(self, caller: Caller, window: windows_pb.Window) -> None:
         """Each ref that was ever printed has the bytes that were sent."""
@@ -246,6 +261,8 @@ async def test_what_holds_of_every_pack_holds_whatever_is_done(
         zones = ("digests", "segments", "masked", "verbatim")
         steps = [n for part in explained.parts if part.zone in zones for n in range(part.step_from, part.step_to + 1)]
         assert steps == list(range(1, len(steps) + 1))
+        if not pack.is_waiting:
+            walk.check_reasoning(pack, explained)
         folds += pack.epoch > before.epoch
         before = pack
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
 import orjson
 import pytest
 
+from context_service.windows.view_rows import ViewRows
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import message_pb2
-from contextkeep.errors import Erased, FoldNoProgress, InvalidArgument, RefNotFound, WindowNotFound
+from contextkeep.errors import Erased, FoldNoProgress, InvalidArgument, RefNotFound, Unavailable, WindowNotFound
+from service_runtime.postgres import Transaction
 from tests.context_service.contexts import Caller
 from tests.context_service.windows.calling import calls, opened, packed, result, said
 
@@ -197,6 +200,115 @@ async def test_two_replicas_that_fold_at_once_see_the_same(caller: Caller, other
     assert len({pack.messages_json for pack in packs}) == 1
     receipts = (await caller.call("GetLineage", window_id=window.window_id)).receipts
     assert [one.epoch for one in receipts] == list(range(packs[0].epoch, 0, -1))
+
+
+class Cut:
+    """A transaction whose connection Postgres ends in front of one of its statements."""
+
+    def __init__(self, transaction: Transaction, left: list[int]) -> None:
+        self._transaction, self._left = transaction, left
+        self.tenant_id = transaction.tenant_id
+
+    async def query(self, sql: str, parameters: Any = ()) -> Any:
+        await self.cut()
+        return await self._transaction.query(sql, parameters)
+
+    async def cut(self) -> None:
+        self._left[0] -= 1
+        if not self._left[0]:
+            await self._transaction.query("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+async def test_a_fold_whose_connection_ends_at_any_statement_is_not_done_and_the_next_one_is(
+    caller: Caller, other_replica: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    """In front of each of its statements, and of its commit: each of some windows that see the same has its fault."""
+    short = "\n".join(NOISE.splitlines()[:30])
+    context_id = await said(caller, "", {"content": "Begin."}, *[one for n in range(40) for one in step(n, short)])
+    whole, *windows = [await opened(caller, context_id, limit=4_000) for _ in range(9)]
+    for window in (whole, *windows):
+        await packed(caller, window, without_recall=True)
+    await said(caller, context_id, *[one for n in range(40, 60) for one in step(n, short)])
+    expected = await packed(caller, whole, without_recall=True)
+    receipts = (await caller.call("GetLineage", window_id=whole.window_id)).receipts
+    writing, cuts = ViewRows.write_fold, 0
+
+    for at, window in enumerate(windows, 1):
+        left = [at]
+
+        async def cut(
+            self: ViewRows, transaction: Transaction, *args: Any, left: list[int] = left, **fields: Any
+        ) -> None:
+            cutting = Cut(transaction, left)
+            await writing(self, cutting, *args, **fields)  # type: ignore[arg-type]
+            await cutting.cut()
+
+        before = await caller.call("ExplainPack", window_id=window.window_id)
+        with monkeypatch.context() as patched, suppress(Unavailable):
+            patched.setattr(ViewRows, "write_fold", cut)
+            await packed(caller, window, without_recall=True)
+        if left[0] <= 0:
+            cuts += 1
+            after = await caller.call("ExplainPack", window_id=window.window_id)
+            assert after.epoch == before.epoch
+            assert [one for one in after.parts if one in before.parts] == list(before.parts)
+        for replica in (other_replica, caller):
+            assert await packed(replica, window, without_recall=True) == expected
+        again = (await caller.call("GetLineage", window_id=window.window_id)).receipts
+        assert [without_time(one) for one in again] == [without_time(one) for one in receipts]
+
+    assert cuts > 5  # masks, what is gone, summaries, the window, the receipt, the commit
+    assert cuts < len(windows)
+
+
+def without_time(receipt: windows_pb.FoldReceipt) -> windows_pb.FoldReceipt:
+    receipt.ClearField("created_at")
+    return receipt
+
+
+async def test_what_is_retracted_while_others_pack_is_in_no_later_pack(caller: Caller, other_replica: Caller):
+    context_id = await said(
+        caller,
+        "",
+        {"content": "the secret: never touch the vault", "message_id": "m"},
+        *[one for n in range(20) for one in step(n)],
+    )
+    window = await opened(caller, context_id, limit=20_000)
+
+    packs, _ = await asyncio.gather(
+        asyncio.gather(*(packed(one, window) for one in (caller, other_replica) * 3)),
+        caller.call("RetractMessages", context_id=context_id, message_ids=["m"]),
+    )
+
+    assert all(pack.tokens <= window.token_limit for pack in packs)
+    for replica in (caller, other_replica):
+        assert "vault" not in (await packed(replica, window)).messages_json
+    assert not (await caller.call("GetState", window_id=window.window_id)).entries
+    with pytest.raises(Erased):
+        await caller.call("Expand", window_id=window.window_id, ref="m1/0")
+
+
+async def test_a_context_that_is_deleted_while_its_window_is_packed_leaves_no_window(
+    caller: Caller, other_replica: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    context_id = await said(caller, "", {"content": "Begin."}, *[one for n in range(20) for one in step(n)])
+    window = await opened(caller, context_id, limit=20_000)
+    writing = ViewRows.write_fold
+
+    async def deleting(self: ViewRows, *args: Any, **fields: Any) -> None:
+        await writing(self, *args, **fields)
+        await asyncio.wait(
+            [asyncio.create_task(other_replica.call("DeleteContext", context_id=context_id))], timeout=0.5
+        )
+
+    monkeypatch.setattr(ViewRows, "write_fold", deleting)
+    with suppress(WindowNotFound):
+        await packed(caller, window)
+    monkeypatch.undo()
+
+    for name in ("Pack", "Fold", "ExplainPack"):
+        with pytest.raises(WindowNotFound):
+            await caller.call(name, window_id=window.window_id)
 
 
 async def test_a_question_of_a_user_brings_back_what_it_asks_for_once(caller: Caller):
