@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from context_service.windows.config import DEFAULT, Config
 from context_service.windows.importance import Seen, Weights, shares_of
+from context_service.windows.masks import SHARE_SAVED_MIN, TOKENS_SAVED_MIN
 from context_service.windows.summaries import (
     DIGEST_TOKENS_MAX,
     SEGMENT,
@@ -280,6 +281,9 @@ class _Folding:
             count=self._count,
         )
         segment = replace(segment, tokens=self._cost(segment.text))
+        saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
+        if not saves and self.tokens <= self._limits.high:
+            return self._merge_summaries(force=False)
         self._drop([one for one in self._blocks if one.is_appended and one.step <= taken[-1].step])
         self._blocks = [one for one in self._blocks if one.number not in numbers]
         self._merged |= numbers

@@ -111,6 +111,19 @@ def test_folding_twice_is_folding_once(view: View, limit: int, config: Config):
 
 
 @given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
+def test_a_segment_saves_a_hundred_tokens_and_half_if_all_fits_otherwise(view: View, limit: int, config: Config):
+    limits = Limits.of(limit, config)
+    done = folded(view, limits)
+
+    for one in done.view.summaries if view.tokens <= limits.high else ():
+        if one.level == SEGMENT:
+            steps = [step for step in view.blocks if not step.is_appended and one.step_from <= step.step <= one.step_to]
+            before = sum(step.masked_tokens for step in steps)
+            assert before - one.tokens >= 100
+            assert one.tokens <= before / 2
+
+
+@given(view=views(), limit=st.integers(2_000, 20_000), config=st.just(Config()) | configs())
 def test_the_last_steps_stay_as_they_are_if_they_fit(view: View, limit: int, config: Config):
     limits = Limits.of(limit, config)
     done = folded(view, limits)
