@@ -69,6 +69,8 @@ from context_service.windows.editing import Editing
 from context_service.windows.originals import Originals
 from context_service.windows.packs import Packs
 from context_service.windows.sights import KeptSights
+from context_service.windows.statistics import Statistics
+from context_service.windows.statistics_rows import StatisticsRows
 from context_service.windows.usage import Billing
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import ViewRows
@@ -510,6 +512,7 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
         Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),
         Accounts(rows, views, log=ground.log),
         Billing(rows, usage, log=ground.log, requests=_REQUESTS),
+        Statistics(rows, StatisticsRows(ground.log), usage),
     )
     service = Service(
         full_name="contextkeep.context.v1.ContextWindows",

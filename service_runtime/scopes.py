@@ -56,6 +56,8 @@ OF_CONTEXTS = frozenset(
                 "GetLineage",
                 "GetState",
                 "RecordUsage",
+                "EstimateCost",
+                "WindowStats",
             )
         ),
         "/contextkeep.context.v1.Tools/ListTools",

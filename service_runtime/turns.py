@@ -46,6 +46,7 @@ EXPENSIVE = {
     "SearchWindow": "as Recall",
     "Fold": "as Pack, and chooses lines of many steps",
     "Pack": "renders and counts what a window has not read yet",
+    "WindowStats": "adds up the messages that a window has read",
     "ListContexts": "meets conditions that no index knows",
     "QueryWMRecords": "meets conditions that no index knows",
     "SearchNodes": "meets conditions that no index knows",

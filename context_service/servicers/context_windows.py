@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from context_service.contexts.recall import ITEMS_DEFAULT, Asked
 from context_service.rendering import Format
 from context_service.servicers import messages as message_wire
-from context_service.servicers import wire
+from context_service.servicers import statistics_wire, wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
 from context_service.servicers.said import principal_of
 from context_service.tokens import calibrated, is_exact
@@ -21,6 +21,7 @@ from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.packs import Packs, Prefix, Zones
 from context_service.windows.refs import refs_between
+from context_service.windows.statistics import Statistics
 from context_service.windows.summaries import SEGMENT
 from context_service.windows.usage import Billing
 from context_service.windows.usage_rows import Usage
@@ -52,6 +53,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         originals: Originals,
         accounts: Accounts,
         billing: Billing,
+        statistics: Statistics,
     ) -> None:
         self._windows = windows
         self._editing = editing
@@ -59,6 +61,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         self._originals = originals
         self._accounts = accounts
         self._billing = billing
+        self._statistics = statistics
 
     async def OpenWindow(self, request: pb.OpenWindowRequest, context: object) -> pb.OpenWindowResponse:
         """Open a window on a context."""
@@ -270,6 +273,23 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             typical_factor=learned.typical_factor,
             is_clamped=learned.is_clamped,
         )
+
+    async def EstimateCost(self, request: pb.EstimateCostRequest, context: object) -> pb.EstimateCostResponse:
+        """Say what the next packs of a window cost."""
+        estimate = await self._statistics.estimate(
+            parse_id("window_id", request.window_id),
+            request.steps,
+            request.step_tokens,
+            principal=principal_of(request.subject_user_id),
+        )
+        return statistics_wire.estimate_response(estimate)
+
+    async def WindowStats(self, request: pb.WindowStatsRequest, context: object) -> pb.WindowStatsResponse:
+        """Answer a window in numbers."""
+        statistics = await self._statistics.of(
+            parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
+        )
+        return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
 
 
 def _said(message: Message) -> dict[str, Any]:

@@ -80,6 +80,16 @@ SELECT ratios FROM context.token_calibration WHERE tenant_id = %s AND model_sha 
 """
 
 
+_BILLED = """
+SELECT coalesce(sum(calls), 0)::bigint AS calls, coalesce(sum(pack_tokens), 0)::bigint AS pack_tokens,
+    coalesce(sum(input_tokens), 0)::bigint AS input_tokens, coalesce(sum(cached_tokens), 0)::bigint AS cached_tokens,
+    coalesce(sum(cache_write_tokens), 0)::bigint AS cache_write_tokens,
+    coalesce(sum(output_tokens), 0)::bigint AS output_tokens
+FROM context.window_usage
+WHERE tenant_id = %s AND window_id = %s
+"""
+
+
 class UsageRows:
     """What vendors billed, of windows, and what it teaches of a tenant's models and profiles.
 
@@ -124,13 +134,24 @@ class UsageRows:
         await transaction.query(_TAKE_FACTOR, (known.factor, *of_window))
         return known
 
+    async def billed(self, window: Window, *, principal: Principal) -> Usage:
+        """Return what was billed for a window, of all its epochs."""
+        door = self._database.of(principal, context_id=window.context_id)
+        (row,) = await door.query(_BILLED, (door.tenant_id, window.window_id))
+        return Usage(**row._asdict())
+
+    async def calibration(self, window: Window, *, principal: Principal) -> Calibration:
+        """Return what bills taught about a window's counts; who is bound to its context, those of the window."""
+        if principal.context_id:
+            door = self._database.of(principal, context_id=window.context_id)
+            return _calibration(await door.query(_OWN, (door.tenant_id, window.window_id)))
+        door = self._database.of(principal)
+        return _calibration(await door.query(_CALIBRATION, (door.tenant_id, *_key(window))))
+
     async def factor(self, window: Window, *, principal: Principal) -> float:
         """Return by what a window's budget is to be kept from its next fold on."""
-        if principal.context_id:  # it sees nothing of what is the tenant's
-            return window.token_factor
-        door = self._database.of(principal)
-        rows = await door.query(_CALIBRATION, (door.tenant_id, *_key(window)))
-        return _calibration(rows).factor if rows else window.token_factor
+        known = await self.calibration(window, principal=principal)
+        return known.factor if known.ratios else window.token_factor
 
 
 def _key(window: WindowInput) -> tuple[bytes, str]:

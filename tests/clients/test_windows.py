@@ -83,6 +83,11 @@ async def test_bills_teach_how_counts_meet_them(world: Any, context: Any):
     assert (await world.run(context.get_window, window.window_id)).token_factor == 2
     with pytest.raises(InvalidArgument):
         await world.run(context.record_usage, window.window_id, input_tokens=1, cached_tokens=2)
+    stats = await world.run(context.window_stats, window.window_id)
+    assert (stats.step_count, stats.tokens, stats.breaks, stats.token_factor) == (1, pack.tokens, {}, 2)
+    assert (stats.usage.call_count, stats.usage.cached_tokens, stats.levels[0].zone) == (2, 2 * pack.tokens, "verbatim")
+    estimate = await world.run(context.estimate_cost, window.window_id, steps=3, step_tokens=10)
+    assert (estimate.ahead.written_tokens, estimate.folds, estimate.step_tokens) == (30, 0, 10)
 
 
 async def test_windows_are_listed_and_a_closed_one_packs_no_more(world: Any, context: Any):

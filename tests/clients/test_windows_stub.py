@@ -151,6 +151,21 @@ def test_RecordUsage_teaches_how_counts_meet_bills(grpc_stub, context_id):
     assert pack.calibrated_tokens == 2 * pack.tokens
 
 
+def test_WindowStats_answers_a_window_in_numbers(grpc_stub, folded):
+    grpc_stub.Fold(pb.FoldRequest(window_id=folded.window_id), metadata=METADATA)
+    answer = grpc_stub.WindowStats(pb.WindowStatsRequest(window_id=folded.window_id), metadata=METADATA)
+    assert [(one.reason, one.count) for one in answer.breaks] == [("requested", 1)]
+    assert [one.zone for one in answer.levels] == ["masked", "verbatim"]
+    assert answer.levels[0].ratio > 2 > answer.levels[1].ratio
+
+
+def test_EstimateCost_says_what_steps_cost(grpc_stub, folded):
+    request = pb.EstimateCostRequest(window_id=folded.window_id, steps=10, step_tokens=100)
+    answer = grpc_stub.EstimateCost(request, metadata=METADATA)
+    assert (answer.ahead.written_tokens, answer.folds) == (1_000, 0)
+    assert answer.warm.base_tokens < answer.cold.base_tokens
+
+
 def test_CloseWindow_packs_no_more(grpc_stub, window):
     assert grpc_stub.CloseWindow(pb.CloseWindowRequest(window_id=window.window_id), metadata=METADATA).window.is_closed
     with pytest.raises(grpc.RpcError) as error:

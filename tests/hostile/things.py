@@ -1028,6 +1028,14 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.GetStateRequest(window_id=t.window_id),
         windows.GetStateRequest(window_id=t.window_id, sections=["constraint"], subject_user_id=t.user_id),
     ],
+    "EstimateCost": lambda t: [
+        windows.EstimateCostRequest(window_id=t.window_id, steps=100_000),
+        windows.EstimateCostRequest(window_id=t.window_id, steps=9, step_tokens=9, subject_user_id=t.user_id),
+    ],
+    "WindowStats": lambda t: [
+        windows.WindowStatsRequest(window_id=t.window_id),
+        windows.WindowStatsRequest(window_id=t.window_id, subject_user_id=t.user_id),
+    ],
     "RecordUsage": lambda t: [
         windows.RecordUsageRequest(window_id=t.window_id, pack_tokens=10, input_tokens=9, cached_tokens=1),
         windows.RecordUsageRequest(window_id=t.window_id, epoch=1, input_tokens=9, request_id=t.request_id),

@@ -88,9 +88,12 @@ export type { ByteStream, OnProgress } from "./transfer.js";
 export type {
   Billed,
   Calibrated,
+  CostEstimate,
   FoldReceipt,
+  LevelStats,
   Original,
   Pack,
+  PackCost,
   PackPart,
   PackZones,
   StateChange,
@@ -98,4 +101,6 @@ export type {
   Window,
   WindowConfig,
   WindowHit,
+  WindowStats,
+  WindowUsage,
 } from "./windows.js";

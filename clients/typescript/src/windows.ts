@@ -196,6 +196,86 @@ export interface Calibrated {
   isClamped: boolean;
 }
 
+/** Tokens of prompts, as they are billed, and what they cost. */
+export interface PackCost {
+  /** From the vendor's cache. */
+  readTokens: bigint;
+  /** To it. */
+  writtenTokens: bigint;
+  /** What they cost, in tokens that no cache is asked for. */
+  baseTokens: number;
+  /** By the window's `prices`, if those are of a million tokens. */
+  price: number;
+}
+
+/** What a window's next packs cost. */
+export interface CostEstimate {
+  /** The next one, if the vendor's cache holds the last; and if it holds nothing. */
+  warm: PackCost;
+  cold: PackCost;
+  /** The one behind a fold. */
+  fold: PackCost;
+  /** All of the steps, and how many folds they have. */
+  ahead: PackCost;
+  folds: number;
+  /** The same of a window that leaves out the older half whenever it is full. */
+  sliding: PackCost;
+  /** Of one step, as counted. */
+  stepTokens: number;
+  /** What a token that is counted is billed at. */
+  typicalFactor: number;
+}
+
+/** What a zone of a window shows of the log. */
+export interface LevelStats {
+  /** "digests", "segments", "masked" or "verbatim". */
+  zone: string;
+  /** That it stands for, with their tokens. */
+  stepCount: number;
+  logTokens: bigint;
+  /** That are shown, and how many times fewer that is. */
+  tokens: number;
+  ratio: number;
+}
+
+/** What was billed for the packs of a window, together. */
+export interface WindowUsage {
+  callCount: bigint;
+  packTokens: bigint;
+  inputTokens: bigint;
+  cachedTokens: bigint;
+  cacheWriteTokens: bigint;
+  outputTokens: bigint;
+  /** Of the input, what was read from a cache. */
+  cachedShare: number;
+  baseTokens: number;
+  /** With the answers. */
+  price: number;
+}
+
+/** A window in numbers. */
+export interface WindowStats {
+  stepCount: number;
+  /** Of all messages that it has read, as their context counts them. */
+  logTokens: bigint;
+  /** Of what it shows. */
+  tokens: number;
+  tokensByZone: PackZones;
+  /** The deepest first. */
+  levels: LevelStats[];
+  /** Share of the log, with what stands in front, that need not be sent. */
+  savings: number;
+  /** Of the prefix, by reason. */
+  breaks: Record<string, number>;
+  /** Of its packs, if there was one behind each step and the cache stayed warm. */
+  predicted: PackCost;
+  predictedCachedShare: number;
+  usage: WindowUsage;
+  tokenFactor: number;
+  typicalFactor: number;
+  tokensAreEstimated: boolean;
+}
+
 /** What a ref names: the bytes of a part or a passage, or messages. */
 export interface Original {
   content: Uint8Array;
@@ -298,6 +378,27 @@ export function receiptOf(message: pb.FoldReceipt): FoldReceipt {
 
 export function calibratedOf(message: pb.RecordUsageResponse): Calibrated {
   return fieldsOf(message);
+}
+
+export function estimateOf(message: pb.EstimateCostResponse): CostEstimate {
+  const { warm, cold, fold, ahead, sliding, ...fields } = fieldsOf(message);
+  return { ...fields, warm: costOf(warm), cold: costOf(cold), fold: costOf(fold), ahead: costOf(ahead), sliding: costOf(sliding) };
+}
+
+export function statsOf(message: pb.WindowStatsResponse): WindowStats {
+  const { tokensByZone, levels, breaks, predicted, usage, ...fields } = fieldsOf(message);
+  return {
+    ...fields,
+    tokensByZone: zonesOf(tokensByZone),
+    levels: levels.map((level) => fieldsOf(level)),
+    breaks: Object.fromEntries(breaks.map(({ reason, count }) => [reason, count])),
+    predicted: costOf(predicted),
+    usage: fieldsOf(usage ?? create(pb.WindowUsageSchema)),
+  };
+}
+
+function costOf(message: pb.PackCost | undefined): PackCost {
+  return fieldsOf(message ?? create(pb.PackCostSchema));
 }
 
 export function originalOf(message: pb.ExpandResponse): Original {

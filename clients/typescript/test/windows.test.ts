@@ -45,6 +45,11 @@ test("bills teach how counts meet them", async () => {
   assert.deepEqual(await context.recordUsage(window.windowId, billed), { tokenFactor: 2, typicalFactor: 1, isClamped: true });
   assert.equal((await context.getWindow(window.windowId)).tokenFactor, 2);
   await assert.rejects(context.recordUsage(window.windowId, { inputTokens: 1, cachedTokens: 2 }), InvalidArgument);
+
+  const { usage, levels, breaks } = await context.windowStats(window.windowId);
+  assert.deepEqual([usage.callCount, usage.cachedTokens, levels[0]!.zone, breaks], [2n, BigInt(2 * packTokens), "verbatim", {}]);
+  const { ahead, folds } = await context.estimateCost(window.windowId, { steps: 3, stepTokens: 10 });
+  assert.deepEqual([ahead.writtenTokens, folds], [30n, 0]);
 });
 
 test("windows are listed, and a closed one packs no more", async () => {

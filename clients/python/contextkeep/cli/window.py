@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import click
@@ -18,7 +19,18 @@ from contextkeep.values import WindowConfig
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
 _PACKED = ("tokens", "step_count", "omitted_step_count", "omitted_tokens", "epoch", "last_seq", "is_waiting")
 _FOLDED = ("epoch", "reason", "step_count", "tokens_before", "tokens_after", "first_change", "pays_after_steps")
+_COUNTED = (
+    "step_count",
+    "log_tokens",
+    "tokens",
+    "savings",
+    "breaks",
+    "predicted_cached_share",
+    "token_factor",
+    "usage",
+)
 _CHART_CHARS = 48
+_FOLDS_DRAWN = 20  # the newest
 _WINDOW = click.argument("window_id")
 _SUBJECT = click.option(
     "--user", "subject_user_id", default="", help="For which user; the key needs the scope delegate."
@@ -303,6 +315,54 @@ def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> 
 
 @command(
     _WINDOW,
+    click.option("--steps", type=click.IntRange(0), default=1_000, show_default=True, help="Ahead."),
+    click.option("--step-tokens", type=click.IntRange(0), default=0, help="Of one; else like the last ones."),
+    _SUBJECT,
+    name="cost",
+    group=window,
+    example="contextkeep window cost 0197f1f2-0000-7000-8000-000000000006 --steps 10000",
+)
+def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Print what a window's next packs cost."""
+    estimate = session.context.estimate_cost(window_id, **given)
+    if output.format is Format.JSON:
+        output.one(estimate)
+        return
+    rows = [
+        {"of": of, "read": one.read_tokens, "written": one.written_tokens, "base": one.base_tokens, "price": one.price}
+        for of, one in (
+            ("next pack, cached", estimate.warm),
+            ("next pack, not cached", estimate.cold),
+            ("pack behind a fold", estimate.fold),
+            (f"steps ahead, {estimate.folds} folds", estimate.ahead),
+            ("the same, sliding by halves", estimate.sliding),
+        )
+    ]
+    output.many(rows, "of", "read", "written", "base", "price")
+
+
+@command(
+    _WINDOW,
+    _SUBJECT,
+    name="stats",
+    group=window,
+    example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
+)
+def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
+    """Print a window in numbers, and draw its zones, and its folds over the steps."""
+    found = session.context.window_stats(window_id, **given)
+    if output.format is Format.JSON:
+        output.one(found)
+        return
+    output.one(found, *_COUNTED)
+    if output.format is Format.TABLE:
+        _draw(found.tokens_by_zone)
+        receipts = islice(session.context.get_lineage(window_id, **given), _FOLDS_DRAWN)
+        _draw_folds([(one.step_count, one.tokens_before, one.tokens_after) for one in receipts][::-1])
+
+
+@command(
+    _WINDOW,
     yes_option,
     _SUBJECT,
     name="close",
@@ -329,6 +389,15 @@ def _config(said: dict[str, Any] | None) -> WindowConfig | None:
         return WindowConfig.from_proto(json_format.ParseDict(said, windows_pb.WindowConfig()))
     except json_format.ParseError as error:
         raise click.BadParameter(str(error), param_hint="--config") from None
+
+
+def _draw_folds(folds: Sequence[tuple[int, int, int]]) -> None:
+    """Draw what folds took away, step by step: what stayed, and what was there before."""
+    most = max((before for _, before, _ in folds), default=0)
+    for step, before, after in folds:
+        if most:
+            stayed, there = (round(_CHART_CHARS * tokens / most) for tokens in (after, before))
+            click.echo(f"step {step:>9,} {before:>8,} → {after:>8,} {'█' * stayed}{'░' * max(there - stayed, 0)}")
 
 
 def _messages(body: dict[str, Any]) -> Iterator[dict[str, str]]:

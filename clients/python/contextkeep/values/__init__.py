@@ -63,11 +63,14 @@ from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
 from contextkeep.values.windows import (
     Calibrated,
+    CostEstimate,
     ExplainedPack,
     FoldReceipt,
     ImportanceWeights,
+    LevelStats,
     Original,
     Pack,
+    PackCost,
     PackPart,
     StateChange,
     StateEntry,
@@ -76,6 +79,8 @@ from contextkeep.values.windows import (
     Window,
     WindowConfig,
     WindowHit,
+    WindowStats,
+    WindowUsage,
 )
 
 __all__ = [
@@ -95,6 +100,7 @@ __all__ = [
     "ContextIndex",
     "ContextKey",
     "ContextState",
+    "CostEstimate",
     "DownloadUrl",
     "Edge",
     "EdgeBatch",
@@ -117,6 +123,7 @@ __all__ = [
     "ImportedGraph",
     "IndexState",
     "LeftOutMessage",
+    "LevelStats",
     "ManifestEntity",
     "ManifestGroup",
     "NamedNode",
@@ -126,6 +133,7 @@ __all__ = [
     "NodeTrial",
     "Original",
     "Pack",
+    "PackCost",
     "PackPart",
     "Part",
     "PartKind",
@@ -162,6 +170,8 @@ __all__ = [
     "Window",
     "WindowConfig",
     "WindowHit",
+    "WindowStats",
+    "WindowUsage",
     "WrittenGraph",
     "WrittenRow",
 ]

@@ -314,6 +314,144 @@ class Calibrated(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PackCost(Value):
+    """Tokens of prompts, as they are billed, and what they cost."""
+
+    read_tokens: int = 0  # from the vendor's cache
+    written_tokens: int = 0  # to it
+    base_tokens: float = 0.0  # what they cost, in tokens that no cache is asked for
+    price: float = 0.0  # by the window's `prices`, if those are of a million tokens
+
+    @classmethod
+    def from_proto(cls, cost: windows_pb.PackCost) -> PackCost:
+        """Return the value of a message."""
+        return cls(
+            read_tokens=cost.read_tokens,
+            written_tokens=cost.written_tokens,
+            base_tokens=cost.base_tokens,
+            price=cost.price,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CostEstimate(Value):
+    """What a window's next packs cost."""
+
+    warm: PackCost  # the next one, if the vendor's cache holds the last
+    cold: PackCost  # the next one, if it holds nothing
+    fold: PackCost  # the one behind a fold
+    ahead: PackCost  # all of the steps
+    folds: int = 0  # of those
+    sliding: PackCost  # the same of a window that leaves out the older half whenever it is full
+    step_tokens: int = 0  # of one step, as counted
+    typical_factor: float = 1.0  # what a token that is counted is billed at
+
+    @classmethod
+    def from_proto(cls, estimate: windows_pb.EstimateCostResponse) -> CostEstimate:
+        """Return the value of a message."""
+        return cls(
+            warm=PackCost.from_proto(estimate.warm),
+            cold=PackCost.from_proto(estimate.cold),
+            fold=PackCost.from_proto(estimate.fold),
+            ahead=PackCost.from_proto(estimate.ahead),
+            folds=estimate.folds,
+            sliding=PackCost.from_proto(estimate.sliding),
+            step_tokens=estimate.step_tokens,
+            typical_factor=estimate.typical_factor,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LevelStats(Value):
+    """What a zone of a window shows of the log."""
+
+    zone: str  # "digests", "segments", "masked" or "verbatim"
+    step_count: int = 0  # that it stands for
+    log_tokens: int = 0  # of those
+    tokens: int = 0  # that are shown
+    ratio: float = 0.0  # how many times fewer that is
+
+    @classmethod
+    def from_proto(cls, level: windows_pb.LevelStats) -> LevelStats:
+        """Return the value of a message."""
+        return cls(
+            zone=level.zone,
+            step_count=level.step_count,
+            log_tokens=level.log_tokens,
+            tokens=level.tokens,
+            ratio=level.ratio,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowUsage(Value):
+    """What was billed for the packs of a window, together."""
+
+    call_count: int = 0
+    pack_tokens: int = 0  # as they were counted
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cached_share: float = 0.0  # of the input, what was read from a cache
+    base_tokens: float = 0.0  # as in `PackCost`
+    price: float = 0.0  # with the answers
+
+    @classmethod
+    def from_proto(cls, usage: windows_pb.WindowUsage) -> WindowUsage:
+        """Return the value of a message."""
+        return cls(
+            call_count=usage.call_count,
+            pack_tokens=usage.pack_tokens,
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            output_tokens=usage.output_tokens,
+            cached_share=usage.cached_share,
+            base_tokens=usage.base_tokens,
+            price=usage.price,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class WindowStats(Value):
+    """A window in numbers."""
+
+    step_count: int = 0
+    log_tokens: int = 0  # of all messages that it has read, as their context counts them
+    tokens: int = 0  # of what it shows
+    tokens_by_zone: Mapping[str, int] = field(default_factory=dict, hash=False)
+    levels: tuple[LevelStats, ...] = ()  # the deepest first
+    savings: float = 0.0  # share of the log, with what stands in front, that need not be sent
+    breaks: Mapping[str, int] = field(default_factory=dict, hash=False)  # of the prefix, by reason
+    predicted: PackCost  # of its packs, if there was one behind each step and the cache stayed warm
+    predicted_cached_share: float = 0.0
+    usage: WindowUsage  # what was billed
+    token_factor: float = 1.0  # see `Window` and `Calibrated`
+    typical_factor: float = 1.0
+    tokens_are_estimated: bool = False
+
+    @classmethod
+    def from_proto(cls, stats: windows_pb.WindowStatsResponse) -> WindowStats:
+        """Return the value of a message."""
+        return cls(
+            step_count=stats.step_count,
+            log_tokens=stats.log_tokens,
+            tokens=stats.tokens,
+            tokens_by_zone=_zones(stats.tokens_by_zone),
+            levels=tuple(map(LevelStats.from_proto, stats.levels)),
+            savings=stats.savings,
+            breaks={one.reason: one.count for one in stats.breaks},
+            predicted=PackCost.from_proto(stats.predicted),
+            predicted_cached_share=stats.predicted_cached_share,
+            usage=WindowUsage.from_proto(stats.usage),
+            token_factor=stats.token_factor,
+            typical_factor=stats.typical_factor,
+            tokens_are_estimated=stats.tokens_are_estimated,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Original(Value):
     """What a ref names: the bytes of a part or a passage, or messages."""
 

@@ -9,6 +9,7 @@ import { Rows, pages } from "../rows.js";
 import {
   type Billed,
   type Calibrated,
+  type CostEstimate,
   type FoldReceipt,
   type Original,
   type Pack,
@@ -18,13 +19,16 @@ import {
   type Window,
   type WindowConfig,
   type WindowHit,
+  type WindowStats,
   calibratedOf,
   configInput,
+  estimateOf,
   originalOf,
   packOf,
   partOf,
   receiptOf,
   stateEntryOf,
+  statsOf,
   windowHitOf,
   windowOf,
   zonesOf,
@@ -247,6 +251,22 @@ export abstract class WindowCalls extends TaskCalls {
       requestId: requestId(options),
     };
     return calibratedOf(await this.call(method.recordUsage, request, options));
+  }
+
+  /**
+   * Return what a window's next packs cost, with folds as they come.
+   *
+   * @param options `steps` ahead, up to 100,000, with a pack behind each; `stepTokens` of one, else like the last ones.
+   */
+  async estimateCost(windowId: string, options: { steps?: number; stepTokens?: number } & ContextOptions = {}): Promise<CostEstimate> {
+    const { steps, stepTokens, subjectUserId } = options;
+    return estimateOf(await this.call(method.estimateCost, { windowId, steps, stepTokens, subjectUserId }, options));
+  }
+
+  /** Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost. */
+  async windowStats(windowId: string, options: ContextOptions = {}): Promise<WindowStats> {
+    const { subjectUserId } = options;
+    return statsOf(await this.call(method.windowStats, { windowId, subjectUserId }, options));
   }
 
   /** Close a window, and return it without prompt, tools and goal; again is harmless. The log stays. */

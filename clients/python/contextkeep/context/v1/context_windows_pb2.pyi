@@ -566,6 +566,132 @@ class RecordUsageResponse(_message.Message):
     is_clamped: bool
     def __init__(self, token_factor: _Optional[float] = ..., typical_factor: _Optional[float] = ..., is_clamped: _Optional[bool] = ...) -> None: ...
 
+class PackCost(_message.Message):
+    __slots__ = ("read_tokens", "written_tokens", "base_tokens", "price")
+    READ_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    BASE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    read_tokens: int
+    written_tokens: int
+    base_tokens: float
+    price: float
+    def __init__(self, read_tokens: _Optional[int] = ..., written_tokens: _Optional[int] = ..., base_tokens: _Optional[float] = ..., price: _Optional[float] = ...) -> None: ...
+
+class EstimateCostRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "steps", "step_tokens")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    STEP_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    steps: int
+    step_tokens: int
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., steps: _Optional[int] = ..., step_tokens: _Optional[int] = ...) -> None: ...
+
+class EstimateCostResponse(_message.Message):
+    __slots__ = ("warm", "cold", "fold", "ahead", "folds", "sliding", "step_tokens", "typical_factor")
+    WARM_FIELD_NUMBER: _ClassVar[int]
+    COLD_FIELD_NUMBER: _ClassVar[int]
+    FOLD_FIELD_NUMBER: _ClassVar[int]
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    FOLDS_FIELD_NUMBER: _ClassVar[int]
+    SLIDING_FIELD_NUMBER: _ClassVar[int]
+    STEP_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TYPICAL_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    warm: PackCost
+    cold: PackCost
+    fold: PackCost
+    ahead: PackCost
+    folds: int
+    sliding: PackCost
+    step_tokens: int
+    typical_factor: float
+    def __init__(self, warm: _Optional[_Union[PackCost, _Mapping]] = ..., cold: _Optional[_Union[PackCost, _Mapping]] = ..., fold: _Optional[_Union[PackCost, _Mapping]] = ..., ahead: _Optional[_Union[PackCost, _Mapping]] = ..., folds: _Optional[int] = ..., sliding: _Optional[_Union[PackCost, _Mapping]] = ..., step_tokens: _Optional[int] = ..., typical_factor: _Optional[float] = ...) -> None: ...
+
+class WindowStatsRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class WindowStatsResponse(_message.Message):
+    __slots__ = ("step_count", "log_tokens", "tokens", "tokens_by_zone", "levels", "savings", "breaks", "predicted", "predicted_cached_share", "usage", "token_factor", "typical_factor", "tokens_are_estimated")
+    STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LOG_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_BY_ZONE_FIELD_NUMBER: _ClassVar[int]
+    LEVELS_FIELD_NUMBER: _ClassVar[int]
+    SAVINGS_FIELD_NUMBER: _ClassVar[int]
+    BREAKS_FIELD_NUMBER: _ClassVar[int]
+    PREDICTED_FIELD_NUMBER: _ClassVar[int]
+    PREDICTED_CACHED_SHARE_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    TYPICAL_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_ARE_ESTIMATED_FIELD_NUMBER: _ClassVar[int]
+    step_count: int
+    log_tokens: int
+    tokens: int
+    tokens_by_zone: PackZones
+    levels: _containers.RepeatedCompositeFieldContainer[LevelStats]
+    savings: float
+    breaks: _containers.RepeatedCompositeFieldContainer[BreakCount]
+    predicted: PackCost
+    predicted_cached_share: float
+    usage: WindowUsage
+    token_factor: float
+    typical_factor: float
+    tokens_are_estimated: bool
+    def __init__(self, step_count: _Optional[int] = ..., log_tokens: _Optional[int] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., levels: _Optional[_Iterable[_Union[LevelStats, _Mapping]]] = ..., savings: _Optional[float] = ..., breaks: _Optional[_Iterable[_Union[BreakCount, _Mapping]]] = ..., predicted: _Optional[_Union[PackCost, _Mapping]] = ..., predicted_cached_share: _Optional[float] = ..., usage: _Optional[_Union[WindowUsage, _Mapping]] = ..., token_factor: _Optional[float] = ..., typical_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ...) -> None: ...
+
+class LevelStats(_message.Message):
+    __slots__ = ("zone", "step_count", "log_tokens", "tokens", "ratio")
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LOG_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    RATIO_FIELD_NUMBER: _ClassVar[int]
+    zone: str
+    step_count: int
+    log_tokens: int
+    tokens: int
+    ratio: float
+    def __init__(self, zone: _Optional[str] = ..., step_count: _Optional[int] = ..., log_tokens: _Optional[int] = ..., tokens: _Optional[int] = ..., ratio: _Optional[float] = ...) -> None: ...
+
+class BreakCount(_message.Message):
+    __slots__ = ("reason", "count")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    count: int
+    def __init__(self, reason: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class WindowUsage(_message.Message):
+    __slots__ = ("call_count", "pack_tokens", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "cached_share", "base_tokens", "price")
+    CALL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PACK_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHE_WRITE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHED_SHARE_FIELD_NUMBER: _ClassVar[int]
+    BASE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    call_count: int
+    pack_tokens: int
+    input_tokens: int
+    cached_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cached_share: float
+    base_tokens: float
+    price: float
+    def __init__(self, call_count: _Optional[int] = ..., pack_tokens: _Optional[int] = ..., input_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., cache_write_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cached_share: _Optional[float] = ..., base_tokens: _Optional[float] = ..., price: _Optional[float] = ...) -> None: ...
+
 class StateEntry(_message.Message):
     __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source")
     SECTION_FIELD_NUMBER: _ClassVar[int]

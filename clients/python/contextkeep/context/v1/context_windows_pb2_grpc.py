@@ -114,6 +114,16 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
                 _registered_method=True)
+        self.EstimateCost = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/EstimateCost',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.FromString,
+                _registered_method=True)
+        self.WindowStats = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/WindowStats',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.FromString,
+                _registered_method=True)
         self.GetState = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/GetState',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
@@ -268,6 +278,22 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EstimateCost(self, request, context):
+        """Says what the next packs cost, with folds as they come, as a vendor's cache has it that stays warm; beside that, what a window would cost
+        that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WindowStats(self, request, context):
+        """Answers a window in numbers: what it shows of its log, how often its prefix broke, what its packs had in common, and what was billed. Reasons:
+        WINDOW_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetState(self, request, context):
         """Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
         """
@@ -347,6 +373,16 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.RecordUsage,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.SerializeToString,
+            ),
+            'EstimateCost': grpc.unary_unary_rpc_method_handler(
+                    servicer.EstimateCost,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.SerializeToString,
+            ),
+            'WindowStats': grpc.unary_unary_rpc_method_handler(
+                    servicer.WindowStats,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.SerializeToString,
             ),
             'GetState': grpc.unary_unary_rpc_method_handler(
                     servicer.GetState,
@@ -742,6 +778,60 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/RecordUsage',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RecordUsageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EstimateCost(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/EstimateCost',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.EstimateCostResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WindowStats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/WindowStats',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WindowStatsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,6 +14,7 @@ from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import RecallFilter
 from contextkeep.values import (
     Calibrated,
+    CostEstimate,
     ExplainedPack,
     FoldReceipt,
     Original,
@@ -22,6 +23,7 @@ from contextkeep.values import (
     Window,
     WindowConfig,
     WindowHit,
+    WindowStats,
 )
 
 
@@ -458,6 +460,47 @@ class WindowCalls(AsyncClient):
             request_id=messages.new_request_id(request_id),
         )
         return Calibrated.from_proto(await self.call("RecordUsage", request, timeout_s=timeout_s))
+
+    async def estimate_cost(
+        self,
+        window_id: Id,
+        *,
+        steps: int = 0,
+        step_tokens: int = 0,
+        subject_user_id: str = "",
+        timeout_s: float | None = None,
+    ) -> CostEstimate:
+        """Return what a window's next packs cost, with folds as they come.
+
+        Args:
+            window_id: Which.
+            steps: How many are ahead, up to 100,000, with a pack behind each.
+            step_tokens: Of one. 0: like the last ones.
+            subject_user_id: For which user a key without one calls.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            InvalidArgument: a number cannot be.
+        """
+        request = windows_pb.EstimateCostRequest(
+            window_id=messages.to_id(window_id),
+            subject_user_id=subject_user_id,
+            steps=steps,
+            step_tokens=step_tokens,
+        )
+        return CostEstimate.from_proto(await self.call("EstimateCost", request, timeout_s=timeout_s))
+
+    async def window_stats(
+        self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None
+    ) -> WindowStats:
+        """Return a window in numbers: what it shows of its log, how often its prefix broke, and what that cost.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        request = windows_pb.WindowStatsRequest(window_id=messages.to_id(window_id), subject_user_id=subject_user_id)
+        return WindowStats.from_proto(await self.call("WindowStats", request, timeout_s=timeout_s))
 
     async def close_window(
         self,

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file contextkeep/context/v1/context_windows.proto.
  */
 export const file_contextkeep_context_v1_context_windows: GenFile = /*@__PURE__*/
-  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9BAoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJEjQKBmNvbmZpZxgVIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Q29uZmlnEhQKDHNwZW50X3Rva2VucxgWIAEoAxIUCgx0b2tlbl9mYWN0b3IYFyABKAESHAoUdG9rZW5zX2FyZV9lc3RpbWF0ZWQYGCABKAgitQMKDFdpbmRvd0NvbmZpZxJFChJpbXBvcnRhbmNlX3dlaWdodHMYASABKAsyKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGFuY2VXZWlnaHRzEjcKC3RpZXJfcmF0aW9zGAIgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5UaWVyUmF0aW9zEhYKCWhpZ2hfbWFyaxgDIAEoAUgAiAEBEhUKCGxvd19tYXJrGAQgASgBSAGIAQESHAoPa2VlcF9sYXN0X3N0ZXBzGAUgASgFSAKIAQESJAoXc3VtbWFyaXplX2V2ZXJ5X25fc3RlcHMYBiABKAVIA4gBARIzCgZwcmljZXMYByABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRva2VuUHJpY2VzEh0KEG1heF90b3RhbF90b2tlbnMYCCABKANIBIgBAUIMCgpfaGlnaF9tYXJrQgsKCV9sb3dfbWFya0ISChBfa2VlcF9sYXN0X3N0ZXBzQhoKGF9zdW1tYXJpemVfZXZlcnlfbl9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2VucyLlAQoRSW1wb3J0YW5jZVdlaWdodHMSFAoHcmVjZW5jeRgBIAEoAUgAiAEBEhYKCXJlbGV2YW5jZRgCIAEoAUgBiAEBEhMKBmNhdXNhbBgDIAEoAUgCiAEBEhcKCnJlZmVyZW5jZXMYBCABKAFIA4gBARIUCgdzdWNjZXNzGAUgASgBSASIAQESEwoGZG9tYWluGAYgASgBSAWIAQFCCgoIX3JlY2VuY3lCDAoKX3JlbGV2YW5jZUIJCgdfY2F1c2FsQg0KC19yZWZlcmVuY2VzQgoKCF9zdWNjZXNzQgkKB19kb21haW4iigEKClRpZXJSYXRpb3MSEAoDaG90GAEgASgBSACIAQESFQoIc2VnbWVudHMYAiABKAFIAYgBARIUCgdkaWdlc3RzGAMgASgBSAKIAQESEgoFc3RhdGUYBCABKAFIA4gBAUIGCgRfaG90QgsKCV9zZWdtZW50c0IKCghfZGlnZXN0c0IICgZfc3RhdGUinQEKC1Rva2VuUHJpY2VzEhIKBWlucHV0GAEgASgBSACIAQESGAoLY2FjaGVfd3JpdGUYAiABKAFIAYgBARIXCgpjYWNoZV9yZWFkGAMgASgBSAKIAQESEwoGb3V0cHV0GAQgASgBSAOIAQFCCAoGX2lucHV0Qg4KDF9jYWNoZV93cml0ZUINCgtfY2FjaGVfcmVhZEIJCgdfb3V0cHV0IvACChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkSNAoGY29uZmlnGA0gASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dDb25maWciRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyLHAQoTVXBkYXRlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSGgoNc3lzdGVtX3Byb21wdBgCIAEoCUgAiAEBEhcKCnRvb2xzX2pzb24YAyABKAlIAYgBARIRCgRnb2FsGAQgASgJSAKIAQESFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAlCEAoOX3N5c3RlbV9wcm9tcHRCDQoLX3Rvb2xzX2pzb25CBwoFX2dvYWwiRgoUVXBkYXRlV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciZwoKUGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDAoEdGV4dBgCIAEoCRILCgNyZWYYAyABKAkSFwoPc3ViamVjdF91c2VyX2lkGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkiMgoLUGluUmVzcG9uc2USDgoGcGluX2lkGAEgASgJEhMKC3BpbnNfdG9rZW5zGAIgASgFIl4KDFVucGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDgoGcGluX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIiQKDVVucGluUmVzcG9uc2USEwoLcGluc190b2tlbnMYASABKAUigQEKC1BhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSFgoOd2l0aG91dF9yZWNhbGwYAyABKAgSFQoNaWZfcHJlZml4X3NoYRgEIAEoCRIXCg9pZl9wcmVmaXhfYnl0ZXMYBSABKAUinQEKCVBhY2tab25lcxIOCgZzeXN0ZW0YASABKAUSDAoEbm90ZRgCIAEoBRIQCgh2ZXJiYXRpbRgDIAEoBRIOCgZtYXNrZWQYBCABKAUSDwoHZGlnZXN0cxgFIAEoBRIQCghzZWdtZW50cxgGIAEoBRINCgVzdGF0ZRgHIAEoBRIQCghyZWNhbGxlZBgIIAEoBRIMCgRwaW5zGAkgASgFIjMKDVBhY2tPbWlzc2lvbnMSEgoKc3RlcF9jb3VudBgBIAEoBRIOCgZ0b2tlbnMYAiABKAMi9QIKDFBhY2tSZXNwb25zZRIVCg1tZXNzYWdlc19qc29uGAEgASgJEhQKDHByZWZpeF9ieXRlcxgCIAEoBRISCgpwcmVmaXhfc2hhGAMgASgJEg4KBnRva2VucxgEIAEoBRI5Cg50b2tlbnNfYnlfem9uZRgFIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEhIKCnN0ZXBfY291bnQYBiABKAUSNgoHb21pdHRlZBgHIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja09taXNzaW9ucxINCgVlcG9jaBgIIAEoBRIQCghsYXN0X3NlcRgJIAEoAxISCgppc193YWl0aW5nGAogASgIEhYKDmZvbGRfZXRhX3N0ZXBzGAsgASgFEg8KB3dyYXBfdXAYDCABKAgSFAoMb2Zmc2V0X2J5dGVzGA4gASgFEhkKEWNhbGlicmF0ZWRfdG9rZW5zGA8gASgFIt4ECgtGb2xkUmVjZWlwdBINCgVlcG9jaBgBIAEoBRIOCgZyZWFzb24YAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbGFzdF9zZXEYBCABKAMSEgoKc3RlcF9jb3VudBgFIAEoBRIVCg10b2tlbnNfYmVmb3JlGAYgASgFEhQKDHRva2Vuc19hZnRlchgHIAEoBRINCgVydWxlcxgIIAMoCRIUCgxtYXNrZWRfc3RlcHMYCSADKAUSGQoRbWVyZ2VkX3N0ZXBfY291bnQYCiABKAUSFQoNZHJvcHBlZF9jb3VudBgLIAEoBRIzCglzdW1tYXJpZXMYDCADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EhQKDHN0YXRlX3Rva2VucxgNIAEoBRIcChRzdGF0ZV9sZWZ0X291dF9jb3VudBgOIAEoBRIUCgxmaXJzdF9jaGFuZ2UYDyABKAkSEwoLdG9rZW5zX2tlcHQYECABKAUSHAoUdG9rZW5zX3dyaXR0ZW5fYWdhaW4YESABKAUSGAoQcGF5c19hZnRlcl9zdGVwcxgSIAEoBRI4CgtzdGF0ZV9hZGRlZBgTIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVDaGFuZ2USOgoNc3RhdGVfcmVtb3ZlZBgUIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVDaGFuZ2USFAoMdG9rZW5fZmFjdG9yGBUgASgBIisKC1N0YXRlQ2hhbmdlEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJIkoKC0ZvbGRSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSDwoHZHJ5X3J1bhgDIAEoCCJECgxGb2xkUmVzcG9uc2USNAoHcmVjZWlwdBgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlY2VpcHQiSAoNRXhwYW5kUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSCwoDcmVmGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSKLAQoORXhwYW5kUmVzcG9uc2USDwoHY29udGVudBgBIAEoDBIOCgZzaGEyNTYYAiABKAkSNQoIbWVzc2FnZXMYAyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhAKCG5leHRfcmVmGAQgASgJEg8KB2lzX2pzb24YBSABKAgiuQEKE1NlYXJjaFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEjQKBmZpbHRlchgEIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsRmlsdGVyEhEKCXN0ZXBfZnJvbRgFIAEoBRIPCgdzdGVwX3RvGAYgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgHIAEoCSJ+ChRTZWFyY2hXaW5kb3dSZXNwb25zZRIvCgRoaXRzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dIaXQSNQoKYnlfbWVhbmluZxgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQnlNZWFuaW5nInEKCVdpbmRvd0hpdBIyCgRpdGVtGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0SEQoJc3RlcF9mcm9tGAIgASgFEg8KB3N0ZXBfdG8YAyABKAUSDAoEem9uZRgEIAEoCSJoCghQYWNrUGFydBIMCgR6b25lGAEgASgJEg0KBWxldmVsGAIgASgFEhEKCXN0ZXBfZnJvbRgDIAEoBRIPCgdzdGVwX3RvGAQgASgFEgsKA3JlZhgFIAEoCRIOCgZ0b2tlbnMYBiABKAUiQAoSRXhwbGFpblBhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkikAEKE0V4cGxhaW5QYWNrUmVzcG9uc2USLwoFcGFydHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EjkKDnRva2Vuc19ieV96b25lGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSDQoFZXBvY2gYAyABKAUiZgoRR2V0TGluZWFnZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJkChJHZXRMaW5lYWdlUmVzcG9uc2USNQoIcmVjZWlwdHMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLnAQoSUmVjb3JkVXNhZ2VSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRISCgVlcG9jaBgCIAEoBUgAiAEBEhMKC3BhY2tfdG9rZW5zGAMgASgFEhQKDGlucHV0X3Rva2VucxgEIAEoAxIVCg1jYWNoZWRfdG9rZW5zGAUgASgDEhoKEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAcgASgDEhcKD3N1YmplY3RfdXNlcl9pZBgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJQggKBl9lcG9jaCJXChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHRva2VuX2ZhY3RvchgBIAEoARIWCg50eXBpY2FsX2ZhY3RvchgCIAEoARISCgppc19jbGFtcGVkGAMgASgIIpQBCgpTdGF0ZUVudHJ5Eg8KB3NlY3Rpb24YASABKAkSCwoDa2V5GAIgASgJEgwKBHRleHQYAyABKAkSDQoFdmFsdWUYBCABKAkSCwoDcmVmGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnNvdXJjZRgHIAEoCSJPCg9HZXRTdGF0ZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIQCghzZWN0aW9ucxgDIAMoCSJHChBHZXRTdGF0ZVJlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlRW50cnky2QsKDkNvbnRleHRXaW5kb3dzEmMKCk9wZW5XaW5kb3cSKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5PcGVuV2luZG93UmVzcG9uc2USZQoJR2V0V2luZG93EiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0xpc3RXaW5kb3dzEiouY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0V2luZG93c1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVzcG9uc2UiA5ACARJmCgtDbG9zZVdpbmRvdxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VXaW5kb3dSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1Jlc3BvbnNlEmkKDFVwZGF0ZVdpbmRvdxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlV2luZG93UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlV2luZG93UmVzcG9uc2USTgoDUGluEiIuY29udGV4dGtlZXAuY29udGV4dC52MS5QaW5SZXF1ZXN0GiMuY29udGV4dGtlZXAuY29udGV4dC52MS5QaW5SZXNwb25zZRJUCgVVbnBpbhIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVW5waW5SZXF1ZXN0GiUuY29udGV4dGtlZXAuY29udGV4dC52MS5VbnBpblJlc3BvbnNlElEKBFBhY2sSIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXF1ZXN0GiQuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUmVzcG9uc2USUQoERm9sZBIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZXNwb25zZRJcCgZFeHBhbmQSJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlc3BvbnNlIgOQAgESbgoMU2VhcmNoV2luZG93EisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0V4cGxhaW5QYWNrEiouY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBsYWluUGFja1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVzcG9uc2UiA5ACARJoCgpHZXRMaW5lYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TGluZWFnZVJlc3BvbnNlIgOQAgESZgoLUmVjb3JkVXNhZ2USKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY29yZFVzYWdlUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJiCghHZXRTdGF0ZRInLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0U3RhdGVSZXF1ZXN0GiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
+  fileDesc("Cixjb250ZXh0a2VlcC9jb250ZXh0L3YxL2NvbnRleHRfd2luZG93cy5wcm90bxIWY29udGV4dGtlZXAuY29udGV4dC52MSL9BAoGV2luZG93EhEKCXdpbmRvd19pZBgBIAEoCRISCgpjb250ZXh0X2lkGAIgASgJEg0KBW1vZGVsGAMgASgJEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg10b2tlbnNfZmFtaWx5GAUgASgJEhYKDmNvbnRleHRfdG9rZW5zGAYgASgFEhMKC3Rva2VuX2xpbWl0GAcgASgFEhUKDXN5c3RlbV9wcm9tcHQYCCABKAkSEgoKdG9vbHNfanNvbhgJIAEoCRIMCgRnb2FsGAogASgJEg0KBWVwb2NoGAsgASgFEhMKC3JlYWNoZWRfc2VxGAwgASgDEhIKCnN0ZXBfY291bnQYDSABKAUSFgoObGVmdF9vdXRfY291bnQYDiABKAUSFQoNb3duZXJfdXNlcl9pZBgPIAEoCRISCgpjcmVhdGVkX2J5GBAgASgJEi4KCmNyZWF0ZWRfYXQYESABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYEiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWlzX2Nsb3NlZBgTIAEoCBIbChNjb21wcmVzc2lvbl9wcm9maWxlGBQgASgJEjQKBmNvbmZpZxgVIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Q29uZmlnEhQKDHNwZW50X3Rva2VucxgWIAEoAxIUCgx0b2tlbl9mYWN0b3IYFyABKAESHAoUdG9rZW5zX2FyZV9lc3RpbWF0ZWQYGCABKAgitQMKDFdpbmRvd0NvbmZpZxJFChJpbXBvcnRhbmNlX3dlaWdodHMYASABKAsyKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkltcG9ydGFuY2VXZWlnaHRzEjcKC3RpZXJfcmF0aW9zGAIgASgLMiIuY29udGV4dGtlZXAuY29udGV4dC52MS5UaWVyUmF0aW9zEhYKCWhpZ2hfbWFyaxgDIAEoAUgAiAEBEhUKCGxvd19tYXJrGAQgASgBSAGIAQESHAoPa2VlcF9sYXN0X3N0ZXBzGAUgASgFSAKIAQESJAoXc3VtbWFyaXplX2V2ZXJ5X25fc3RlcHMYBiABKAVIA4gBARIzCgZwcmljZXMYByABKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlRva2VuUHJpY2VzEh0KEG1heF90b3RhbF90b2tlbnMYCCABKANIBIgBAUIMCgpfaGlnaF9tYXJrQgsKCV9sb3dfbWFya0ISChBfa2VlcF9sYXN0X3N0ZXBzQhoKGF9zdW1tYXJpemVfZXZlcnlfbl9zdGVwc0ITChFfbWF4X3RvdGFsX3Rva2VucyLlAQoRSW1wb3J0YW5jZVdlaWdodHMSFAoHcmVjZW5jeRgBIAEoAUgAiAEBEhYKCXJlbGV2YW5jZRgCIAEoAUgBiAEBEhMKBmNhdXNhbBgDIAEoAUgCiAEBEhcKCnJlZmVyZW5jZXMYBCABKAFIA4gBARIUCgdzdWNjZXNzGAUgASgBSASIAQESEwoGZG9tYWluGAYgASgBSAWIAQFCCgoIX3JlY2VuY3lCDAoKX3JlbGV2YW5jZUIJCgdfY2F1c2FsQg0KC19yZWZlcmVuY2VzQgoKCF9zdWNjZXNzQgkKB19kb21haW4iigEKClRpZXJSYXRpb3MSEAoDaG90GAEgASgBSACIAQESFQoIc2VnbWVudHMYAiABKAFIAYgBARIUCgdkaWdlc3RzGAMgASgBSAKIAQESEgoFc3RhdGUYBCABKAFIA4gBAUIGCgRfaG90QgsKCV9zZWdtZW50c0IKCghfZGlnZXN0c0IICgZfc3RhdGUinQEKC1Rva2VuUHJpY2VzEhIKBWlucHV0GAEgASgBSACIAQESGAoLY2FjaGVfd3JpdGUYAiABKAFIAYgBARIXCgpjYWNoZV9yZWFkGAMgASgBSAKIAQESEwoGb3V0cHV0GAQgASgBSAOIAQFCCAoGX2lucHV0Qg4KDF9jYWNoZV93cml0ZUINCgtfY2FjaGVfcmVhZEIJCgdfb3V0cHV0IvACChFPcGVuV2luZG93UmVxdWVzdBISCgpjb250ZXh0X2lkGAEgASgJEg0KBW1vZGVsGAIgASgJEhYKDmNvbnRleHRfdG9rZW5zGAMgASgFEjUKBmZvcm1hdBgEIAEoDjIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuTWVzc2FnZUZvcm1hdBIVCg1zeXN0ZW1fcHJvbXB0GAUgASgJEhIKCnRvb2xzX2pzb24YBiABKAkSDAoEZ29hbBgHIAEoCRIUCgx0b2tlbl9idWRnZXQYCCABKAESGgoSb3V0cHV0X3Jlc2VydmF0aW9uGAkgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhsKE2NvbXByZXNzaW9uX3Byb2ZpbGUYDCABKAkSNAoGY29uZmlnGA0gASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dDb25maWciRAoST3BlbldpbmRvd1Jlc3BvbnNlEi4KBndpbmRvdxgBIAEoCzIeLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93Ij4KEEdldFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCSJDChFHZXRXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyJoChJMaXN0V2luZG93c1JlcXVlc3QSEgoKY29udGV4dF9pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSEQoJcGFnZV9zaXplGAMgASgFEhIKCnBhZ2VfdG9rZW4YBCABKAkiXwoTTGlzdFdpbmRvd3NSZXNwb25zZRIvCgd3aW5kb3dzGAEgAygLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIlQKEkNsb3NlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJEhIKCnJlcXVlc3RfaWQYAyABKAkiRQoTQ2xvc2VXaW5kb3dSZXNwb25zZRIuCgZ3aW5kb3cYASABKAsyHi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvdyLHAQoTVXBkYXRlV2luZG93UmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSGgoNc3lzdGVtX3Byb21wdBgCIAEoCUgAiAEBEhcKCnRvb2xzX2pzb24YAyABKAlIAYgBARIRCgRnb2FsGAQgASgJSAKIAQESFwoPc3ViamVjdF91c2VyX2lkGAUgASgJEhIKCnJlcXVlc3RfaWQYBiABKAlCEAoOX3N5c3RlbV9wcm9tcHRCDQoLX3Rvb2xzX2pzb25CBwoFX2dvYWwiRgoUVXBkYXRlV2luZG93UmVzcG9uc2USLgoGd2luZG93GAEgASgLMh4uY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3ciZwoKUGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDAoEdGV4dBgCIAEoCRILCgNyZWYYAyABKAkSFwoPc3ViamVjdF91c2VyX2lkGAQgASgJEhIKCnJlcXVlc3RfaWQYBSABKAkiMgoLUGluUmVzcG9uc2USDgoGcGluX2lkGAEgASgJEhMKC3BpbnNfdG9rZW5zGAIgASgFIl4KDFVucGluUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSDgoGcGluX2lkGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCRISCgpyZXF1ZXN0X2lkGAQgASgJIiQKDVVucGluUmVzcG9uc2USEwoLcGluc190b2tlbnMYASABKAUigQEKC1BhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSFgoOd2l0aG91dF9yZWNhbGwYAyABKAgSFQoNaWZfcHJlZml4X3NoYRgEIAEoCRIXCg9pZl9wcmVmaXhfYnl0ZXMYBSABKAUinQEKCVBhY2tab25lcxIOCgZzeXN0ZW0YASABKAUSDAoEbm90ZRgCIAEoBRIQCgh2ZXJiYXRpbRgDIAEoBRIOCgZtYXNrZWQYBCABKAUSDwoHZGlnZXN0cxgFIAEoBRIQCghzZWdtZW50cxgGIAEoBRINCgVzdGF0ZRgHIAEoBRIQCghyZWNhbGxlZBgIIAEoBRIMCgRwaW5zGAkgASgFIjMKDVBhY2tPbWlzc2lvbnMSEgoKc3RlcF9jb3VudBgBIAEoBRIOCgZ0b2tlbnMYAiABKAMi9QIKDFBhY2tSZXNwb25zZRIVCg1tZXNzYWdlc19qc29uGAEgASgJEhQKDHByZWZpeF9ieXRlcxgCIAEoBRISCgpwcmVmaXhfc2hhGAMgASgJEg4KBnRva2VucxgEIAEoBRI5Cg50b2tlbnNfYnlfem9uZRgFIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja1pvbmVzEhIKCnN0ZXBfY291bnQYBiABKAUSNgoHb21pdHRlZBgHIAEoCzIlLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja09taXNzaW9ucxINCgVlcG9jaBgIIAEoBRIQCghsYXN0X3NlcRgJIAEoAxISCgppc193YWl0aW5nGAogASgIEhYKDmZvbGRfZXRhX3N0ZXBzGAsgASgFEg8KB3dyYXBfdXAYDCABKAgSFAoMb2Zmc2V0X2J5dGVzGA4gASgFEhkKEWNhbGlicmF0ZWRfdG9rZW5zGA8gASgFIt4ECgtGb2xkUmVjZWlwdBINCgVlcG9jaBgBIAEoBRIOCgZyZWFzb24YAiABKAkSLgoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbGFzdF9zZXEYBCABKAMSEgoKc3RlcF9jb3VudBgFIAEoBRIVCg10b2tlbnNfYmVmb3JlGAYgASgFEhQKDHRva2Vuc19hZnRlchgHIAEoBRINCgVydWxlcxgIIAMoCRIUCgxtYXNrZWRfc3RlcHMYCSADKAUSGQoRbWVyZ2VkX3N0ZXBfY291bnQYCiABKAUSFQoNZHJvcHBlZF9jb3VudBgLIAEoBRIzCglzdW1tYXJpZXMYDCADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EhQKDHN0YXRlX3Rva2VucxgNIAEoBRIcChRzdGF0ZV9sZWZ0X291dF9jb3VudBgOIAEoBRIUCgxmaXJzdF9jaGFuZ2UYDyABKAkSEwoLdG9rZW5zX2tlcHQYECABKAUSHAoUdG9rZW5zX3dyaXR0ZW5fYWdhaW4YESABKAUSGAoQcGF5c19hZnRlcl9zdGVwcxgSIAEoBRI4CgtzdGF0ZV9hZGRlZBgTIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVDaGFuZ2USOgoNc3RhdGVfcmVtb3ZlZBgUIAMoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuU3RhdGVDaGFuZ2USFAoMdG9rZW5fZmFjdG9yGBUgASgBIisKC1N0YXRlQ2hhbmdlEg8KB3NlY3Rpb24YASABKAkSCwoDcmVmGAIgASgJIkoKC0ZvbGRSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkSDwoHZHJ5X3J1bhgDIAEoCCJECgxGb2xkUmVzcG9uc2USNAoHcmVjZWlwdBgBIAEoCzIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlY2VpcHQiSAoNRXhwYW5kUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSCwoDcmVmGAIgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgDIAEoCSKLAQoORXhwYW5kUmVzcG9uc2USDwoHY29udGVudBgBIAEoDBIOCgZzaGEyNTYYAiABKAkSNQoIbWVzc2FnZXMYAyADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkNoYXRNZXNzYWdlEhAKCG5leHRfcmVmGAQgASgJEg8KB2lzX2pzb24YBSABKAgiuQEKE1NlYXJjaFdpbmRvd1JlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFEjQKBmZpbHRlchgEIAEoCzIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjYWxsRmlsdGVyEhEKCXN0ZXBfZnJvbRgFIAEoBRIPCgdzdGVwX3RvGAYgASgFEhcKD3N1YmplY3RfdXNlcl9pZBgHIAEoCSJ+ChRTZWFyY2hXaW5kb3dSZXNwb25zZRIvCgRoaXRzGAEgAygLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dIaXQSNQoKYnlfbWVhbmluZxgCIAEoCzIhLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQnlNZWFuaW5nInEKCVdpbmRvd0hpdBIyCgRpdGVtGAEgASgLMiQuY29udGV4dGtlZXAuY29udGV4dC52MS5SZWNhbGxlZEl0ZW0SEQoJc3RlcF9mcm9tGAIgASgFEg8KB3N0ZXBfdG8YAyABKAUSDAoEem9uZRgEIAEoCSJoCghQYWNrUGFydBIMCgR6b25lGAEgASgJEg0KBWxldmVsGAIgASgFEhEKCXN0ZXBfZnJvbRgDIAEoBRIPCgdzdGVwX3RvGAQgASgFEgsKA3JlZhgFIAEoCRIOCgZ0b2tlbnMYBiABKAUiQAoSRXhwbGFpblBhY2tSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRIXCg9zdWJqZWN0X3VzZXJfaWQYAiABKAkikAEKE0V4cGxhaW5QYWNrUmVzcG9uc2USLwoFcGFydHMYASADKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tQYXJ0EjkKDnRva2Vuc19ieV96b25lGAIgASgLMiEuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrWm9uZXMSDQoFZXBvY2gYAyABKAUiZgoRR2V0TGluZWFnZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIRCglwYWdlX3NpemUYAyABKAUSEgoKcGFnZV90b2tlbhgEIAEoCSJkChJHZXRMaW5lYWdlUmVzcG9uc2USNQoIcmVjZWlwdHMYASADKAsyIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZWNlaXB0EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSLnAQoSUmVjb3JkVXNhZ2VSZXF1ZXN0EhEKCXdpbmRvd19pZBgBIAEoCRISCgVlcG9jaBgCIAEoBUgAiAEBEhMKC3BhY2tfdG9rZW5zGAMgASgFEhQKDGlucHV0X3Rva2VucxgEIAEoAxIVCg1jYWNoZWRfdG9rZW5zGAUgASgDEhoKEmNhY2hlX3dyaXRlX3Rva2VucxgGIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAcgASgDEhcKD3N1YmplY3RfdXNlcl9pZBgIIAEoCRISCgpyZXF1ZXN0X2lkGAkgASgJQggKBl9lcG9jaCJXChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHRva2VuX2ZhY3RvchgBIAEoARIWCg50eXBpY2FsX2ZhY3RvchgCIAEoARISCgppc19jbGFtcGVkGAMgASgIIlsKCFBhY2tDb3N0EhMKC3JlYWRfdG9rZW5zGAEgASgDEhYKDndyaXR0ZW5fdG9rZW5zGAIgASgDEhMKC2Jhc2VfdG9rZW5zGAMgASgBEg0KBXByaWNlGAQgASgBImUKE0VzdGltYXRlQ29zdFJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRINCgVzdGVwcxgDIAEoBRITCgtzdGVwX3Rva2VucxgEIAEoBSLGAgoURXN0aW1hdGVDb3N0UmVzcG9uc2USLgoEd2FybRgBIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja0Nvc3QSLgoEY29sZBgCIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja0Nvc3QSLgoEZm9sZBgDIAEoCzIgLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUGFja0Nvc3QSLwoFYWhlYWQYBCABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tDb3N0Eg0KBWZvbGRzGAUgASgFEjEKB3NsaWRpbmcYBiABKAsyIC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tDb3N0EhMKC3N0ZXBfdG9rZW5zGAcgASgFEhYKDnR5cGljYWxfZmFjdG9yGAggASgBIkAKEldpbmRvd1N0YXRzUmVxdWVzdBIRCgl3aW5kb3dfaWQYASABKAkSFwoPc3ViamVjdF91c2VyX2lkGAIgASgJItYDChNXaW5kb3dTdGF0c1Jlc3BvbnNlEhIKCnN0ZXBfY291bnQYASABKAUSEgoKbG9nX3Rva2VucxgCIAEoAxIOCgZ0b2tlbnMYAyABKAUSOQoOdG9rZW5zX2J5X3pvbmUYBCABKAsyIS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tab25lcxIyCgZsZXZlbHMYBSADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxldmVsU3RhdHMSDwoHc2F2aW5ncxgGIAEoARIyCgZicmVha3MYByADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkJyZWFrQ291bnQSMwoJcHJlZGljdGVkGAggASgLMiAuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrQ29zdBIeChZwcmVkaWN0ZWRfY2FjaGVkX3NoYXJlGAkgASgBEjIKBXVzYWdlGAogASgLMiMuY29udGV4dGtlZXAuY29udGV4dC52MS5XaW5kb3dVc2FnZRIUCgx0b2tlbl9mYWN0b3IYCyABKAESFgoOdHlwaWNhbF9mYWN0b3IYDCABKAESHAoUdG9rZW5zX2FyZV9lc3RpbWF0ZWQYDSABKAgiYQoKTGV2ZWxTdGF0cxIMCgR6b25lGAEgASgJEhIKCnN0ZXBfY291bnQYAiABKAUSEgoKbG9nX3Rva2VucxgDIAEoAxIOCgZ0b2tlbnMYBCABKAUSDQoFcmF0aW8YBSABKAEiKwoKQnJlYWtDb3VudBIOCgZyZWFzb24YASABKAkSDQoFY291bnQYAiABKAUi0AEKC1dpbmRvd1VzYWdlEhIKCmNhbGxfY291bnQYASABKAMSEwoLcGFja190b2tlbnMYAiABKAMSFAoMaW5wdXRfdG9rZW5zGAMgASgDEhUKDWNhY2hlZF90b2tlbnMYBCABKAMSGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAUgASgDEhUKDW91dHB1dF90b2tlbnMYBiABKAMSFAoMY2FjaGVkX3NoYXJlGAcgASgBEhMKC2Jhc2VfdG9rZW5zGAggASgBEg0KBXByaWNlGAkgASgBIpQBCgpTdGF0ZUVudHJ5Eg8KB3NlY3Rpb24YASABKAkSCwoDa2V5GAIgASgJEgwKBHRleHQYAyABKAkSDQoFdmFsdWUYBCABKAkSCwoDcmVmGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnNvdXJjZRgHIAEoCSJPCg9HZXRTdGF0ZVJlcXVlc3QSEQoJd2luZG93X2lkGAEgASgJEhcKD3N1YmplY3RfdXNlcl9pZBgCIAEoCRIQCghzZWN0aW9ucxgDIAMoCSJHChBHZXRTdGF0ZVJlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlN0YXRlRW50cnkytg0KDkNvbnRleHRXaW5kb3dzEmMKCk9wZW5XaW5kb3cSKS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLk9wZW5XaW5kb3dSZXF1ZXN0GiouY29udGV4dGtlZXAuY29udGV4dC52MS5PcGVuV2luZG93UmVzcG9uc2USZQoJR2V0V2luZG93EiguY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXF1ZXN0GikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0xpc3RXaW5kb3dzEiouY29udGV4dGtlZXAuY29udGV4dC52MS5MaXN0V2luZG93c1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkxpc3RXaW5kb3dzUmVzcG9uc2UiA5ACARJmCgtDbG9zZVdpbmRvdxIqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuQ2xvc2VXaW5kb3dSZXF1ZXN0GisuY29udGV4dGtlZXAuY29udGV4dC52MS5DbG9zZVdpbmRvd1Jlc3BvbnNlEmkKDFVwZGF0ZVdpbmRvdxIrLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlV2luZG93UmVxdWVzdBosLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVXBkYXRlV2luZG93UmVzcG9uc2USTgoDUGluEiIuY29udGV4dGtlZXAuY29udGV4dC52MS5QaW5SZXF1ZXN0GiMuY29udGV4dGtlZXAuY29udGV4dC52MS5QaW5SZXNwb25zZRJUCgVVbnBpbhIkLmNvbnRleHRrZWVwLmNvbnRleHQudjEuVW5waW5SZXF1ZXN0GiUuY29udGV4dGtlZXAuY29udGV4dC52MS5VbnBpblJlc3BvbnNlElEKBFBhY2sSIy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlBhY2tSZXF1ZXN0GiQuY29udGV4dGtlZXAuY29udGV4dC52MS5QYWNrUmVzcG9uc2USUQoERm9sZBIjLmNvbnRleHRrZWVwLmNvbnRleHQudjEuRm9sZFJlcXVlc3QaJC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkZvbGRSZXNwb25zZRJcCgZFeHBhbmQSJS5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlcXVlc3QaJi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGFuZFJlc3BvbnNlIgOQAgESbgoMU2VhcmNoV2luZG93EisuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXF1ZXN0GiwuY29udGV4dGtlZXAuY29udGV4dC52MS5TZWFyY2hXaW5kb3dSZXNwb25zZSIDkAIBEmsKC0V4cGxhaW5QYWNrEiouY29udGV4dGtlZXAuY29udGV4dC52MS5FeHBsYWluUGFja1JlcXVlc3QaKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkV4cGxhaW5QYWNrUmVzcG9uc2UiA5ACARJoCgpHZXRMaW5lYWdlEikuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRMaW5lYWdlUmVxdWVzdBoqLmNvbnRleHRrZWVwLmNvbnRleHQudjEuR2V0TGluZWFnZVJlc3BvbnNlIgOQAgESZgoLUmVjb3JkVXNhZ2USKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLlJlY29yZFVzYWdlUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJuCgxFc3RpbWF0ZUNvc3QSKy5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVzdGltYXRlQ29zdFJlcXVlc3QaLC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkVzdGltYXRlQ29zdFJlc3BvbnNlIgOQAgESawoLV2luZG93U3RhdHMSKi5jb250ZXh0a2VlcC5jb250ZXh0LnYxLldpbmRvd1N0YXRzUmVxdWVzdBorLmNvbnRleHRrZWVwLmNvbnRleHQudjEuV2luZG93U3RhdHNSZXNwb25zZSIDkAIBEmIKCEdldFN0YXRlEicuY29udGV4dGtlZXAuY29udGV4dC52MS5HZXRTdGF0ZVJlcXVlc3QaKC5jb250ZXh0a2VlcC5jb250ZXh0LnYxLkdldFN0YXRlUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_contextkeep_context_v1_chat_history, file_contextkeep_context_v1_contexts, file_contextkeep_context_v1_message, file_google_protobuf_timestamp]);
 
 /**
  * @generated from message contextkeep.context.v1.Window
@@ -1695,6 +1695,390 @@ export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__P
   messageDesc(file_contextkeep_context_v1_context_windows, 38);
 
 /**
+ * Tokens of prompts, as they are billed, and what they cost.
+ *
+ * @generated from message contextkeep.context.v1.PackCost
+ */
+export type PackCost = Message<"contextkeep.context.v1.PackCost"> & {
+  /**
+   * Read from the vendor's cache, and written to it.
+   *
+   * @generated from field: int64 read_tokens = 1;
+   */
+  readTokens: bigint;
+
+  /**
+   * @generated from field: int64 written_tokens = 2;
+   */
+  writtenTokens: bigint;
+
+  /**
+   * In tokens that no cache is asked for: 0.1 of one that is read, 1.25 of one that is written.
+   *
+   * @generated from field: double base_tokens = 3;
+   */
+  baseTokens: number;
+
+  /**
+   * By `prices` of the window's config, if those are of a million tokens each.
+   *
+   * @generated from field: double price = 4;
+   */
+  price: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.PackCost.
+ * Use `create(PackCostSchema)` to create a new message.
+ */
+export const PackCostSchema: GenMessage<PackCost> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 39);
+
+/**
+ * @generated from message contextkeep.context.v1.EstimateCostRequest
+ */
+export type EstimateCostRequest = Message<"contextkeep.context.v1.EstimateCostRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+
+  /**
+   * How many steps are ahead, up to 100,000, with a pack behind each.
+   *
+   * @generated from field: int32 steps = 3;
+   */
+  steps: number;
+
+  /**
+   * Of one, as they are counted, up to 10,000,000. 0: like the last ones.
+   *
+   * @generated from field: int32 step_tokens = 4;
+   */
+  stepTokens: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.EstimateCostRequest.
+ * Use `create(EstimateCostRequestSchema)` to create a new message.
+ */
+export const EstimateCostRequestSchema: GenMessage<EstimateCostRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 40);
+
+/**
+ * @generated from message contextkeep.context.v1.EstimateCostResponse
+ */
+export type EstimateCostResponse = Message<"contextkeep.context.v1.EstimateCostResponse"> & {
+  /**
+   * The next pack, a step longer than the last: if the vendor's cache holds that, and if it holds nothing.
+   *
+   * @generated from field: contextkeep.context.v1.PackCost warm = 1;
+   */
+  warm?: PackCost | undefined;
+
+  /**
+   * @generated from field: contextkeep.context.v1.PackCost cold = 2;
+   */
+  cold?: PackCost | undefined;
+
+  /**
+   * The pack behind a fold.
+   *
+   * @generated from field: contextkeep.context.v1.PackCost fold = 3;
+   */
+  fold?: PackCost | undefined;
+
+  /**
+   * All packs of the steps, and how many folds they have.
+   *
+   * @generated from field: contextkeep.context.v1.PackCost ahead = 4;
+   */
+  ahead?: PackCost | undefined;
+
+  /**
+   * @generated from field: int32 folds = 5;
+   */
+  folds: number;
+
+  /**
+   * The same of a window that leaves out the older half whenever it is full.
+   *
+   * @generated from field: contextkeep.context.v1.PackCost sliding = 6;
+   */
+  sliding?: PackCost | undefined;
+
+  /**
+   * Of one step, as counted.
+   *
+   * @generated from field: int32 step_tokens = 7;
+   */
+  stepTokens: number;
+
+  /**
+   * What is billed for a token that is counted: see RecordUsageResponse.
+   *
+   * @generated from field: double typical_factor = 8;
+   */
+  typicalFactor: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.EstimateCostResponse.
+ * Use `create(EstimateCostResponseSchema)` to create a new message.
+ */
+export const EstimateCostResponseSchema: GenMessage<EstimateCostResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 41);
+
+/**
+ * @generated from message contextkeep.context.v1.WindowStatsRequest
+ */
+export type WindowStatsRequest = Message<"contextkeep.context.v1.WindowStatsRequest"> & {
+  /**
+   * @generated from field: string window_id = 1;
+   */
+  windowId: string;
+
+  /**
+   * @generated from field: string subject_user_id = 2;
+   */
+  subjectUserId: string;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WindowStatsRequest.
+ * Use `create(WindowStatsRequestSchema)` to create a new message.
+ */
+export const WindowStatsRequestSchema: GenMessage<WindowStatsRequest> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 42);
+
+/**
+ * @generated from message contextkeep.context.v1.WindowStatsResponse
+ */
+export type WindowStatsResponse = Message<"contextkeep.context.v1.WindowStatsResponse"> & {
+  /**
+   * @generated from field: int32 step_count = 1;
+   */
+  stepCount: number;
+
+  /**
+   * Of all messages that it has read, as their context counts them.
+   *
+   * @generated from field: int64 log_tokens = 2;
+   */
+  logTokens: bigint;
+
+  /**
+   * Of what it shows, as they are counted, and by zone.
+   *
+   * @generated from field: int32 tokens = 3;
+   */
+  tokens: number;
+
+  /**
+   * @generated from field: contextkeep.context.v1.PackZones tokens_by_zone = 4;
+   */
+  tokensByZone?: PackZones | undefined;
+
+  /**
+   * What each zone shows of the log, the deepest first.
+   *
+   * @generated from field: repeated contextkeep.context.v1.LevelStats levels = 5;
+   */
+  levels: LevelStats[];
+
+  /**
+   * Share of the log, with what stands in front, that need not be sent: 0 to 1.
+   *
+   * @generated from field: double savings = 6;
+   */
+  savings: number;
+
+  /**
+   * How often the prefix broke, and why; of the last 5,000 breaks.
+   *
+   * @generated from field: repeated contextkeep.context.v1.BreakCount breaks = 7;
+   */
+  breaks: BreakCount[];
+
+  /**
+   * Of its packs, if there was one behind each step and the vendor's cache stayed warm: what they cost, and the share of their tokens that the
+   * pack before had in front.
+   *
+   * @generated from field: contextkeep.context.v1.PackCost predicted = 8;
+   */
+  predicted?: PackCost | undefined;
+
+  /**
+   * @generated from field: double predicted_cached_share = 9;
+   */
+  predictedCachedShare: number;
+
+  /**
+   * What was billed: see RecordUsage.
+   *
+   * @generated from field: contextkeep.context.v1.WindowUsage usage = 10;
+   */
+  usage?: WindowUsage | undefined;
+
+  /**
+   * See Window and RecordUsageResponse.
+   *
+   * @generated from field: double token_factor = 11;
+   */
+  tokenFactor: number;
+
+  /**
+   * @generated from field: double typical_factor = 12;
+   */
+  typicalFactor: number;
+
+  /**
+   * @generated from field: bool tokens_are_estimated = 13;
+   */
+  tokensAreEstimated: boolean;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WindowStatsResponse.
+ * Use `create(WindowStatsResponseSchema)` to create a new message.
+ */
+export const WindowStatsResponseSchema: GenMessage<WindowStatsResponse> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 43);
+
+/**
+ * @generated from message contextkeep.context.v1.LevelStats
+ */
+export type LevelStats = Message<"contextkeep.context.v1.LevelStats"> & {
+  /**
+   * "digests", "segments", "masked" or "verbatim".
+   *
+   * @generated from field: string zone = 1;
+   */
+  zone: string;
+
+  /**
+   * @generated from field: int32 step_count = 2;
+   */
+  stepCount: number;
+
+  /**
+   * Of the log that it stands for, and of what is shown of it; and how many times fewer that is.
+   *
+   * @generated from field: int64 log_tokens = 3;
+   */
+  logTokens: bigint;
+
+  /**
+   * @generated from field: int32 tokens = 4;
+   */
+  tokens: number;
+
+  /**
+   * @generated from field: double ratio = 5;
+   */
+  ratio: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.LevelStats.
+ * Use `create(LevelStatsSchema)` to create a new message.
+ */
+export const LevelStatsSchema: GenMessage<LevelStats> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 44);
+
+/**
+ * @generated from message contextkeep.context.v1.BreakCount
+ */
+export type BreakCount = Message<"contextkeep.context.v1.BreakCount"> & {
+  /**
+   * See FoldReceipt.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.BreakCount.
+ * Use `create(BreakCountSchema)` to create a new message.
+ */
+export const BreakCountSchema: GenMessage<BreakCount> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 45);
+
+/**
+ * What was billed for the packs of a window, together.
+ *
+ * @generated from message contextkeep.context.v1.WindowUsage
+ */
+export type WindowUsage = Message<"contextkeep.context.v1.WindowUsage"> & {
+  /**
+   * @generated from field: int64 call_count = 1;
+   */
+  callCount: bigint;
+
+  /**
+   * @generated from field: int64 pack_tokens = 2;
+   */
+  packTokens: bigint;
+
+  /**
+   * @generated from field: int64 input_tokens = 3;
+   */
+  inputTokens: bigint;
+
+  /**
+   * @generated from field: int64 cached_tokens = 4;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * @generated from field: int64 cache_write_tokens = 5;
+   */
+  cacheWriteTokens: bigint;
+
+  /**
+   * @generated from field: int64 output_tokens = 6;
+   */
+  outputTokens: bigint;
+
+  /**
+   * Of the input, what was read from a cache: 0 to 1.
+   *
+   * @generated from field: double cached_share = 7;
+   */
+  cachedShare: number;
+
+  /**
+   * As in PackCost, with answers in `price`.
+   *
+   * @generated from field: double base_tokens = 8;
+   */
+  baseTokens: number;
+
+  /**
+   * @generated from field: double price = 9;
+   */
+  price: number;
+};
+
+/**
+ * Describes the message contextkeep.context.v1.WindowUsage.
+ * Use `create(WindowUsageSchema)` to create a new message.
+ */
+export const WindowUsageSchema: GenMessage<WindowUsage> = /*@__PURE__*/
+  messageDesc(file_contextkeep_context_v1_context_windows, 46);
+
+/**
  * A statement of the state.
  *
  * @generated from message contextkeep.context.v1.StateEntry
@@ -1753,7 +2137,7 @@ export type StateEntry = Message<"contextkeep.context.v1.StateEntry"> & {
  * Use `create(StateEntrySchema)` to create a new message.
  */
 export const StateEntrySchema: GenMessage<StateEntry> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 39);
+  messageDesc(file_contextkeep_context_v1_context_windows, 47);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateRequest
@@ -1782,7 +2166,7 @@ export type GetStateRequest = Message<"contextkeep.context.v1.GetStateRequest"> 
  * Use `create(GetStateRequestSchema)` to create a new message.
  */
 export const GetStateRequestSchema: GenMessage<GetStateRequest> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 40);
+  messageDesc(file_contextkeep_context_v1_context_windows, 48);
 
 /**
  * @generated from message contextkeep.context.v1.GetStateResponse
@@ -1799,7 +2183,7 @@ export type GetStateResponse = Message<"contextkeep.context.v1.GetStateResponse"
  * Use `create(GetStateResponseSchema)` to create a new message.
  */
 export const GetStateResponseSchema: GenMessage<GetStateResponse> = /*@__PURE__*/
-  messageDesc(file_contextkeep_context_v1_context_windows, 41);
+  messageDesc(file_contextkeep_context_v1_context_windows, 49);
 
 /**
  * What one model shall see of a context, within a budget of tokens, at step 10,000 as at step 10. A window is opened on any context;
@@ -1991,6 +2375,28 @@ export const ContextWindows: GenService<{
     methodKind: "unary";
     input: typeof RecordUsageRequestSchema;
     output: typeof RecordUsageResponseSchema;
+  },
+  /**
+   * Says what the next packs cost, with folds as they come, as a vendor's cache has it that stays warm; beside that, what a window would cost
+   * that leaves out the older half whenever it is full. Of answers nothing is counted. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.EstimateCost
+   */
+  estimateCost: {
+    methodKind: "unary";
+    input: typeof EstimateCostRequestSchema;
+    output: typeof EstimateCostResponseSchema;
+  },
+  /**
+   * Answers a window in numbers: what it shows of its log, how often its prefix broke, what its packs had in common, and what was billed. Reasons:
+   * WINDOW_NOT_FOUND.
+   *
+   * @generated from rpc contextkeep.context.v1.ContextWindows.WindowStats
+   */
+  windowStats: {
+    methodKind: "unary";
+    input: typeof WindowStatsRequestSchema;
+    output: typeof WindowStatsResponseSchema;
   },
   /**
    * Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
