@@ -941,7 +941,8 @@ CREATE TABLE context.window_block (
     masked text,
     masked_tokens integer,
     units text DEFAULT '[]'::text NOT NULL,
-    names text DEFAULT '[]'::text NOT NULL
+    names text DEFAULT '[]'::text NOT NULL,
+    renderer smallint DEFAULT 1 NOT NULL
 );
 
 ALTER TABLE context.window_block OWNER TO contextkeep_owner;

@@ -15,7 +15,9 @@ from context_service.rendering import anthropic, gemini, openai_chat, openai_res
 from context_service.rendering.bodies import Body, Rendered
 from context_service.rendering.turns import Call, Piece, Result, Turn
 
-__all__ = ["Body", "Call", "Format", "Piece", "Rendered", "Result", "Turn", "body", "empty", "pieces"]
+__all__ = ["RENDERER", "Body", "Call", "Format", "Piece", "Rendered", "Result", "Turn", "body", "empty", "pieces"]
+
+RENDERER = 1  # version of what turns become: what is kept with an older one stays as it was
 
 
 class Format(Enum):

@@ -20,7 +20,6 @@ from context_service.windows.units import Unit, names_in, units_of
 
 _WRITTEN_WEIGHT = 0.6  # of a file that was written, beside units of the profile
 _AROUND_RESULT = 60  # tokens that a result takes beside its text, at most
-RENDERER = 1  # version of what blocks are rendered to: those that are stored stay as they were
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from context_service.contexts.log import Log
-from context_service.rendering import Rendered
+from context_service.rendering import RENDERER, Rendered
 from context_service.windows.folds import Standing
 from context_service.windows.rewinding import Rewound, StepPlace, rewound
 from context_service.windows.summaries import SEGMENT, Scored, Summary
@@ -200,11 +200,11 @@ WITH w AS (
 ), blocks AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-        agent_bundle_id, pieces, step, kind, is_error, masked, masked_tokens, units, names
+        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
-        b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, b.step, b.kind, b.is_error, b.masked,
-        b.masked_tokens, b.units, b.names
+        b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
+        b.masked, b.masked_tokens, b.units, b.names
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
@@ -508,6 +508,7 @@ class ViewRows:
                 "blocks": len(blocks),
                 "steps_added": sum(one.kind == STEP for one in blocks),
                 **columns,
+                "renderer": RENDERER,
                 "ended": list(ended),
                 "ended_seqs": list(ended.values()),
                 "entries": len(entries),

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import grpc
 import orjson
+import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -294,3 +295,19 @@ async def test_messages_that_come_with_the_window_are_those_of_the_log(caller: C
         *(logs[0], UUID(context_id)), principal=KEYS["plain"], seq_from=1, seq_to=4, count=9, newest_first=False
     )
     assert following == read
+
+
+async def test_a_block_is_kept_with_the_version_of_its_renderer(
+    caller: Caller, stack: Stack, monkeypatch: pytest.MonkeyPatch
+):
+    context_id = await said(caller, "", {"content": "one"})
+    window = await opened(caller, context_id)
+    await packed(caller, window)
+    monkeypatch.setattr("context_service.windows.view_rows.RENDERER", 2)
+    await said(caller, context_id, {"content": "two"})
+    await packed(caller, window)
+    with psycopg.connect(stack.urls.admin) as connection:
+        rows = connection.execute(
+            "SELECT renderer FROM context.window_block WHERE window_id = %s ORDER BY number", (window.window_id,)
+        )
+        assert rows.fetchall() == [(1,), (2,)]
