@@ -626,7 +626,9 @@ class ViewRows:
     async def blocks(self, window: Window, *, principal: Principal) -> list[Standing]:
         """Return the blocks as far as folds need them."""
         door = self._log.of(principal, window.context_id)
-        return list(map(_standing, await door.query(_BLOCKS, (door.tenant_id, window.window_id))))
+        rows = await door.query(_BLOCKS, (door.tenant_id, window.window_id))
+        size = sum(_ROW_BYTES + len(row.units) for row in rows)
+        return await beside_the_loop(size, _standings, rows)
 
     async def summaries(self, window: Window, *, principal: Principal) -> list[Summary]:
         """Return the summaries that are seen, in the order of what they cover."""
@@ -840,6 +842,10 @@ def _unit(row: Sequence[Any]) -> Unit:
 
 def _scored_row(scored: Scored) -> tuple[Any, ...]:
     return *_unit_row(scored.unit), scored.step, scored.is_error
+
+
+def _standings(rows: Sequence[Row]) -> list[Standing]:
+    return list(map(_standing, rows))
 
 
 def _standing(row: Row) -> Standing:
