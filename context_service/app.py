@@ -67,6 +67,7 @@ from context_service.tokens import TokenCounter
 from context_service.windows.accounts import Accounts
 from context_service.windows.editing import Editing
 from context_service.windows.originals import Originals
+from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs
 from context_service.windows.sights import KeptSights
 from context_service.windows.statistics import Statistics
@@ -179,7 +180,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts, recalling = await _contexts(ground, stack, callers)
-        windows = _windows(ground, recalling)
+        windows = _windows(ground, recalling, stack)
         tools = _tools(ground, memory, history, contexts, windows)
         services = [room.service for room in (memory, history, contexts, windows, tools)]
         ground.database.show(metrics)
@@ -486,16 +487,28 @@ async def _contexts(
     return _Room(servicer, service), recalling
 
 
-def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServicer]:
+def _windows(ground: _Ground, recalling: Recalling, stack: AsyncExitStack) -> _Room[ContextWindowsServicer]:
     rows, views, usage = WindowRows(ground.database, ground.log), ViewRows(ground.log), UsageRows(ground.database)
+    profiles = OwnProfiles(ground.database, requests=_REQUESTS)
+    stack.callback(profiles.end)
     windows = Windows(
         rows,
         log=ground.log,
         requests=_REQUESTS,
         order=ground.order,
         nesting_max=ground.settings.json_nesting_max,
+        profiles=profiles,
     )
-    packs = Packs(rows, views, log=ground.log, order=ground.order, recalling=recalling, usage=usage, kept=KeptSights())
+    packs = Packs(
+        rows,
+        views,
+        log=ground.log,
+        order=ground.order,
+        recalling=recalling,
+        usage=usage,
+        kept=KeptSights(),
+        profiles=profiles,
+    )
     editing = Editing(
         rows,
         views,
@@ -507,6 +520,7 @@ def _windows(ground: _Ground, recalling: Recalling) -> _Room[ContextWindowsServi
     )
     servicer = ContextWindowsServicer(
         windows,
+        profiles,
         editing,
         packs,
         Originals(rows, views, log=ground.log, passages=ground.passages, recalling=recalling),

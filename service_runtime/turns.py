@@ -43,6 +43,7 @@ EXPENSIVE = {
     "UpdateWindow": "as OpenWindow, and folds",
     "Pin": "counts the tokens of all that is pinned",
     "Unpin": "as Pin",
+    "PutProfile": "compiles many patterns",
     "SearchWindow": "as Recall",
     "Fold": "as Pack, and chooses lines of many steps",
     "Pack": "renders and counts what a window has not read yet",

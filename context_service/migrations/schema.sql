@@ -991,6 +991,27 @@ CREATE TABLE context.window_fold (
 
 ALTER TABLE context.window_fold OWNER TO contextkeep_owner;
 
+CREATE TABLE context.window_profile (
+    tenant_id uuid NOT NULL,
+    name text NOT NULL,
+    version integer DEFAULT 0 NOT NULL,
+    version_count integer DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE context.window_profile OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_profile_version (
+    tenant_id uuid NOT NULL,
+    name text NOT NULL,
+    version integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    sha256 bytea NOT NULL,
+    created_by text NOT NULL,
+    text text NOT NULL
+);
+
+ALTER TABLE context.window_profile_version OWNER TO contextkeep_owner;
+
 CREATE TABLE context.window_summary (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -1204,6 +1225,12 @@ ALTER TABLE ONLY context.window_entry
 ALTER TABLE ONLY context.window_fold
     ADD CONSTRAINT window_fold_pkey PRIMARY KEY (tenant_id, window_id, epoch);
 
+ALTER TABLE ONLY context.window_profile
+    ADD CONSTRAINT window_profile_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY context.window_profile_version
+    ADD CONSTRAINT window_profile_version_pkey PRIMARY KEY (tenant_id, name, version);
+
 ALTER TABLE ONLY context.window_summary
     ADD CONSTRAINT window_summary_pkey PRIMARY KEY (tenant_id, window_id, step_from, level);
 
@@ -1299,6 +1326,8 @@ CREATE INDEX window_entry_holds ON context.window_entry USING btree (tenant_id, 
 CREATE INDEX window_fold_context ON context.window_fold USING btree (tenant_id, context_id);
 
 CREATE INDEX window_newest ON context.context_window USING btree (tenant_id, context_id, window_id);
+
+CREATE UNIQUE INDEX window_profile_content ON context.window_profile_version USING btree (tenant_id, name, sha256);
 
 CREATE INDEX window_summary_context ON context.window_summary USING btree (tenant_id, context_id);
 
@@ -1399,6 +1428,10 @@ CREATE POLICY bounds ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SE
 
 CREATE POLICY bounds ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.window_profile AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.window_profile_version AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.window_summary AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
@@ -1407,9 +1440,21 @@ CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELEC
 
 CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_delete ON context.window_profile AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_delete ON context.window_profile_version AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_insert ON context.window_profile AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_insert ON context.window_profile_version AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.window_profile AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.window_profile_version AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY context ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
@@ -1561,6 +1606,10 @@ CREATE POLICY tenant ON context.window_entry USING ((tenant_id = ( SELECT (NULLI
 
 CREATE POLICY tenant ON context.window_fold USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.window_profile USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.window_profile_version USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.window_summary USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.window_usage USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
@@ -1582,6 +1631,10 @@ ALTER TABLE context.window_block ENABLE ROW LEVEL SECURITY;
 ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_fold ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_profile ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_profile_version ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_summary ENABLE ROW LEVEL SECURITY;
 
@@ -1659,6 +1712,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_s
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_fold TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_profile TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_profile_version TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_summary TO contextkeep_service;
 

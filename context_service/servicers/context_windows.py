@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from google.protobuf.message import Message
@@ -19,7 +19,9 @@ from context_service.windows.accounts import Accounts, Explained
 from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
+from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs, Prefix, Zones
+from context_service.windows.profile_rows import StoredProfile
 from context_service.windows.refs import refs_between
 from context_service.windows.statistics import Statistics
 from context_service.windows.summaries import SEGMENT
@@ -30,6 +32,7 @@ from context_service.windows.window_rows import Window
 from context_service.windows.windows import Opening, Windows
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
 from contextkeep.context.v1 import context_windows_pb2 as pb
+from service_runtime import calls
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -48,6 +51,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
     def __init__(
         self,
         windows: Windows,
+        profiles: OwnProfiles,
         editing: Editing,
         packs: Packs,
         originals: Originals,
@@ -56,6 +60,7 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         statistics: Statistics,
     ) -> None:
         self._windows = windows
+        self._profiles = profiles
         self._editing = editing
         self._packs = packs
         self._originals = originals
@@ -143,6 +148,23 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             request=request_of("Unpin", request),
         )
         return pb.UnpinResponse(pins_tokens=pins_tokens)
+
+    async def PutProfile(self, request: pb.PutProfileRequest, context: object) -> pb.PutProfileResponse:
+        """Register a profile."""
+        stored = await self._profiles.put(
+            request.name, request.text, principal=calls.principal(), request=request_of("PutProfile", request)
+        )
+        return pb.PutProfileResponse(profile=_profile(replace(stored, text="")))
+
+    async def ListProfiles(self, request: pb.ListProfilesRequest, context: object) -> pb.ListProfilesResponse:
+        """List profiles, or the versions of one."""
+        found, next_page_token = await self._profiles.page(
+            request.name,
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=calls.principal(),
+            with_text=request.with_text,
+        )
+        return pb.ListProfilesResponse(profiles=map(_profile, found), next_page_token=next_page_token)
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Pack what a model shall see now."""
@@ -290,6 +312,17 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             parse_id("window_id", request.window_id), principal=principal_of(request.subject_user_id)
         )
         return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
+
+
+def _profile(stored: StoredProfile) -> pb.CompressionProfile:
+    return pb.CompressionProfile(
+        name=stored.name,
+        version=stored.version,
+        is_built_in=not stored.version,
+        text=stored.text,
+        created_by=stored.created_by,
+        created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
+    )
 
 
 def _said(message: Message) -> dict[str, Any]:

@@ -22,10 +22,11 @@ from context_service.rendering import Body, Rendered, Turn, empty, pieces
 from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
+from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.pins import pinned
 from context_service.windows.prices import pays_after
-from context_service.windows.profiles import profile
+from context_service.windows.profiles import Profile
 from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
@@ -161,6 +162,7 @@ class Packs:
         recalling: Finds what is out of sight.
         usage: What bills taught about counts.
         kept: What was packed of late.
+        profiles: What a window keeps of its log.
     """
 
     def __init__(
@@ -173,7 +175,9 @@ class Packs:
         recalling: Recalling,
         usage: UsageRows,
         kept: KeptSights,
+        profiles: OwnProfiles,
     ) -> None:
+        self._profiles = profiles
         self._rows = rows
         self._views = views
         self._usage = usage
@@ -320,7 +324,10 @@ class Packs:
                 if not messages:
                     messages, is_end = await self._messages(window, last_seq, principal)
                 size = sum(map(_size_of, messages))
-                read = await beside_the_loop(_RENDERING * size, _read, window, messages, is_end, last_seq)
+                profile = await self._profiles.of(window.profile, principal=principal)
+                read = await self._profiles.beside(
+                    profile, principal, _RENDERING * size, _read, window, profile, messages, is_end, last_seq
+                )
                 if read.reached_seq != window.reached_seq:
                     added = await self._add(window, read, principal)
                     if added is None:
@@ -639,11 +646,11 @@ def _has_whole_step(messages: Sequence[Message]) -> bool:
     return bool(cut(messages, is_end=False).closed)
 
 
-def _read(window: Window, messages: Sequence[Message], is_end: bool, last_seq: int) -> CaughtUp:
+def _read(window: Window, profile: Profile, messages: Sequence[Message], is_end: bool, last_seq: int) -> CaughtUp:
     return caught_up(
         messages,
         to=window.format,
-        profile=profile(window.profile),
+        profile=profile,
         count=TokenCounter(window.tokens_family).count,
         is_end=is_end,
         last_seq=last_seq,

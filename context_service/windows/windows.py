@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from context_service.rendering import Format
 from context_service.windows import config
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.models import model
-from context_service.windows.profiles import DEFAULT, profile_names
+from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
 from contextkeep.errors import (
     ContextClosed,
@@ -47,7 +47,7 @@ class Opening:
     system_prompt: str = ""
     tools_json: str = ""
     goal: str = ""
-    compression_profile: str = ""
+    compression_profile: str = ""  # a name, or a name and a version: `mine@3`
     token_budget: float = 0.0
     output_reservation: int = 0
     config: Mapping[str, Any] = field(default_factory=dict)  # what was said of it: see `config_of`
@@ -62,9 +62,20 @@ class Windows:
         requests: The request ids of this service.
         order: The writers of a context.
         nesting_max: Of a window's tools.
+        profiles: What a window may keep of its log.
     """
 
-    def __init__(self, rows: WindowRows, *, log: Log, requests: Requests, order: Order, nesting_max: int) -> None:
+    def __init__(
+        self,
+        rows: WindowRows,
+        *,
+        log: Log,
+        requests: Requests,
+        order: Order,
+        nesting_max: int,
+        profiles: OwnProfiles,
+    ) -> None:
+        self._profiles = profiles
         self._rows = rows
         self._log = log
         self._requests = requests
@@ -80,10 +91,6 @@ class Windows:
             raise InvalidArgument(f"what {said.model} takes is not known: name it", field="context_tokens")
         if not 0 < context_tokens <= CONTEXT_TOKENS_MAX:
             raise InvalidArgument(f"context_tokens is not between 1 and {CONTEXT_TOKENS_MAX}", field="context_tokens")
-        if said.compression_profile and said.compression_profile not in profile_names():
-            raise InvalidArgument(
-                f"compression_profile is none of {', '.join(profile_names())}", field="compression_profile"
-            )
         share = said.token_budget or BUDGET_SHARE
         if not 0 < share <= 1:
             raise InvalidArgument("token_budget is not above 0 and up to 1", field="token_budget")
@@ -104,7 +111,7 @@ class Windows:
             system_prompt=said.system_prompt,
             tools_json=said.tools_json,
             goal=said.goal,
-            profile=said.compression_profile or DEFAULT,
+            profile=said.compression_profile,
             config_json=config.stored(said.config),
         )
         check_head(given, nesting_max=self._nesting_max)
@@ -120,6 +127,9 @@ class Windows:
             BudgetTooSmall: what stands in front of all steps does not fit.
             InvalidArgument, LimitExceeded, RequestIdReused: see the contract.
         """
+        said = replace(
+            said, compression_profile=await self._profiles.named(said.compression_profile, principal=principal)
+        )
         given = await beside_the_loop(RENDERING * len(said.system_prompt + said.tools_json), self._input, said)
 
         async def work(transaction: Transaction) -> Window | UUID:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,17 @@ def test_a_window_is_opened_with_a_config(answer: Answer, run: Run, context_id: 
 
     unknown = run(f"window open {context_id} gpt-5 --config '{{\"keep_first_steps\":4}}'")
     assert unknown.exit_code == 2 and "keep_first_steps" in unknown.stderr
+
+
+def test_a_profile_is_put_from_a_file_and_listed(answer: Answer, run: Run, context_id: str, tmp_path: Path):
+    file = tmp_path / "tickets.yaml"
+    file.write_text("extends: general")
+    assert answer(f"window profile put {file}")["version"] == 1
+    assert answer("window profile put - --name tickets", stdin="extends: coding")["version"] == 2
+
+    assert [one["text"] for one in answer("window profiles tickets --text")] == ["extends: coding", "extends: general"]
+    assert {"coding", "tickets"} <= {one["name"] for one in answer("window profiles")}
+    opened = answer(f"window open {context_id} gpt-5 --profile tickets")
+    assert opened["compression_profile"] == "tickets@2"
+    file.write_bytes(b"\xff")
+    assert run(f"window profile put {file}").exit_code == 2

@@ -181,3 +181,18 @@ async def test_a_config_that_cannot_be_is_refused_by_name(world: Any, context: A
     with pytest.raises(InvalidArgument) as error:
         await world.run(context.open_window, context_id, "gpt-5", config=config)
     assert error.value.violations[0].field == field
+
+
+async def test_a_profile_is_put_and_listed_with_its_versions(world: Any, context: Any):
+    name = f"mine-{new_id()}"
+    put = [await world.run(context.put_profile, name, text) for text in ("extends: coding", "extends: general")]
+    assert [str(one) for one in put] == [f"{name}@1", f"{name}@2"]
+    listed = await world.run(context.list_profiles, name, with_text=True, page_size=1)
+    assert [(one.version, one.text, one.is_built_in) for one in listed] == [
+        (2, "extends: general", False),
+        (1, "extends: coding", False),
+    ]
+    (coding,) = await world.run(context.list_profiles, "coding")
+    assert (str(coding), coding.is_built_in, coding.created_at) == ("coding", True, None)
+    with pytest.raises(InvalidArgument):
+        await world.run(context.put_profile, name, "extends: nobody")

@@ -171,3 +171,21 @@ def test_CloseWindow_packs_no_more(grpc_stub, window):
     with pytest.raises(grpc.RpcError) as error:
         grpc_stub.Pack(pb.PackRequest(window_id=window.window_id), metadata=METADATA)
     assert type(raised(error.value)) is WindowClosed
+
+
+def test_PutProfile_makes_a_version_of_each_content(grpc_stub, context_id):
+    made = [
+        grpc_stub.PutProfile(pb.PutProfileRequest(name="stubs", text=text), metadata=METADATA).profile.version
+        for text in ("extends: coding", "extends: research", "extends: coding")
+    ]
+    assert made == [1, 2, 1]
+    request = pb.OpenWindowRequest(context_id=context_id, model="gpt-5", compression_profile="stubs")
+    assert grpc_stub.OpenWindow(request, metadata=METADATA).window.compression_profile == "stubs@1"
+
+
+def test_ListProfiles_answers_those_of_the_service_too(grpc_stub):
+    grpc_stub.PutProfile(pb.PutProfileRequest(name="listed", text="extends: coding"), metadata=METADATA)
+    answer = grpc_stub.ListProfiles(pb.ListProfilesRequest(), metadata=METADATA)
+    assert {"coding", "general", "listed", "operations", "research"} <= {one.name for one in answer.profiles}
+    named = grpc_stub.ListProfiles(pb.ListProfilesRequest(name="listed", with_text=True), metadata=METADATA)
+    assert [one.text for one in named.profiles] == ["extends: coding"]

@@ -48,7 +48,7 @@ class Caller:
     def of(self, key: str) -> Caller:
         return Caller(self.channel, key)
 
-    async def call(self, name: str, **fields: Any) -> Any:
+    async def call(self, name: str, /, **fields: Any) -> Any:
         module, stub = (pb, self.stub) if hasattr(self.stub, name) else (windows_pb, self.windows)
         request = getattr(module, f"{name}Request")(**fields)
         try:

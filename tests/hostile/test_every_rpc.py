@@ -43,7 +43,7 @@ PROMISED = {
     """,
     "contextkeep.context.v1.ContextWindows": """
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
-        UpdateWindow Pin Unpin RecordUsage EstimateCost WindowStats
+        UpdateWindow Pin Unpin RecordUsage EstimateCost WindowStats PutProfile ListProfiles
     """,
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }

@@ -37,6 +37,8 @@ UNBOUND = {
     "context.blob": "nobody names a blob but by a record",
     "context.outbox": "what is owed to records: no RPC reads it",
     "context.tenant_limit": "the tenant's",
+    "context.window_profile": "the tenant's, to read",
+    "context.window_profile_version": "the tenant's, to read",
     "context.tenant_usage": "the tenant's",
     "context.token_calibration": "the tenant's: ratios of bills, and of no context",
 }

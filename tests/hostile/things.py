@@ -54,6 +54,7 @@ class Things:
     task_id: str
     artifact_id: str
     window_id: str
+    profile_name: str
     pin_id: str
     thread_id: str  # what another system calls the context
     user_id: str  # who may own some
@@ -88,6 +89,7 @@ def invented() -> Things:
         task_id=str(new_id()),
         artifact_id=f"artifact {label}",
         window_id=str(new_id()),
+        profile_name=f"profile-{label}",
         pin_id=str(new_id()),
         thread_id=f"thread {label}",
         user_id=f"user {label}",
@@ -226,9 +228,9 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
     done("PutArtifact", contexts.PutArtifactRequest(task_id=begun_task.task.task_id, artifact=made_of_it))
     of_it = contexts.MessageInput(content=SECRET, task_id=begun_task.task.task_id)
     done("SendMessage", _sent(message=of_it))
-    for _ in range(2):  # two, so that a list of them has two pages
-        (opened,) = done("OpenWindow", _opening(sent.context_id)).answers
-    _break_twice(done, sent.context_id, opened.window.window_id)
+    for kind in (SECRET, "x"):  # two, so that lists of them have two pages
+        window_id = _opened(done, sent.context_id, _put(t.profile_name, kind))
+    _break_twice(done, sent.context_id, window_id)
     gone, doomed = (done("SendMessage", _sent(message=said)).answers[0].context_id for _ in range(2))
     (receipt,) = done("DeleteContext", contexts.DeleteContextRequest(context_id=gone)).answers
     made = {
@@ -236,8 +238,8 @@ def seeded(client: Client, key: object, named: Things | None = None) -> Things:
         "upload_id": upload.upload.upload_id,
         "context_id": sent.context_id,
         "task_id": begun_task.task.task_id,
-        "window_id": opened.window.window_id,
-        "pin_id": done("Pin", windows.PinRequest(window_id=opened.window.window_id, text=SECRET)).answers[0].pin_id,
+        "window_id": window_id,
+        "pin_id": done("Pin", windows.PinRequest(window_id=window_id, text=SECRET)).answers[0].pin_id,
         "doomed_id": doomed,
         "erasure_id": receipt.erasure.erasure_id,
     }
@@ -266,6 +268,14 @@ def _task(t: Things) -> contexts.TaskInput:
     )
 
 
+def _opened(done: Callable[..., Outcome], context_id: str, profile: windows.PutProfileRequest) -> str:
+    """Put a profile, open a window, and return its id."""
+    done("PutProfile", profile)
+    (opened,) = done("OpenWindow", _opening(context_id)).answers
+    window_id: str = opened.window.window_id
+    return window_id
+
+
 def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) -> None:
     """Break the prefix of a window twice, so that its lineage has two pages, and bill it."""
     done("RecordUsage", windows.RecordUsageRequest(window_id=window_id, pack_tokens=9, input_tokens=9))
@@ -277,6 +287,11 @@ def _break_twice(done: Callable[..., Outcome], context_id: str, window_id: str) 
         retracting = contexts.RetractMessagesRequest(context_id=context_id, message_ids=[said.message_id])
         done("RetractMessages", retracting)
     done("Pack", packing)
+
+
+def _put(name: str, kind: str) -> windows.PutProfileRequest:
+    rule = {"kind": kind, "of": "tool", "line": kind}
+    return windows.PutProfileRequest(name=name, text=json.dumps({"extends": "general", "high_importance": [rule]}))
 
 
 def _opening(context_id: str) -> windows.OpenWindowRequest:
@@ -971,6 +986,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.OpenWindowRequest(
             context_id=t.context_id, model="a model", context_tokens=100_000, tools_json="[]", subject_user_id=t.user_id
         ),
+        windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", compression_profile=t.profile_name),
         windows.OpenWindowRequest(
             context_id=t.context_id,
             model="claude-x",
@@ -982,6 +998,14 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
                 high_mark=0.9, tier_ratios=windows.TierRatios(hot=0.5), max_total_tokens=10_000
             ),
         ),
+    ],
+    "PutProfile": lambda t: [
+        _put(t.profile_name, "x"),
+        windows.PutProfileRequest(name=t.profile_name, text="extends: general", request_id=t.request_id),
+    ],
+    "ListProfiles": lambda t: [
+        windows.ListProfilesRequest(with_text=True),
+        windows.ListProfilesRequest(name=t.profile_name, with_text=True, page_size=1),
     ],
     "GetWindow": lambda t: [
         windows.GetWindowRequest(window_id=t.window_id),

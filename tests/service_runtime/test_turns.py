@@ -22,7 +22,7 @@ CHEAP = """
 SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext CloseContext ListMessages GetMessage
 RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
 CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
-GetWindow ListWindows CloseWindow Expand ExplainPack GetLineage GetState RecordUsage EstimateCost
+GetWindow ListWindows ListProfiles CloseWindow Expand ExplainPack GetLineage GetState RecordUsage EstimateCost
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges

@@ -88,6 +88,7 @@ export type { ByteStream, OnProgress } from "./transfer.js";
 export type {
   Billed,
   Calibrated,
+  CompressionProfile,
   CostEstimate,
   FoldReceipt,
   LevelStats,

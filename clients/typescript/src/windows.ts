@@ -9,6 +9,19 @@ import { type JsonObject, parseJson, parseObject } from "./json.js";
 import { fieldsOf, whole } from "./messages.js";
 import { timeText } from "./times.js";
 
+/** What is worth keeping of a log, as data. */
+export interface CompressionProfile {
+  name: string;
+  /** From 1; 0 of one that comes with the service. */
+  version: number;
+  isBuiltIn: boolean;
+  /** YAML or JSON, if it was asked for. */
+  text: string;
+  createdBy: string;
+  /** Of the version; empty of one that comes with the service. */
+  createdAt: string;
+}
+
 /** What one model shall see of a context. */
 export interface Window {
   windowId: string;
@@ -325,6 +338,11 @@ export function windowOf(message: pb.Window): Window {
     createdAt: timeText(createdAt),
     updatedAt: timeText(updatedAt),
   };
+}
+
+export function profileOf(message: pb.CompressionProfile): CompressionProfile {
+  const { createdAt, ...fields } = fieldsOf(message);
+  return { ...fields, createdAt: createdAt ? timeText(createdAt) : "" };
 }
 
 export function configOf(message: pb.WindowConfig | undefined): WindowConfig {

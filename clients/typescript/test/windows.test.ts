@@ -103,3 +103,15 @@ test("a window has the config that it was told and the defaults, and packs no mo
   await assert.rejects(context.pack(window.windowId), TokensSpent);
   await assert.rejects(context.openWindow(contextId, "gpt-5", { config: { keepLastSteps: 0 } }), InvalidArgument);
 });
+
+test("a profile is put, and listed with its versions", async () => {
+  const name = `mine-${newId()}`;
+  for (const text of ["extends: coding", "extends: general"]) await context.putProfile(name, text);
+
+  const listed = await context.listProfiles({ name, withText: true, pageSize: 1 });
+
+  assert.deepEqual(listed.map(({ version, text }) => [version, text]), [[2, "extends: general"], [1, "extends: coding"]]);
+  const [coding] = await context.listProfiles({ name: "coding" });
+  assert.deepEqual([coding?.version, coding?.isBuiltIn, coding?.createdAt], [0, true, ""]);
+  await assert.rejects(context.putProfile(name, "extends: nobody"), InvalidArgument);
+});

@@ -5,6 +5,9 @@ A profile says which lines are kept (`high_importance`), which never are (`low_i
 (`state`). One that `extends` another adds to it, and its own rules come first. `words` are pieces of patterns:
 `{start}` in a pattern of `state` stands for the piece of that name. All patterns are RE2's: whatever somebody writes
 there takes time that is linear in the text.
+
+Tenants register profiles of their own (`own_profiles`). Theirs are of plain YAML, without anchors, tags and deep nests,
+and their patterns together are bounded, since what is linear in the text is linear in the pattern, too.
 """
 
 from __future__ import annotations
@@ -43,6 +46,11 @@ _RULES_MAX = 100  # of a list, patterns too
 _PATTERN_CHARS_MAX = 20_000
 _PATTERN_BYTES_MAX = 4 * 1024 * 1024  # of memory, compiled
 _TRIM_CHARS_MAX = 100_000
+_OWN_PATTERN_BYTES_MAX = 256 * 1024  # of one of a tenant
+OWN_SIZE_MAX = 20_000  # instructions of the patterns of a tenant's profile together
+OWN_PATTERNS_MAX = 400
+_EVENTS_MAX = 20_000  # of YAML: a scalar is one, a list or mapping two
+_NESTING_MAX = 6
 _LEFT_OUT = "…".encode()
 _WORD = re.compile(r"\{([a-z_]+)\}")
 
@@ -57,6 +65,7 @@ class Pattern:
     Args:
         text: The pattern.
         any_case: Capital and small letters are the same, but within `(?-i:…)`.
+        bytes_max: That it may take, compiled.
 
     Raises:
         ValueError: it is none, or too large.
@@ -64,11 +73,11 @@ class Pattern:
 
     __slots__ = ("_compiled", "_names")
 
-    def __init__(self, text: str, *, any_case: bool = False) -> None:
+    def __init__(self, text: str, *, any_case: bool = False, bytes_max: int = _PATTERN_BYTES_MAX) -> None:
         if len(text) > _PATTERN_CHARS_MAX:
             raise ValueError(f"more than {_PATTERN_CHARS_MAX} characters")
         options = re2.Options()
-        options.max_mem = _PATTERN_BYTES_MAX
+        options.max_mem = bytes_max
         options.log_errors = False
         options.case_sensitive = not any_case
         try:
@@ -77,6 +86,12 @@ class Pattern:
             reason = error.args[0] if error.args else "not valid"
             raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
         self._names = {name.decode(): number for name, number in self._compiled.groupindex.items()}
+
+    @property
+    def size(self) -> int:
+        """How many instructions it is."""
+        size: int = self._compiled.programsize
+        return size
 
     def is_in(self, data: bytes) -> bool:
         """Say whether it matches anywhere in UTF-8."""
@@ -168,6 +183,7 @@ class Profile:
         trim: How many characters of a result are kept, by a pattern of the tool's name; the first that matches.
         trim_default: Of any other.
         state: Rules of state.
+        own_size: Instructions of the patterns that a tenant wrote; 0: it comes with the service.
     """
 
     name: str
@@ -177,6 +193,7 @@ class Profile:
     trim: tuple[tuple[Pattern, int], ...]
     trim_default: int
     state: tuple[StateRule, ...]
+    own_size: int = 0
 
     def trim_of(self, tool: str) -> int:
         """Return how many characters of a tool's result a mask keeps."""
@@ -192,9 +209,7 @@ def profile(name: str) -> Profile:
         KeyError: there is none of this name.
         BadProfile: its file is not of the form.
     """
-    if name not in profile_names():
-        raise KeyError(name)
-    return parsed(name, (_FOLDER / f"{name}.yaml").read_text("utf-8"))
+    return parsed(name, text_of(name))
 
 
 @cache
@@ -203,33 +218,81 @@ def profile_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
 
-def parsed(name: str, text: str) -> Profile:
+def text_of(name: str) -> str:
+    """Return the YAML of a profile that comes with the service.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    if name not in profile_names():
+        raise KeyError(name)
+    return (_FOLDER / f"{name}.yaml").read_text("utf-8")
+
+
+def parsed(name: str, text: str, *, is_own: bool = False) -> Profile:
     """Return a profile as YAML says it.
 
     Args:
         name: What it is called; errors begin with it.
-        text: The YAML.
+        text: The YAML, or JSON, which is YAML.
+        is_own: A tenant wrote it.
 
     Raises:
-        BadProfile: it says something else.
+        BadProfile: it says something else, or too much.
     """
     try:
-        said = yaml.load(text, yaml.CSafeLoader)
-    except yaml.YAMLError as error:
+        _check_plain(name, text)
+        said = yaml.load(text, _Loader)  # noqa: S506 - a safe one
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, BadProfile):
+            raise
         raise BadProfile(f"{name}: is no YAML: {error}") from None
     if not isinstance(said, dict) or not said.keys() <= set(_KEYS):
         raise BadProfile(f"{name}: a profile has {', '.join(_KEYS)}, and nothing else")
     base = said.get("extends")
     if base is not None and (base == name or base not in profile_names()):
         raise BadProfile(f"{name}.extends: {reprlib.repr(base)} is none of {', '.join(profile_names())}")
-    return _Reading(name, said, profile(base) if base else None).profile()
+    return _Reading(name, said, profile(base) if base else None, is_own=is_own).profile()
+
+
+class _Loader(yaml.CSafeLoader):
+    """Knows texts and short numbers, and no times, sexagesimals, or numbers as long as a text."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML changes a copy
+
+
+for _kind, _form, _first in (
+    ("int", r"^-?(?:0|[1-9][0-9]{0,8})$", "-0123456789"),
+    ("float", r"^-?[0-9]{0,9}\.[0-9]{1,9}$", "-.0123456789"),
+    ("bool", r"^(?:true|false)$", "tf"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", re.compile(_form), list(_first))
+
+
+def _check_plain(name: str, text: str) -> None:
+    """Refuse YAML that is more than it looks like, before anything is built of it."""
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, yaml.CSafeLoader)):
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            raise BadProfile(f"{name}: has an anchor or an alias")
+        if getattr(event, "tag", None) is not None:
+            raise BadProfile(f"{name}: has a tag")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _NESTING_MAX:
+            raise BadProfile(f"{name}: nests more than {_NESTING_MAX} deep")
+        if count > _EVENTS_MAX:
+            raise BadProfile(f"{name}: has more than {_EVENTS_MAX} texts, lists and mappings")
 
 
 class _Reading:
     """A profile while its file is read; every error says where in the file it is."""
 
-    def __init__(self, name: str, said: dict[str, Any], base: Profile | None) -> None:
-        self._name, self._said, self._base = name, said, base
+    def __init__(self, name: str, said: dict[str, Any], base: Profile | None, *, is_own: bool) -> None:
+        self._name, self._said, self._base, self._is_own = name, said, base, is_own
+        self._patterns, self._size = 0, 0
         self._words: dict[str, str] = {}
         for word, text in self._mapping("words").items():
             self._words[word] = self._with_words(f"words.{word}", text)  # it may have those above it
@@ -261,6 +324,7 @@ class _Reading:
             trim=trims + (base.trim if base else ()),
             trim_default=trim_default,
             state=state + (base.state if base else ()),
+            own_size=self._size if self._is_own else 0,
         )
 
     def _lines(self, key: str, *, weight_default: float | None = None) -> tuple[LineRule, ...]:
@@ -317,19 +381,33 @@ class _Reading:
 
     def _with_words(self, place: str, said: Any) -> str:
         """Return a pattern with each `{word}` replaced by what stands for it."""
+        chars = 0
 
         def piece(found: re.Match[str]) -> str:
+            nonlocal chars
             if found[1] not in self._words:
                 raise BadProfile(f"{self._name}.{place}: {found[0]} is none of `words`")
+            chars += len(self._words[found[1]])
+            if chars > _PATTERN_CHARS_MAX:  # words of words may be of any length
+                raise BadProfile(f"{self._name}.{place}: has more than {_PATTERN_CHARS_MAX} characters with its words")
             return f"(?:{self._words[found[1]]})"
 
         return _WORD.sub(piece, self._text(place, said))
 
     def _pattern(self, place: str, text: str, *, any_case: bool = False) -> Pattern:
+        bytes_max = _OWN_PATTERN_BYTES_MAX if self._is_own else _PATTERN_BYTES_MAX
         try:
-            return Pattern(text, any_case=any_case)
+            pattern = Pattern(text, any_case=any_case, bytes_max=bytes_max)
         except ValueError as error:
             raise BadProfile(f"{self._name}.{place}: is no RE2 pattern: {error}") from None
+        self._patterns += 1
+        self._size += pattern.size
+        if self._is_own and (self._patterns > OWN_PATTERNS_MAX or self._size > OWN_SIZE_MAX):
+            raise BadProfile(
+                f"{self._name}.{place}: with this pattern there are more than {OWN_PATTERNS_MAX}, or they are too large"
+                f" together: {self._size} instructions of {OWN_SIZE_MAX}"
+            )
+        return pattern
 
     def _list(self, key: str) -> list[Any]:
         said = self._said.get(key, [])

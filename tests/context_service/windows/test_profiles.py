@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -168,3 +169,55 @@ def test_no_pattern_takes_more_than_time_that_is_linear_in_the_text():
     assert cpu.units(lambda: rule.lines.spans(many, count_max=10)) < 25 * cpu.units(
         lambda: rule.lines.spans(few, count_max=10)
     )
+
+
+LAUGHS = (
+    "words: {a: " + "x" * 100 + "".join(f", {b}: '{{{a}}}{{{a}}}'" for a, b in pairwise("abcdefghijklmnopqrst")) + "}"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: &a [x, x]\nb: [*a, *a]", "mine: has an anchor"),
+        ("low_importance: !!python/object/apply:os.system [ls]", "mine: has a tag"),
+        ("[" * 100_000, "mine: nests more than"),
+        (f"low_importance: [{'a, ' * 60_000}]", "mine: has more than"),
+        ("words: {a: !!int " + "9" * 100_000 + "}", "mine: has a tag"),
+        ("tool_output_trim: {a: " + "9" * 100_000 + "}", "mine.tool_output_trim.a: '999"),
+        (
+            "tool_output_trim: {a: " + "1:" * 50_000 + "1}",
+            "mine.tool_output_trim.a: '1:1",
+        ),  # YAML's numbers to the base 60
+        (LAUGHS, "mine.words."),
+        ("low_importance: [{kind: a, of: tool, line: '(?:a{30}){30}|(?:b{30}){30}'}]", ""),
+        (
+            "low_importance: [" + ", ".join(f"{{kind: a, of: tool, line: '{n}[ab]{{900}}c'}}" for n in range(20)) + "]",
+            "mine.low_importance[10].line: with this pattern there are more than 400, or they are too large",
+        ),
+        ('tool_output_trim: {"' + '": 1, "'.join(map(str, range(101))) + '": 1}', "mine.tool_output_trim: is up to"),
+    ],
+    ids=["aliases", "object", "deep", "many", "tagged", "digits", "sixties", "words", "taken", "sizes", "trims"],
+)
+def test_what_a_tenant_writes_is_plain_and_bounded_and_refused_at_once(text: str, place: str):
+    def read() -> str:
+        try:
+            parsed("mine", text, is_own=True)
+        except BadProfile as error:
+            return str(error)
+        return ""
+
+    assert read().startswith(place) and bool(read()) == bool(place)
+    assert cpu.units(read, rounds=1) < 1_000
+
+
+def test_json_is_a_profile_too_and_numbers_are_numbers():
+    made = parsed(
+        "mine",
+        '{"extends": "general", "tool_output_trim": {"read": 7}, "high_importance": '
+        '[{"kind": "a", "of": "tool", "line": "b", "weight": 0.25}]}',
+        is_own=True,
+    )
+
+    assert (made.trim_of("read_file"), made.high[0].weight) == (7, 0.25)
+    assert made.own_size > 0 == profile("general").own_size

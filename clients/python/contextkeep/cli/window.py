@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 from google.protobuf import json_format
 
-from contextkeep.cli._base import JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, yes_option
+from contextkeep.cli._base import JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, told, yes_option
 from contextkeep.cli._output import Format, Output
 from contextkeep.client._messages import FORMATS, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
@@ -29,6 +30,7 @@ _COUNTED = (
     "token_factor",
     "usage",
 )
+_PROFILE = ("name", "version", "created_at", "created_by")
 _CHART_CHARS = 48
 _FOLDS_DRAWN = 20  # the newest
 _WINDOW = click.argument("window_id")
@@ -85,6 +87,52 @@ def open_window(
     """Open a window on a context."""
     said = _config(config)
     output.one(session.context.open_window(context_id, model, message_format=message_format, config=said, **given))
+
+
+@click.group(epilog="\b\nExample:\n  contextkeep window profile put mine.yaml")
+def profile() -> None:
+    """Profiles: what a window keeps when it folds."""
+
+
+@command(
+    click.argument("file", type=click.File("r", encoding="utf-8")),
+    click.option("--name", default="", help="What it is called; else as the file, without what follows the dot."),
+    name="put",
+    group=profile,
+    example="""
+contextkeep window profile put mine.yaml
+contextkeep window profile put - --name mine < profile.json
+""",
+)
+def put_profile(session: Session, output: Output, *, file: TextIO, name: str) -> None:
+    """Register a profile of a file: YAML, or JSON."""
+    try:
+        text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.BadParameter(
+            told(error) if isinstance(error, OSError) else "is no UTF-8", param_hint="FILE"
+        ) from None
+    output.one(session.context.put_profile(name or Path(file.name).stem, text))
+
+
+@command(
+    click.argument("name", default=""),
+    click.option("--text", "with_text", is_flag=True, help="Print what they say, too."),
+    limit_option(),
+    name="profiles",
+    group=window,
+    example="""
+contextkeep window profiles
+contextkeep window profiles mine --text
+""",
+)
+def profiles(session: Session, output: Output, *, name: str, with_text: bool, limit: int) -> None:
+    """List what a window may keep when it folds; or all versions of one."""
+    columns = (*_PROFILE, "text") if with_text else _PROFILE
+    output.many(session.context.list_profiles(name, with_text=with_text), *columns, limit=limit)
+
+
+window.add_command(profile)
 
 
 @command(

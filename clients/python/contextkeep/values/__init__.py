@@ -63,6 +63,7 @@ from contextkeep.values.traversal import ReachedBy, TraversedNode
 from contextkeep.values.watching import ContextEvent, RetractedMessages
 from contextkeep.values.windows import (
     Calibrated,
+    CompressionProfile,
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
@@ -94,6 +95,7 @@ __all__ = [
     "ChatHistory",
     "ChatMapping",
     "ChatMessage",
+    "CompressionProfile",
     "Context",
     "ContextEvent",
     "ContextHistory",

@@ -80,6 +80,36 @@ _GROUPS: dict[str, type[Value]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CompressionProfile(Value):
+    """What is worth keeping of a log, as data."""
+
+    name: str
+    version: int = 0  # from 1; 0 of one that comes with the service
+    text: str = ""  # YAML or JSON, if it was asked for
+    created_by: str = ""
+    created_at: datetime | None = None  # of the version; None: it comes with the service
+
+    @property
+    def is_built_in(self) -> bool:
+        """Say whether it comes with the service."""
+        return not self.version
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}" if self.version else self.name
+
+    @classmethod
+    def from_proto(cls, profile: windows_pb.CompressionProfile) -> CompressionProfile:
+        """Return the value of a message."""
+        return cls(
+            name=profile.name,
+            version=profile.version,
+            text=profile.text,
+            created_by=profile.created_by,
+            created_at=time_of(profile.created_at) if profile.HasField("created_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window(Value):
     """What one model shall see of a context."""
 

@@ -1,6 +1,7 @@
 /** Windows on contexts: what one model shall see of one, within its budget. */
 
 import * as pb from "../gen/contextkeep/context/v1/context_windows_pb.js";
+import type { CallOptions } from "../client.js";
 import { type RecallFilter, recallFilter } from "../contexts.js";
 import { FORMATS, type MessageFormat } from "../history.js";
 import { toJson } from "../json.js";
@@ -9,6 +10,7 @@ import { Rows, pages } from "../rows.js";
 import {
   type Billed,
   type Calibrated,
+  type CompressionProfile,
   type CostEstimate,
   type FoldReceipt,
   type Original,
@@ -26,6 +28,7 @@ import {
   originalOf,
   packOf,
   partOf,
+  profileOf,
   receiptOf,
   stateEntryOf,
   statsOf,
@@ -47,7 +50,7 @@ export interface WindowOptions extends ContextOptions, WriteOptions {
   tools?: readonly unknown[];
   /** Told to the model behind the system prompt, up to 16 KiB. */
   goal?: string;
-  /** What it keeps when it folds: "general", "coding", "research" or "operations". */
+  /** What it keeps when it folds: "general", "coding", "research", "operations", or one that was put: "mine", or "mine@3". */
   compressionProfile?: string;
   /** How it folds, and what it may cost. */
   config?: WindowConfig;
@@ -90,6 +93,28 @@ export abstract class WindowCalls extends TaskCalls {
       requestId: requestId(options),
     };
     return windowOf((await this.call(method.openWindow, request, options)).window!);
+  }
+
+  /**
+   * Register a profile of compression, and return it without its text. The same content again is the same version.
+   *
+   * @param text YAML, or JSON, up to 256 KiB.
+   * @throws InvalidArgument The name is no name, or the text no profile: it says where.
+   */
+  async putProfile(name: string, text: string, options: WriteOptions = {}): Promise<CompressionProfile> {
+    const request = { name, text, requestId: requestId(options) };
+    return profileOf((await this.call(method.putProfile, request, options)).profile!);
+  }
+
+  /** The profiles of compression by name, each as it was put last; of the one that is named all versions, the newest first. */
+  listProfiles(options: { name?: string; withText?: boolean; pageSize?: number } & CallOptions = {}): Rows<CompressionProfile> {
+    const { name, withText, pageSize } = options;
+    return new Rows(() =>
+      pages(async (pageToken) => {
+        const page = await this.call(method.listProfiles, { name, withText, pageSize, pageToken }, options);
+        return [page.profiles.map(profileOf), page.nextPageToken];
+      }),
+    );
   }
 
   /** Return a window. */

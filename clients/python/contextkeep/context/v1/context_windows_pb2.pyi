@@ -160,6 +160,58 @@ class OpenWindowResponse(_message.Message):
     window: Window
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
+class CompressionProfile(_message.Message):
+    __slots__ = ("name", "version", "is_built_in", "text", "created_by", "created_at")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    IS_BUILT_IN_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    is_built_in: bool
+    text: str
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ..., is_built_in: _Optional[bool] = ..., text: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class PutProfileRequest(_message.Message):
+    __slots__ = ("name", "text", "request_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: str
+    request_id: str
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PutProfileResponse(_message.Message):
+    __slots__ = ("profile",)
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    profile: CompressionProfile
+    def __init__(self, profile: _Optional[_Union[CompressionProfile, _Mapping]] = ...) -> None: ...
+
+class ListProfilesRequest(_message.Message):
+    __slots__ = ("name", "with_text", "page_size", "page_token")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WITH_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    with_text: bool
+    page_size: int
+    page_token: str
+    def __init__(self, name: _Optional[str] = ..., with_text: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListProfilesResponse(_message.Message):
+    __slots__ = ("profiles", "next_page_token")
+    PROFILES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    profiles: _containers.RepeatedCompositeFieldContainer[CompressionProfile]
+    next_page_token: str
+    def __init__(self, profiles: _Optional[_Iterable[_Union[CompressionProfile, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
 class GetWindowRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]

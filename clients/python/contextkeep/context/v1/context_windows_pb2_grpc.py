@@ -79,6 +79,16 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
                 _registered_method=True)
+        self.PutProfile = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/PutProfile',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
+                _registered_method=True)
+        self.ListProfiles = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/ListProfiles',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
+                _registered_method=True)
         self.Pack = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/Pack',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
@@ -201,6 +211,26 @@ class ContextWindowsServicer:
 
     def Unpin(self, request, context):
         """Removes a pin, with a receipt ("unpinned"). Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, PIN_NOT_FOUND, REQUEST_ID_REUSED, ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PutProfile(self, request, context):
+        """Registers a profile of compression under a name of the tenant's, as data. The same content again is the same version; other content is a
+        new one. The name stands for what was put last; a window keeps the version that it was opened with. An app puts its profile when it starts.
+
+        Reasons: INVALID_ARGUMENT (the name is no name, or of a profile that comes with the service; the text is no profile, and where),
+        LIMIT_EXCEEDED (`text`: 256 KiB; `profiles`: 100 of a tenant; `profile_versions`: 100 of a profile), PERMISSION_DENIED (the key is bound),
+        REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProfiles(self, request, context):
+        """Lists the profiles that come with the service and the tenant's, by name, or all versions of one, the newest first. Reasons:
+        INVALID_ARGUMENT, INVALID_PAGE_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -338,6 +368,16 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.Unpin,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.SerializeToString,
+            ),
+            'PutProfile': grpc.unary_unary_rpc_method_handler(
+                    servicer.PutProfile,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.SerializeToString,
+            ),
+            'ListProfiles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProfiles,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.SerializeToString,
             ),
             'Pack': grpc.unary_unary_rpc_method_handler(
                     servicer.Pack,
@@ -589,6 +629,60 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/Unpin',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.UnpinResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PutProfile(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/PutProfile',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PutProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProfiles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/ListProfiles',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,6 +14,7 @@ from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.inputs import RecallFilter
 from contextkeep.values import (
     Calibrated,
+    CompressionProfile,
     CostEstimate,
     ExplainedPack,
     FoldReceipt,
@@ -61,7 +62,8 @@ class WindowCalls(AsyncClient):
             context_tokens: What the model takes, with its answer. 0: what is known of it.
             token_budget: The share of it that a request may have. 0: 0.8.
             output_reservation: Tokens that are kept for the answer. 0: 4,096.
-            compression_profile: What it keeps when it folds: "general", "coding", "research" or "operations".
+            compression_profile: What it keeps when it folds: "general", "coding", "research", "operations", or one that
+                was put: "mine", as it was put last, or "mine@3".
             config: How it folds, and what it may cost. None: the defaults.
             subject_user_id: For which user a key without one calls.
             request_id: A UUID. The same one again answers the same window. None: a new one.
@@ -91,6 +93,47 @@ class WindowCalls(AsyncClient):
         )
         response: windows_pb.OpenWindowResponse = await self.call("OpenWindow", request, timeout_s=timeout_s)
         return Window.from_proto(response.window)
+
+    async def put_profile(
+        self, name: str, text: str, *, request_id: Id | None = None, timeout_s: float | None = None
+    ) -> CompressionProfile:
+        """Register a profile of compression, and return it without its text.
+
+        The same content again is the same version. The name stands for what was put last.
+
+        Args:
+            name: A small letter, and small letters, digits, `_` and `-`; none of a profile that comes with the service.
+            text: YAML, or JSON, up to 256 KiB: docs/windows.md says of what form.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            InvalidArgument: the name is no name, or the text no profile: it says where.
+            LimitExceeded: it is too large, or there are too many.
+        """
+        request = windows_pb.PutProfileRequest(name=name, text=text, request_id=messages.new_request_id(request_id))
+        response: windows_pb.PutProfileResponse = await self.call("PutProfile", request, timeout_s=timeout_s)
+        return CompressionProfile.from_proto(response.profile)
+
+    async def list_profiles(
+        self, name: str = "", *, with_text: bool = False, page_size: int = 0, timeout_s: float | None = None
+    ) -> AsyncGenerator[CompressionProfile, None]:
+        """Yield the profiles of compression by name, each as it was put last, following the pages.
+
+        Args:
+            name: Of this one all versions, the newest first. Empty: all.
+            with_text: With what they say.
+            page_size: Profiles of one call; 0: 100.
+            timeout_s: Deadline of one page; None: the client's.
+        """
+        request = windows_pb.ListProfilesRequest(name=name, with_text=with_text, page_size=page_size)
+        while True:
+            page: windows_pb.ListProfilesResponse = await self.call("ListProfiles", request, timeout_s=timeout_s)
+            for profile in page.profiles:
+                yield CompressionProfile.from_proto(profile)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def get_window(self, window_id: Id, *, subject_user_id: str = "", timeout_s: float | None = None) -> Window:
         """Return a window.
