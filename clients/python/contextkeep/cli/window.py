@@ -357,7 +357,7 @@ contextkeep window usage 0197f1f2-0000-7000-8000-000000000006 --input 21000 --ca
 """,
 )
 def usage(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Say what a vendor billed for a pack, and print what that taught about counts."""
+    """Say what a vendor billed for a pack."""
     output.one(session.context.record_usage(window_id, **given))
 
 
@@ -397,7 +397,7 @@ def cost(session: Session, output: Output, *, window_id: str, **given: Any) -> N
     example="contextkeep window stats 0197f1f2-0000-7000-8000-000000000006",
 )
 def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> None:
-    """Print a window in numbers, and draw its zones, and its folds over the steps."""
+    """Print a window in numbers, with charts."""
     found = session.context.window_stats(window_id, **given)
     if output.format is Format.JSON:
         output.one(found)
