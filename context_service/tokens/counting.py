@@ -70,8 +70,9 @@ class TokenCounter:
             tokens = self._tokenizer(text)
         else:
             tokens = sum(map(self._tokenizer, _pieces(text)))
-        # Not one more for what multiplying adds behind the comma.
-        return math.ceil(round(tokens * self._family.factor, 6))
+        # Not one more for what multiplying adds behind the comma; and a token has a byte at least.
+        counted = math.ceil(round(tokens * self._family.factor, 6))
+        return counted if counted <= len(text) else min(counted, len(text.encode(errors="surrogatepass")))
 
     async def counts(self, texts: Sequence[str]) -> list[int]:
         """Return `count` of each; while much is counted, others have their turn."""

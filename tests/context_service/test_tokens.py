@@ -257,3 +257,25 @@ def test_no_bill_makes_counts_useless(bills: list[tuple[int, int]]):
 def test_what_may_be_counted_is_what_is_billed_within_the_limit(parts: int, tokens: int, limit: int):
     factor = parts / 10_000
     assert (tokens <= countable(limit, factor)) == (calibrated(tokens, factor) <= limit)
+
+
+# What tiktoken says, as the OpenAI Cookbook prints it ("How to count tokens with tiktoken").
+@pytest.mark.parametrize(
+    ("text", "older", "newer"),
+    [
+        ("tiktoken is great!", 6, 6),
+        ("antidisestablishmentarianism", 6, 6),
+        ("2 + 2 = 4", 7, 7),
+        ("お誕生日おめでとう", 9, 8),
+    ],
+)
+def test_counts_of_openai_are_those_of_tiktoken(text, older, newer):
+    assert (TokenCounter("cl100k").count(text), TokenCounter("o200k").count(text)) == (older, newer)
+
+
+@given(text=st.text(max_size=40), family=st.sampled_from(sorted(FAMILIES)), older=st.booleans())
+def test_no_text_has_more_tokens_than_bytes(text, family, older):
+    size = len(text.encode(errors="replace"))
+
+    assert TokenCounter(family).count(text) <= size
+    assert estimate(text, older=older) <= size
