@@ -50,12 +50,21 @@ from context_service.llm.providers import open_embedder
 from context_service.llm.questions import QuestionVectors
 from context_service.mcp.servicer import ToolsServicer
 from context_service.mcp.tool import Services
+from context_service.query.contexts import TRUST as CONTEXT_TRUST
+from context_service.query.contexts import NamedContexts
+from context_service.query.fan_out import Reaper
+from context_service.query.meaning import HitsByMeaning
+from context_service.query.providers import Entry, Providers, installed, native
+from context_service.query.queries import ContextQueries
+from context_service.query.workspace import TRUST as WORKSPACE_TRUST
+from context_service.query.workspace import Workspace
 from context_service.retrieval.documents.reading import DocumentReader
 from context_service.retrieval.nearest import Nearest
 from context_service.retrieval.passage_vectors import PassageVectorMaking
 from context_service.retrieval.passages import CONTEXT, Passages
 from context_service.retrieval.vectors import VectorMaking, Worker
 from context_service.servicers.chat_history import ChatHistoryServicer
+from context_service.servicers.context_query import ContextQueryServicer
 from context_service.servicers.context_windows import ContextWindowsServicer
 from context_service.servicers.contexts import ContextsServicer
 from context_service.servicers.finding import Finders
@@ -78,6 +87,7 @@ from context_service.windows.view_rows import ViewRows
 from context_service.windows.window_rows import WindowRows
 from context_service.windows.windows import Windows
 from context_service.working_memory.actions import ActionLog
+from context_service.working_memory.asked import AskedRecords
 from context_service.working_memory.fields import FieldChecks
 from context_service.working_memory.file_texts import FileTexts
 from context_service.working_memory.lifecycle import LifeCycle
@@ -98,6 +108,7 @@ from context_service.working_memory.writing import BlobWriter
 from contextkeep.address import Address, parse_address
 from contextkeep.client.aio import AsyncEntityClient
 from contextkeep.context.v1.chat_history_pb2_grpc import add_ChatHistoryServicer_to_server
+from contextkeep.context.v1.context_query_pb2_grpc import add_ContextQueryServicer_to_server
 from contextkeep.context.v1.context_windows_pb2_grpc import add_ContextWindowsServicer_to_server
 from contextkeep.context.v1.contexts_pb2_grpc import add_ContextsServicer_to_server
 from contextkeep.context.v1.tools_pb2_grpc import add_ToolsServicer_to_server
@@ -120,6 +131,7 @@ _T = TypeVar("_T")
 
 _ENTITY_SERVICE = "contextkeep.entity.v1.EntityGraph"
 _REQUESTS = Requests("context")
+_REAPED_S = 1.0  # that searches which go on behind their answers have when the service stops
 
 
 class McpMissing(FailedPrecondition):
@@ -176,13 +188,14 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             stack.enter_context(metrics.exposed(settings.metrics_host, settings.metrics_port))
         stack.enter_context(tracing.exporting(settings, service="context-service"))
         ground = await _ground(settings, metrics, stack)
-        memory = await _working_memory(ground, stack)
+        memory, searches = await _working_memory(ground, stack)
         history = _chat_history(ground)
         callers = callers or access.authenticator(settings, ground.database, metrics)
         contexts, recalling = await _contexts(ground, stack, callers)
         windows = _windows(ground, recalling, stack)
+        query = await _query(ground, stack, searches, recalling)
         tools = _tools(ground, memory, history, contexts, windows)
-        services = [room.service for room in (memory, history, contexts, windows, tools)]
+        services = [room.service for room in (memory, history, contexts, windows, query, tools)]
         ground.database.show(metrics)
         border = Border(
             callers,
@@ -202,7 +215,7 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
         if settings.http_port is not None:
             servers.append(http.serving_rpcs(settings, services, border))
         if settings.mcp_port is not None:
-            servers.append(_mcp(settings, tools.servicer, callers, border))
+            servers.append(_mcp(settings, tools.servicer, query.servicer, callers, border))
         port, *_ = await stack.enter_async_context(server.together(*servers))
         yield port
 
@@ -279,8 +292,8 @@ async def _ground(settings: Settings, metrics: Metrics, stack: AsyncExitStack) -
     )
 
 
-async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[WorkingMemoryServicer]:
-    """Begin to sweep, to embed, and to read files."""
+async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> tuple[_Room[WorkingMemoryServicer], Searches]:
+    """Begin to sweep, to embed, and to read files; and give what searches."""
     settings, database, embedder, storage = ground.settings, ground.database, ground.embedder, ground.storage
     if embedder:
         making = VectorMaking(
@@ -360,7 +373,7 @@ async def _working_memory(ground: _Ground, stack: AsyncExitStack) -> _Room[Worki
         add=partial(add_WorkingMemoryServicer_to_server, servicer),
         checks=[ground.schema_ready, storage.check],
     )
-    return _Room(servicer, service)
+    return _Room(servicer, service), searches
 
 
 def _chat_history(ground: _Ground) -> _Room[ChatHistoryServicer]:
@@ -536,6 +549,42 @@ def _windows(ground: _Ground, recalling: Recalling, stack: AsyncExitStack) -> _R
     return _Room(servicer, service)
 
 
+async def _query(
+    ground: _Ground, stack: AsyncExitStack, searches: Searches, recalling: Recalling
+) -> _Room[ContextQueryServicer]:
+    """Open the providers that are installed."""
+    reaper = Reaper()
+    stack.push_async_callback(reaper.end, wait_s=_REAPED_S)
+    ground.metrics.watch(
+        "contextkeep_query_lingering", "Searches of providers that go on behind their answers", lambda: reaper.lingering
+    )
+    entries = [
+        native(
+            Workspace(AskedRecords(ground.database, ground.passages, searches)),
+            trust=WORKSPACE_TRUST,
+        ),
+        native(NamedContexts(ground.log, recalling), trust=CONTEXT_TRUST),
+        *(await _opened(installed(), stack)),
+    ]
+    servicer = ContextQueryServicer(
+        ContextQueries(Providers(entries), reaper, ground.tokens, by_meaning=_hits_by_meaning(ground))
+    )
+    service = Service(
+        full_name="contextkeep.context.v1.ContextQuery",
+        add=partial(add_ContextQueryServicer_to_server, servicer),
+        checks=[ground.schema_ready],
+    )
+    return _Room(servicer, service)
+
+
+async def _opened(entries: list[Entry], stack: AsyncExitStack) -> list[Entry]:
+    """Enter providers that want to be."""
+    for entry in entries:
+        if isinstance(entry.provider, AbstractAsyncContextManager):
+            await stack.enter_async_context(entry.provider)
+    return entries
+
+
 def _tools(
     ground: _Ground,
     memory: _Room[WorkingMemoryServicer],
@@ -574,7 +623,11 @@ def _check_exposure(settings: Settings, *, authenticated: bool) -> None:
 
 
 def _mcp(
-    settings: Settings, tools: ToolsServicer, callers: Authenticator, border: Border
+    settings: Settings,
+    tools: ToolsServicer,
+    query: ContextQueryServicer,
+    callers: Authenticator,
+    border: Border,
 ) -> AbstractAsyncContextManager[int]:
     try:
         from context_service.mcp import http as mcp  # only who has a port for it needs the package
@@ -589,7 +642,7 @@ def _mcp(
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
     )
-    return mcp.serving(tools, callers, border, options)
+    return mcp.serving(tools, query, callers, border, options)
 
 
 def probes(settings: Settings) -> dict[str, Check]:
@@ -679,15 +732,27 @@ async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder | Non
     return await stack.enter_async_context(opening) if opening else None
 
 
+def _question_vectors(ground: _Ground, embedder: Embedder) -> QuestionVectors:
+    return QuestionVectors(
+        embedder,
+        timeout_s=ground.settings.embedding_question_timeout_s,
+        text_chars=ground.settings.embedding_text_chars,
+    )
+
+
+def _hits_by_meaning(ground: _Ground) -> HitsByMeaning | None:
+    """Return what compares hits by meaning, where there is an embedder."""
+    if ground.embedder is None:
+        return None
+    questions = _question_vectors(ground, ground.embedder)
+    return HitsByMeaning(questions, ground.embedder, timeout_s=ground.settings.embedding_question_timeout_s)
+
+
 def _meaning(ground: _Ground) -> Meaning | None:
     """Return what compares by meaning, where there is an embedder."""
     if ground.embedder is None:
         return None
-    questions = QuestionVectors(
-        ground.embedder,
-        timeout_s=ground.settings.embedding_question_timeout_s,
-        text_chars=ground.settings.embedding_text_chars,
-    )
+    questions = _question_vectors(ground, ground.embedder)
     nearest = Nearest(ground.database, model=ground.embedder.model, unrelated=ground.embedder.unrelated)
     return Meaning(questions=questions, nearest=nearest)
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import random
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+import urllib.request
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+import providers
 import psutil
 from long_run import WINDOW_TOKENS, asked, report, worked
 
@@ -37,6 +41,7 @@ from contextkeep import (
     RecalledItem,
     RecallFilter,
 )
+from service_runtime.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 BINARY_BYTES = 3 * 1024 * 1024
@@ -48,6 +53,12 @@ QUESTION_BY_MEANING = "What are her symptoms?"  # which has no word of the answe
 LETTER = "Dear colleague, please examine her throat again in a week."
 LETTER_QUESTION = "the letter to the colleague"
 FINDING = "X-ray of the chest: no sign of pneumonia, the bronchi are inflamed."
+ALLERGY_QUESTION = "What is the patient allergic to?"
+NOTES = {
+    "allergies.md": "The patient is allergic to penicillin.",
+    "second visit.md": "The cough is better. X-ray of the chest: no finding.",
+    "diet.md": "Drinks two litres a day. Likes oranges.",
+}
 PDF_QUESTION = "Is there pneumonia on the x-ray?"
 
 
@@ -62,7 +73,7 @@ def main() -> None:
     for is_recall, some in groupby(chapters, "recall".__eq__):
         # Vectors of what the other chapters write would take the machine for minutes.
         os.environ["EMBEDDING_PROVIDER"] = provider if is_recall else "none"
-        run(some)
+        run(list(some))
     print(f"  {time.perf_counter() - started:.1f} s in all")
     for chapter in CHAPTERS:
         if chapter not in chapters:
@@ -79,10 +90,13 @@ def embedding_provider() -> str:
     return "local" if all(map(find_spec, local.PACKAGES)) else "none"
 
 
-def run(chapters: Iterable[str]) -> None:
+def run(chapters: Collection[str]) -> None:
     """Run chapters with services of their own, and leave nothing behind."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
+        if "query" in chapters:
+            install_providers(folder / "packages")
+            os.environ.setdefault("MCP_PORT", str(free_port()))
         with step("start Postgres (with pgvector), the Entity Service and the Context Service, a process each"):
             services = stack.enter_context(dev.stack(folder, keep=False))
         print(f"             Context Service {services.context_address}, Entity Service {services.entity_address}")
@@ -311,6 +325,65 @@ def pdf(text: str) -> bytes:
     return f"{written}{end}startxref\n{len(written)}\n%%EOF\n".encode()
 
 
+def query(graph: EntityClient, context: ContextClient, folder: Path) -> None:
+    """Ask files, a conversation and installed providers one question, over gRPC and over MCP."""
+    title("Context query: one question, every source, nothing hidden")
+    node = graph.create_node("Patient", name="Ada")
+    for name, text in NOTES.items():
+        context.insert_wm_record("text/markdown", name, content_text=text, entity_node_id=node.id)
+    context_id = context.send_message(MessageInput("I am allergic to penicillin, please write it down.")).context_id
+    with step("which sources are there?"):
+        listed = context.list_context_providers()
+    print("   ", ", ".join(f"{one.provider_id}{' (installed)' * one.is_installed}" for one in listed))
+
+    with step(f"ask {ALLERGY_QUESTION!r}, by gRPC"):
+        found = context.query_context(ALLERGY_QUESTION, mode="answer", context_ids=[context_id], limit=4)
+    for hit in found.hits:
+        sources = " and ".join(source.ref.partition("/")[0][:30] for source in hit.sources)
+        print(f"    {hit.rank}. {hit.score:.2f} {hit.snippet}\n            from {sources}")
+    print("\n    provider   state    hits     ms  why")
+    for status in found.providers:
+        row = f"{status.provider_id:<10} {status.state:<8} {status.hit_count:>4} {status.duration_ms:>6}"
+        print(f"    {row}  {status.reason}")
+    states = {one.provider_id: one.state for one in found.providers}
+    if (states["crm"], states["archive"]) != ("error", "timeout") or "penicillin" not in found.hits[0].snippet:
+        raise SystemExit("a source is not as it should be")
+
+    with step("the same by MCP, at /mcp/query"):
+        over_mcp = ask_mcp(ALLERGY_QUESTION, context_id)
+    for line in over_mcp["content"][0]["text"].splitlines()[-5:]:
+        print(f"    {line}")
+    if [one["ref"] for one in over_mcp["structuredContent"]["hits"]] != [one.ref for one in found.hits]:
+        raise SystemExit("MCP answers otherwise than gRPC")
+
+
+def install_providers(folder: Path) -> None:
+    """Install the providers of `examples/providers.py`, as a package does: by its entry points."""
+    metadata = folder / "demo_providers-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: demo-providers\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(providers.ENTRY_POINTS)
+    paths = [str(folder), str(ROOT / "examples"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+
+
+def ask_mcp(question: str, context_id: str) -> dict[str, Any]:
+    """Call the tool `query_context`, and return its result."""
+    arguments = {"query": question, "mode": "answer", "context_ids": [context_id], "limit": 4}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "query_context", "arguments": arguments},
+    }
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    url = f"http://127.0.0.1:{os.environ['MCP_PORT']}/mcp/query"
+    request = urllib.request.Request(url, json.dumps(call).encode(), headers)
+    with urllib.request.urlopen(request) as answer:  # noqa: S310
+        result: dict[str, Any] = json.load(answer)["result"]
+    return result
+
+
 def talk(count: int) -> list[MessageInput]:
     """Return messages about this and that, the same each time."""
     choose = random.Random(1).choice  # noqa: S311
@@ -361,7 +434,7 @@ def step(text: str) -> Iterator[None]:
 
 
 # The first is shown where none is asked for.
-CHAPTERS = {"memory": memory, "mappings": mappings, "windows": windows, "recall": recall}
+CHAPTERS = {"memory": memory, "mappings": mappings, "windows": windows, "query": query, "recall": recall}
 
 if __name__ == "__main__":
     main()

@@ -93,6 +93,13 @@ async def take_turn_of(rpc: str) -> None:
         await call.turn.take()
 
 
+def end_turn() -> None:
+    """Give back the turn of the call under way: it has done its expensive work."""
+    call = current_call.get()
+    if call is not None and call.turn is not None:
+        call.turn.give_back()
+
+
 async def give_way() -> None:
     """Give the event loop to others, between two slices of work that takes long."""
     call = current_call.get()

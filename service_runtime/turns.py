@@ -39,6 +39,7 @@ EXPENSIVE = {
     "SearchWMRecords": "compares texts and vectors of many records",
     "Recall": "compares a text with many passages",
     "SearchContext": "as Recall",
+    "QueryContext": "as Recall, of several contexts, and SearchWMRecords",
     "OpenWindow": "counts the tokens of a prompt and of tools",
     "UpdateWindow": "as OpenWindow, and folds",
     "Pin": "counts the tokens of all that is pinned",

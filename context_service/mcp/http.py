@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, at /mcp: stateless, so that any replica answers any request.
+"""MCP over streamable HTTP, at /mcp and /mcp/query: stateless, so that any replica answers any request.
 
 A request is authenticated by the service's own authenticator before the SDK sees it; its calls go through the border of
 gRPC's. The current entity is the header `x-entity-node-id`, the user for whom a key without one calls
@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import Message
+from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from context_service.mcp.query_server import query_server
 from context_service.mcp.server import Context, mcp_server, shown
 from context_service.mcp.servicer import ToolsServicer
+from context_service.servicers.context_query import ContextQueryServicer
 from contextkeep.errors import (
     ContextKeepError,
     DeadlineExceeded,
@@ -38,6 +42,7 @@ from service_runtime.http import asgi, door
 from service_runtime.interceptors import UNARY_TIMEOUT_S, Border, Caller
 
 PATH = "/mcp"
+QUERY_PATH = "/mcp/query"
 BODY_BYTES_MAX = 4 * 1024 * 1024
 _WORK_S_MAX = UNARY_TIMEOUT_S + 10  # that a request may take once its body is here
 _ENTITY = "x-entity-node-id"
@@ -56,17 +61,25 @@ _STATUS: dict[type[ContextKeepError], int] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The servicer whose RPCs an MCP server calls, and the name of its proto service."""
+
+    servicer: ToolsServicer | ContextQueryServicer
+    service: str
+
+
 class _Here:
     """Calls the RPCs in this process."""
 
-    def __init__(self, tools: ToolsServicer, border: Border, caller: Caller) -> None:
-        self._tools = tools
+    def __init__(self, served: Served, border: Border, caller: Caller) -> None:
+        self._served = served
         self._border = border
         self._caller = caller
 
     async def call(self, rpc: str, request: Message) -> Any:
-        behaviour = getattr(self._tools, rpc)
-        return await self._border.call(f"/contextkeep.context.v1.Tools/{rpc}", behaviour, request, self._caller)
+        behaviour = getattr(self._served.servicer, rpc)
+        return await self._border.call(f"/{self._served.service}/{rpc}", behaviour, request, self._caller)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,33 +101,36 @@ class _Mcp:
     )
     log = logging.getLogger("mcp")
 
-    def __init__(self, app: ASGIApp, tools: ToolsServicer, authenticator: Authenticator, border: Border) -> None:
-        self._app = app
-        self._tools = tools
+    def __init__(
+        self, servers: Mapping[str, tuple[ASGIApp, Served]], authenticator: Authenticator, border: Border
+    ) -> None:
+        self._servers = servers
         self._authenticator = authenticator
         self._border = border
 
     async def answer(self, request: door.Request, send: asgi.Send) -> None:
-        if request.path == PATH and request.method != "POST":
+        is_ours = request.path in self._servers
+        if is_ours and request.method != "POST":
             raise Unimplemented("there are no sessions and no streams to listen to: only POST")
         metadata = request.metadata
         principal = await self._authenticator.authenticate(metadata)
         request.belongs_to(principal)
         caller = Caller(principal=principal, metadata=metadata, peer=request.peer)
+        app, served = self._servers.get(request.path, self._servers[PATH])
         request.scope[_SESSION] = _HttpSession(
-            rpcs=_Here(self._tools, self._border, caller),
+            rpcs=_Here(served, self._border, caller),
             entity_node_id=request.headers.get(_ENTITY, "").strip(),
             subject_user_id=request.headers.get(_SUBJECT, "").strip(),
         )
         receive = request.receive
-        if request.path == PATH:
+        if is_ours:
             body = await request.body(bytes_max=BODY_BYTES_MAX)
             # The SDK parses it on the loop.
             await beside_the_loop(len(body), check_containers, "body", body.decode(errors="replace"))
             receive = _again(body, receive)
         try:
             async with asyncio.timeout(_WORK_S_MAX):
-                await self._app(request.scope, receive, send)
+                await app(request.scope, receive, send)
         except TimeoutError:
             raise DeadlineExceeded("the request took too long") from None
 
@@ -125,23 +141,37 @@ class _Mcp:
 
 @asynccontextmanager
 async def serving(
-    tools: ToolsServicer, authenticator: Authenticator, border: Border, options: door.HttpOptions
+    tools: ToolsServicer,
+    query: ContextQueryServicer,
+    authenticator: Authenticator,
+    border: Border,
+    options: door.HttpOptions,
 ) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
 
     Raises:
         CannotListen: the address is taken.
     """
-    app = mcp_server(_session_of).streamable_http_app(
-        streamable_http_path=PATH,
+    apps = {PATH: _app(mcp_server(_session_of), PATH), QUERY_PATH: _app(query_server(_session_of), QUERY_PATH)}
+    served = {
+        PATH: Served(tools, "contextkeep.context.v1.Tools"),
+        QUERY_PATH: Served(query, "contextkeep.context.v1.ContextQuery"),
+    }
+    endpoint = _Mcp({path: (app, served[path]) for path, app in apps.items()}, authenticator, border)
+    async with AsyncExitStack() as stack:
+        for app in apps.values():
+            await stack.enter_async_context(app.router.lifespan_context(app))
+        yield await stack.enter_async_context(door.serving(endpoint, options))
+
+
+def _app(server: Server[Any], path: str) -> Starlette:
+    return server.streamable_http_app(
+        streamable_http_path=path,
         json_response=True,
         stateless_http=True,
         max_request_body_size=BODY_BYTES_MAX,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the door does it
     )
-    endpoint = _Mcp(app, tools, authenticator, border)
-    async with app.router.lifespan_context(app), door.serving(endpoint, options) as port:
-        yield port
 
 
 def _session_of(context: Context) -> _HttpSession:

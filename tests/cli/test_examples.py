@@ -47,8 +47,8 @@ mappings:
 """
 
 READING = re.compile(
-    r"contextkeep (history|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages|query"
-    r"|recall|search|show|similar|stats|types|wait|watch))\b"
+    r"contextkeep (history|query|search|(\w+ )+(blobs|connected|diff|erasure|export|get|list|log|manifest|messages"
+    r"|query|recall|search|show|similar|stats|types|wait|watch))\b"
 )
 
 of_helps = [(" ".join(path), line) for path in paths(contextkeep) for line in examples(path)]

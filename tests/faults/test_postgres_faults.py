@@ -13,9 +13,13 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+import context_service.app
+from context_service.settings import Settings
+from contextkeep import AsyncContextClient
 from contextkeep.errors import Unavailable
-from service_runtime.auth import DEFAULT_TENANT_ID
+from service_runtime.auth import DEFAULT_TENANT_ID, ApiKeys
 from service_runtime.postgres import Database, Transaction
+from tests.conftest import KEY, PRINCIPAL
 from tests.faults import load, proxy
 from tests.faults.conftest import World
 from tests.faults.deadlines import TIMEOUTS_S, unavailable_in_time
@@ -143,6 +147,41 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.mark.parametrize("how", ["frozen", "down"])
+async def test_a_question_is_answered_in_time_by_a_status_whatever_becomes_of_postgres(world: World, how: str):
+    """The call is OK, and waits for nothing that it has cancelled; a dead source is never one that has nothing."""
+    await until_it_works(world)
+    settings = Settings(
+        database_url=world.postgres.url, context_service_port=0, working_memory_storage_path=world.blobs, drain_s=2
+    )
+    # Of a fixed key: those in Postgres would be refused.
+    async with (
+        context_service.app.running(settings, callers=ApiKeys({KEY: PRINCIPAL})) as port,
+        AsyncContextClient(f"127.0.0.1:{port}", api_key=KEY, retries=0) as context,
+    ):
+        await context.insert_wm_record("text/markdown", "question.md", content_text="The frozen lake of Geneva.")
+        (before,) = (await context.query_context("frozen lake")).providers
+        if how == "frozen":
+            world.postgres.freeze()
+        else:
+            await world.postgres.stop(IMMEDIATE)
+        try:
+            began = time.monotonic()
+            found = await context.query_context("frozen lake", timeout_s=20)
+            took_s = time.monotonic() - began
+            hurried = await context.query_context("frozen lake", timeout_s=0.5)
+        finally:
+            if how == "frozen":
+                world.postgres.thaw()
+            else:
+                await world.postgres.start()
+        assert before.state == "ok" and before.hit_count
+        states = [one.state for answer in (found, hurried) for one in answer.providers]
+        assert len(states) == 2 and set(states) <= {"timeout", "error"}
+        assert took_s < 4.0
+    await until_it_works(world)
 
 
 async def test_a_replica_that_freezes_in_a_transaction_keeps_its_locks_no_longer_than_its_call(world: World):

@@ -31,6 +31,7 @@ NAMES_NOTHING = {
     "messages.name",
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map
+    "providers.ids",  # of providers, which are the service's
     "root.id",  # of a node that need not exist, as the next two
     "root.external_id",
     "root.name",

@@ -45,6 +45,7 @@ PROMISED = {
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
         UpdateWindow Pin Unpin RecordUsage EstimateCost WindowStats PutProfile ListProfiles
     """,
+    "contextkeep.context.v1.ContextQuery": "QueryContext ListContextProviders",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",
 }
 

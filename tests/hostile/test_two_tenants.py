@@ -31,7 +31,7 @@ from tests.rpcs import Rpc
 
 NOBODY = "ffffffff-ffff-7fff-8fff-ffffffffffff"  # a tenant without anything
 
-ALIKE = {"ListTools"}  # says nothing of what anybody has
+ALIKE = {"ListTools", "ListContextProviders"}  # says nothing of what anybody has
 
 # What differs between any two calls: ids, keys and call ids that the server makes, the order of writing, times, and
 # tokens, which are bound to their tenant.
@@ -41,7 +41,7 @@ MADE = re.compile(
     r"|(?<=_at\\\":\\\")[\d:.TZ-]+"  # in what a tool answers
 )
 # A number that is 0 has no line.
-COUNTED = re.compile(r"^\s*(seq|duration_us): \d+\n", re.MULTILINE)
+COUNTED = re.compile(r"^\s*(seq|duration_us|duration_ms): \d+\n", re.MULTILINE)
 
 
 @dataclass(kw_only=True)

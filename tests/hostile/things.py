@@ -16,6 +16,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history
+from contextkeep.context.v1 import context_query_pb2 as querying
 from contextkeep.context.v1 import context_windows_pb2 as windows
 from contextkeep.context.v1 import contexts_pb2 as contexts
 from contextkeep.context.v1 import message_pb2
@@ -29,6 +30,7 @@ from tests.rpcs import Rpc, all_rpcs
 RPCS = {rpc.name: rpc for rpc in all_rpcs()}
 
 SECRET = "what nobody else may read"
+ASKED = "may nobody read what is secret?"  # finds it; an answer repeats the question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -981,6 +983,25 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         _tool("wm_upload", entity=t.node_id, name=t.record_name, content="text", request_id=t.request_id),
         _tool("wm_archive", working_memory_id=t.record_id),
     ],
+    "QueryContext": lambda t: [
+        querying.QueryContextRequest(query=ASKED, mode=querying.QUERY_MODE_ANSWER, tokens_max=1_000, explain=True),
+        querying.QueryContextRequest(query=ASKED, context_ids=[t.context_id], subject_user_id=t.user_id),
+        querying.QueryContextRequest(
+            query=t.record_name,
+            scope=querying.QUERY_SCOPE_TEAM,
+            depth=querying.QUERY_DEPTH_DEEP,
+            limit=50,
+            providers=querying.ProviderSelection(ids=["workspace", "context"], families=["workspace"]),
+            provider_options=querying.ProviderOptions(
+                workspace=querying.WorkspaceOptions(node_ids=[t.node_id, t.child_id])
+            ),
+            context_ids=[t.context_id, t.doomed_id],
+            time_from=Timestamp(seconds=1),
+            time_to=Timestamp(seconds=2**33),
+        ),
+        querying.QueryContextRequest(query=ASKED, scope=querying.QUERY_SCOPE_PERSONAL, subject_user_id=t.user_id),
+    ],
+    "ListContextProviders": lambda t: [querying.ListContextProvidersRequest()],
     "OpenWindow": lambda t: [
         windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", system_prompt="x", goal="x"),
         windows.OpenWindowRequest(

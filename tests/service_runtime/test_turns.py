@@ -23,6 +23,7 @@ SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext Clos
 RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
 CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
 GetWindow ListWindows ListProfiles CloseWindow Expand ExplainPack GetLineage GetState RecordUsage EstimateCost
+ListContextProviders
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges

@@ -8,6 +8,7 @@ export type {
   ContextOptions,
   HistoryOptions,
   NewUpload,
+  QueryOptions,
   ReadOptions,
   RecordFilter,
   SendOptions,
@@ -78,6 +79,7 @@ export type {
   Upload,
   WMRecord,
 } from "./records.js";
+export type { ContextProvider, ExplainedHit, HitSource, ProviderStatus, QueriedContext, QueryHit } from "./query.js";
 export type { ResumeOptions } from "./resumable.js";
 export type { NodeName } from "./names.js";
 export { Rows } from "./rows.js";

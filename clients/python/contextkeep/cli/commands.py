@@ -11,6 +11,7 @@ from contextkeep.cli.history import history
 from contextkeep.cli.mapping import mapping
 from contextkeep.cli.message import message
 from contextkeep.cli.node import node
+from contextkeep.cli.query import query
 from contextkeep.cli.search import search
 from contextkeep.cli.window import window
 from contextkeep.cli.wm import wm
@@ -41,5 +42,5 @@ def contextkeep() -> None:
     """Working memory, contexts, the entity graph, and the chat history read off it."""
 
 
-for _command in (context, window, message, node, edge, search, graph, wm, history, mapping):
+for _command in (context, window, query, message, node, edge, search, graph, wm, history, mapping):
     contextkeep.add_command(_command)

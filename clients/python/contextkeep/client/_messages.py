@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contextkeep.context.v1 import chat_history_pb2 as history_pb
+from contextkeep.context.v1 import context_query_pb2 as query_pb
 from contextkeep.context.v1 import working_memory_pb2 as memory_pb
 from contextkeep.entity.v1 import entity_graph_pb2 as graph_pb
 from contextkeep.errors import InvalidArgument
@@ -32,6 +33,9 @@ Id = str | uuid.UUID
 Direction = Literal["out", "in", "both"]
 MessageFormat = Literal["openai", "anthropic", "gemini", "openai_responses"]
 OnExisting = Literal["fail", "skip"]
+QueryDepth = Literal["quick", "deep"]
+QueryMode = Literal["results", "answer"]
+QueryScope = Literal["auto", "personal", "team"]
 Role = Literal["user", "assistant", "system", "tool"]
 SearchMode = Literal["", "text", "vector", "fused"]
 
@@ -52,6 +56,19 @@ FORMATS: dict[str, history_pb.MessageFormat] = {
     "anthropic": history_pb.MESSAGE_FORMAT_ANTHROPIC,
     "gemini": history_pb.MESSAGE_FORMAT_GEMINI,
     "openai_responses": history_pb.MESSAGE_FORMAT_OPENAI_RESPONSES,
+}
+QUERY_DEPTHS: dict[str, query_pb.QueryDepth] = {
+    "quick": query_pb.QUERY_DEPTH_QUICK,
+    "deep": query_pb.QUERY_DEPTH_DEEP,
+}
+QUERY_MODES: dict[str, query_pb.QueryMode] = {
+    "results": query_pb.QUERY_MODE_RESULTS,
+    "answer": query_pb.QUERY_MODE_ANSWER,
+}
+QUERY_SCOPES: dict[str, query_pb.QueryScope] = {
+    "auto": query_pb.QUERY_SCOPE_AUTO,
+    "personal": query_pb.QUERY_SCOPE_PERSONAL,
+    "team": query_pb.QUERY_SCOPE_TEAM,
 }
 ROLES: dict[str, str] = {role: role for role in ("user", "assistant", "system", "tool")}
 ON_EXISTING: dict[str, graph_pb.OnExisting] = {

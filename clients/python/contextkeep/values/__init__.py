@@ -48,6 +48,7 @@ from contextkeep.values.messages import (
 )
 from contextkeep.values.nodes import NamedNode, Node, NodeBatch, NodeIO
 from contextkeep.values.progress import AppendedEnvelope, Envelope, EnvelopeStatus, EnvelopeType
+from contextkeep.values.query import ContextProvider, ExplainedHit, HitSource, ProviderStatus, QueriedContext, QueryHit
 from contextkeep.values.records import (
     IndexState,
     QueryAnswer,
@@ -101,6 +102,7 @@ __all__ = [
     "ContextHistory",
     "ContextIndex",
     "ContextKey",
+    "ContextProvider",
     "ContextState",
     "CostEstimate",
     "DownloadUrl",
@@ -114,6 +116,7 @@ __all__ = [
     "Erasure",
     "ErasureState",
     "Evaluation",
+    "ExplainedHit",
     "ExplainedPack",
     "ExportedGraph",
     "FoldReceipt",
@@ -121,6 +124,7 @@ __all__ = [
     "GivenMessage",
     "GraphCount",
     "HistoryEvent",
+    "HitSource",
     "ImportanceWeights",
     "ImportedGraph",
     "IndexState",
@@ -139,7 +143,10 @@ __all__ = [
     "PackPart",
     "Part",
     "PartKind",
+    "ProviderStatus",
+    "QueriedContext",
     "QueryAnswer",
+    "QueryHit",
     "ReachedBy",
     "Reasoning",
     "Recalled",

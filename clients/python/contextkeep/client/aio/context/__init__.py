@@ -8,6 +8,7 @@ from contextkeep.client.aio.context.blobs import BlobCalls
 from contextkeep.client.aio.context.contexts import ContextCalls
 from contextkeep.client.aio.context.history import HistoryCalls
 from contextkeep.client.aio.context.mappings import MappingCalls
+from contextkeep.client.aio.context.query import QueryCalls
 from contextkeep.client.aio.context.records import RecordCalls
 from contextkeep.client.aio.context.search import SearchCalls
 from contextkeep.client.aio.context.tasks import TaskCalls
@@ -15,6 +16,7 @@ from contextkeep.client.aio.context.tools import ToolCalls
 from contextkeep.client.aio.context.uploads import UploadCalls
 from contextkeep.client.aio.context.windows import WindowCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
@@ -29,6 +31,7 @@ class AsyncContextClient(
     ContextCalls,
     TaskCalls,
     WindowCalls,
+    QueryCalls,
     HistoryCalls,
     MappingCalls,
     ToolCalls,
@@ -68,7 +71,7 @@ class AsyncContextClient(
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ToolsStub],
+            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ContextQueryStub, ToolsStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

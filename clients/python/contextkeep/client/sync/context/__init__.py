@@ -9,6 +9,7 @@ from contextkeep.client.sync.context.blobs import BlobCalls
 from contextkeep.client.sync.context.contexts import ContextCalls
 from contextkeep.client.sync.context.history import HistoryCalls
 from contextkeep.client.sync.context.mappings import MappingCalls
+from contextkeep.client.sync.context.query import QueryCalls
 from contextkeep.client.sync.context.records import RecordCalls
 from contextkeep.client.sync.context.search import SearchCalls
 from contextkeep.client.sync.context.tasks import TaskCalls
@@ -16,6 +17,7 @@ from contextkeep.client.sync.context.tools import ToolCalls
 from contextkeep.client.sync.context.uploads import UploadCalls
 from contextkeep.client.sync.context.windows import WindowCalls
 from contextkeep.context.v1.chat_history_pb2_grpc import ChatHistoryStub
+from contextkeep.context.v1.context_query_pb2_grpc import ContextQueryStub
 from contextkeep.context.v1.context_windows_pb2_grpc import ContextWindowsStub
 from contextkeep.context.v1.contexts_pb2_grpc import ContextsStub
 from contextkeep.context.v1.tools_pb2_grpc import ToolsStub
@@ -30,6 +32,7 @@ class ContextClient(
     ContextCalls,
     TaskCalls,
     WindowCalls,
+    QueryCalls,
     HistoryCalls,
     MappingCalls,
     ToolCalls,
@@ -69,7 +72,7 @@ class ContextClient(
         connection = io.Connection(
             base.address_of(address, variable=base.CONTEXT_ADDRESS_VARIABLE, default=base.CONTEXT_ADDRESS_DEFAULT),
             service="context-service",
-            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ToolsStub],
+            stubs=[WorkingMemoryStub, ChatHistoryStub, ContextsStub, ContextWindowsStub, ContextQueryStub, ToolsStub],
             root_certificates=root_certificates,
             client_certificate=client_certificate,
         )

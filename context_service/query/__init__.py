@@ -1,0 +1,1 @@
+"""Context query: one question to every source, and a truthful status for each."""

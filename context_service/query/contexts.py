@@ -1,0 +1,89 @@
+"""The provider `context`: what was said in contexts that the question names, and in no others."""
+
+from __future__ import annotations
+
+from context_service.contexts.log import Log
+from context_service.contexts.model import Context
+from context_service.contexts.recall import Asked as RecallAsked
+from context_service.contexts.recall import Filter, RecalledItem, Recalling
+from context_service.query.providers import Answered, Asked, Hit, ProviderInfo, Scope, State
+from contextkeep.errors import ContextNotFound
+from service_runtime.auth import Principal
+
+CONTEXT = "context"
+TRUST = 2
+CONTEXTS_MAX = 16  # of a question
+
+
+class NamedContexts:
+    """Searches contexts that are named, as recall ranks. One that the caller may not read is as one that is not there.
+
+    Args:
+        log: The contexts.
+        recalling: Searches in one.
+    """
+
+    info = ProviderInfo(id=CONTEXT, family=CONTEXT, display_name="Named contexts", is_default=False)
+
+    def __init__(self, log: Log, recalling: Recalling) -> None:
+        self._log = log
+        self._recalling = recalling
+
+    async def search(self, asked: Asked, principal: Principal) -> Answered:
+        """Return passages of the contexts."""
+        principal = principal.without_admin()
+        if not asked.context_ids:
+            return Answered(state=State.SKIPPED, reason="context_ids names no context")
+        hits: list[Hit] = []
+        left_out: list[str] = []
+        searched = 0
+        by_meaning = False
+        for context_id in asked.context_ids:
+            context = await self._log.read(context_id, principal=principal)
+            if context is None:
+                left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                continue
+            scope = Scope.PERSONAL if context.owner_user_id else Scope.TEAM
+            if scope not in asked.scopes:
+                left_out.append(f"{context_id} is {scope.name}")
+                continue
+            which = Filter(said_from=asked.time_from, said_to=asked.time_to)
+            try:
+                found = await self._recalling.search(
+                    context_id, RecallAsked(text=asked.query, items_max=asked.limit, which=which), principal=principal
+                )
+            except ContextNotFound:  # deleted since
+                left_out.append(f"CONTEXT_NOT_FOUND: {context_id}")
+                continue
+            searched += 1
+            by_meaning = by_meaning or found.meaning.is_compared
+            hits.extend(_hit(one, context, scope) for one in found.items)
+        reason = "; ".join(left_out)
+        if not searched:
+            return Answered(state=State.SKIPPED, reason=reason)
+        return Answered(
+            hits=sorted(hits, key=lambda one: (-(one.score or 0.0), one.source_id))[: asked.limit],
+            reason=reason,
+            target=f"{searched} of {len(asked.context_ids)} contexts",
+            mode="words and meaning" if by_meaning else "words",
+        )
+
+
+def _hit(one: RecalledItem, context: Context, scope: Scope) -> Hit:
+    who = " ".join(filter(None, (one.role, one.name)))
+    return Hit(
+        source_id=f"{context.context_id}/{one.ref}",
+        title=f"{context.title or 'conversation'}: {who}",
+        snippet=one.text,
+        scope=scope,
+        score=one.score,
+        label=context.title or str(context.context_id),
+        metadata={
+            "context_id": str(context.context_id),
+            "ref": one.ref,
+            "kind": one.kind,
+            "role": one.role,
+            "message_id": one.message_id,
+        },
+        as_of=one.said_at,
+    )

@@ -1,0 +1,185 @@
+"""Asking many providers at once: each within its deadline, all within the call's, and none waited for that is late.
+
+Only asyncio: whom it asks, and what their answers mean, is others' business. What does not end when it is cancelled is
+kept by a reaper until it does; a provider of which many go on like that is not asked again before some of them end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+
+LINGERING_MAX = 8  # searches of one provider that go on behind their answers, or in its threads
+
+
+class Late(Exception):
+    """A provider did not answer in time, and is cancelled."""
+
+
+class Busy(Exception):
+    """Earlier searches of a provider have not ended, so it was not asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one provider fared."""
+
+    result: object = None
+    error: BaseException | None = None
+    took_s: float = 0.0
+
+
+class Reaper:
+    """Keeps what was cancelled, or runs in a thread, until it ends."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._threads: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._of: Counter[str] = Counter()
+
+    @property
+    def lingering(self) -> int:
+        """How many searches go on behind their answers."""
+        return len(self._tasks)
+
+    def is_full(self, provider_id: str) -> bool:
+        """Say whether a provider has too much that goes on."""
+        with self._lock:
+            return self._of[provider_id] + self._threads[provider_id] >= LINGERING_MAX
+
+    def bury(self, provider_id: str, task: asyncio.Task[object]) -> None:
+        """Cancel a search, and keep it until it has ended; whatever it returns or raises then is nobody's."""
+        task.cancel()
+        self._tasks.add(task)
+        self._of[provider_id] += 1
+
+        def ended(_: object) -> None:
+            self._tasks.discard(task)
+            self._of[provider_id] -= 1
+            if not task.cancelled():
+                task.exception()  # asked for, or asyncio would log it
+
+        task.add_done_callback(ended)
+
+    async def in_thread(self, provider_id: str, work: Callable[[], object]) -> object:
+        """Return what a function returns that may block.
+
+        In a thread that nobody joins: the service stops though one hangs.
+
+        Raises:
+            Whatever it raises.
+        """
+        loop, context = asyncio.get_running_loop(), copy_context()
+        future: asyncio.Future[object] = loop.create_future()
+
+        def tell(result: object, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(result)
+            elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+                future.set_exception(error)
+            else:  # nothing that would end a task or a loop
+                future.set_exception(RuntimeError(f"it raised {type(error).__name__}"))
+
+        def run() -> None:
+            result: object = None
+            error: BaseException | None = None
+            try:
+                result = context.run(work)
+            except BaseException as raised:
+                error = raised
+            finally:
+                with self._lock:
+                    self._threads[provider_id] -= 1
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(tell, result, error)
+
+        with self._lock:
+            self._threads[provider_id] += 1
+        threading.Thread(target=run, name=f"provider {provider_id}", daemon=True).start()
+        return await future
+
+    async def end(self, *, wait_s: float) -> None:
+        """Wait a while for what goes on, when the service stops."""
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=wait_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One provider's part of a fan-out."""
+
+    provider_id: str
+    deadline_s: float  # from now
+    search: Callable[[], Awaitable[object]]
+
+
+async def ask_all(
+    questions: Sequence[Question], reaper: Reaper, *, ended: Callable[[str], None] | None = None
+) -> Mapping[str, Outcome]:
+    """Ask all at once, and return how each fared, by the ids of the providers.
+
+    It takes as long as the longest deadline, at most, and a moment. If it is cancelled, all that it asked is.
+
+    Args:
+        questions: Each of another provider.
+        reaper: Keeps what is late.
+        ended: Called with the id of each provider whose part is over.
+    """
+    outcomes: dict[str, Outcome] = {}
+    began = time.monotonic()
+    running: dict[asyncio.Task[object], Question] = {}
+
+    def over(provider_id: str, outcome: Outcome) -> None:
+        outcomes[provider_id] = outcome
+        if ended is not None:
+            ended(provider_id)
+
+    for one in questions:
+        if reaper.is_full(one.provider_id):
+            over(one.provider_id, Outcome(error=Busy()))
+        else:
+            running[asyncio.create_task(_awaited(one.search))] = one
+    try:
+        while running:
+            next_s = min(one.deadline_s for one in running.values()) - (time.monotonic() - began)
+            done, _ = await asyncio.wait(running, timeout=max(next_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
+            took_s = time.monotonic() - began
+            for task in done:
+                over(running.pop(task).provider_id, _outcome(task, took_s))
+            for task, one in list(running.items()):
+                if one.deadline_s <= took_s:
+                    del running[task]
+                    reaper.bury(one.provider_id, task)
+                    over(one.provider_id, Outcome(error=Late(), took_s=took_s))
+    finally:
+        for task, one in running.items():
+            reaper.bury(one.provider_id, task)
+    return outcomes
+
+
+async def _awaited(search: Callable[[], Awaitable[object]]) -> object:
+    try:
+        return await search()
+    except (SystemExit, KeyboardInterrupt) as error:  # in a task it would end the process
+        raise RuntimeError(f"it raised {type(error).__name__}") from error
+
+
+def _outcome(task: asyncio.Task[object], took_s: float) -> Outcome:
+    if task.cancelled():  # by itself: nobody else has
+        return Outcome(error=RuntimeError("it cancelled itself"), took_s=took_s)
+    error = task.exception()
+    return Outcome(error=error, took_s=took_s) if error else Outcome(result=task.result(), took_s=took_s)
+
+
+def is_blocking(search: Callable[..., object]) -> bool:
+    """Say whether a provider's `search` has to run in a thread."""
+    return not inspect.iscoroutinefunction(search)

@@ -1,0 +1,132 @@
+"""Hits of all providers as one list: scored by one scorer on their texts, the same fact once. Pure.
+
+Scores of different sources do not compare, and ranks let the weak drag the strong: so neither counts here. What a term
+of the question weighs is known of the hits themselves, how rare it is among them. With vectors, the cosine joins. How
+far a source is trusted, and how new a hit is, move only what the texts leave nearly equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from context_service.query.facts import fact_of
+from context_service.query.hits import Hit
+from context_service.retrieval.terms import asked_terms, terms_of
+
+TRUST_MAX = 5
+FRESH_DAYS = 180.0  # in which a hit loses half of what its time gives it
+TERMS_MAX = 64  # of a question that count
+DISTINCTIVE_MAX = 8  # words that the second pass of a deep question adds
+
+# Together 1, so that a score is between 0 and 1. Without vectors, the shares of words are scaled up to it.
+_COVERAGE, _OFTEN, _BIGRAMS, _MEANING = 0.45, 0.15, 0.10, 0.22
+_TRUST, _FRESHNESS = 0.05, 0.03
+_TITLE_TIMES = 2  # that a word of the title counts for one of the text
+_K = 1.2  # BM25: how soon more of a term counts no more
+_DECIMALS = 9  # of scores: the order is the same wherever the sums are made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A hit of a provider."""
+
+    provider_id: str
+    place: int  # among the provider's own, from 1
+    trust: int  # 1 to `TRUST_MAX`
+    hit: Hit
+
+    @property
+    def ref(self) -> str:
+        """What it is called in answers: equal ids of different providers are different."""
+        return f"{self.provider_id}:{self.hit.source_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """What is shown as one hit: the best of those that say the same, and all of them as its sources."""
+
+    best: Candidate
+    sources: tuple[Candidate, ...]  # the best first, then by ref
+    score: float
+
+
+def fused(
+    query: str, candidates: Sequence[Candidate], *, cosines: Mapping[str, float] | None = None
+) -> tuple[list[Fused], Mapping[str, float]]:
+    """Return the hits, the best first, and what each candidate scored, by ref.
+
+    The order is total, and does not depend on the order of the candidates.
+
+    Args:
+        query: What was asked.
+        candidates: Of all providers; no ref twice.
+        cosines: Of the query and each candidate, by ref, -1 to 1. None: words are all.
+    """
+    ordered = sorted(candidates, key=lambda one: one.ref)
+    scores = _scores(query, ordered, cosines)
+    together: dict[object, list[Candidate]] = {}
+    for one in ordered:
+        together.setdefault(fact_of(one.hit.snippet) or one.ref, []).append(one)
+    hits = []
+    for same in together.values():
+        best, *others = sorted(same, key=lambda one: (-scores[one.ref], -one.trust, one.ref))
+        others.sort(key=lambda one: one.ref)
+        hits.append(Fused(best=best, sources=(best, *others), score=scores[best.ref]))
+    hits.sort(key=lambda one: (-one.score, one.best.ref))
+    return hits, scores
+
+
+def _scores(query: str, candidates: Sequence[Candidate], cosines: Mapping[str, float] | None) -> dict[str, float]:
+    words = asked_terms(query)
+    terms = list(dict.fromkeys(words))[:TERMS_MAX]
+    asked = frozenset(terms)
+    phrases = {pair for pair in pairwise(words) if pair[0] in asked and pair[1] in asked}
+    counts: list[Counter[str]] = []
+    pairs: list[int] = []
+    for one in candidates:
+        text = terms_of(one.hit.snippet)
+        title = terms_of(one.hit.title)
+        counted = Counter(term for term in text if term in asked)
+        for term in title:
+            if term in asked:
+                counted[term] += _TITLE_TIMES
+        counts.append(counted)
+        pairs.append(len(phrases.intersection(pairwise(text)) | phrases.intersection(pairwise(title))))
+    in_hits = Counter(term for counted in counts for term in counted)
+    total = len(candidates)
+    # A term that no hit has tells none from another, and is left out.
+    idf = {term: math.log(1 + (total - in_hits[term] + 0.5) / (in_hits[term] + 0.5)) for term in terms if in_hits[term]}
+    weight = math.fsum(idf.values()) or 1.0
+    newest = max((one.hit.as_of for one in candidates if one.hit.as_of), default=None)
+    scale = 1.0 if cosines is not None else 1.0 / (1.0 - _MEANING)
+    scores = {}
+    for one, counted, phrased in zip(candidates, counts, pairs, strict=True):
+        covered = math.fsum(idf[term] for term in counted) / weight
+        often = math.fsum(idf[term] * count / (count + _K) for term, count in counted.items()) / weight
+        phrase = min(phrased, 2) / min(len(phrases), 2) if phrases else covered
+        meaning = _MEANING * max(cosines.get(one.ref, 0.0), 0.0) if cosines is not None else 0.0
+        texts = _COVERAGE * covered + _OFTEN * often + _BIGRAMS * phrase + meaning
+        priors = _TRUST * min(max(one.trust, 0), TRUST_MAX) / TRUST_MAX + _FRESHNESS * _freshness(one.hit.as_of, newest)
+        scores[one.ref] = round((texts + priors) * scale, _DECIMALS)
+    return scores
+
+
+def _freshness(as_of: datetime | None, newest: datetime | None) -> float:
+    """Return 1 of the newest hit, a half of one that is `FRESH_DAYS` older, or that has no time."""
+    if as_of is None or newest is None:
+        return 0.5
+    return 1.0 / (1.0 + (newest - as_of).total_seconds() / 86_400 / FRESH_DAYS)
+
+
+def distinctive(query: str, hits: Sequence[Fused]) -> list[str]:
+    """Return words of hits that the question does not have: those that most of the hits share, and then the first."""
+    asked = set(asked_terms(query))
+    shared: Counter[str] = Counter()
+    for one in hits:
+        shared.update(list(dict.fromkeys(term for term in terms_of(one.best.hit.snippet) if term not in asked)))
+    return [term for term, _ in shared.most_common(DISTINCTIVE_MAX)]

@@ -1,0 +1,75 @@
+"""What providers are asked, and what they find. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+
+class Scope(Enum):
+    """Whose something is."""
+
+    PERSONAL = "personal"  # a user's own
+    TEAM = "team"  # nobody's in particular
+
+
+BOTH = frozenset(Scope)
+
+
+class State(Enum):
+    """How a provider fared."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a provider is asked.
+
+    Hits outside of `scopes` or of the times are left out of the answer whoever gives them; a provider that knows
+    filters by itself, so that others have their place.
+    """
+
+    query: str
+    limit: int  # hits; more are cut
+    scopes: frozenset[Scope] = BOTH
+    is_deep: bool = False
+    time_from: datetime | None = None
+    time_to: datetime | None = None
+    context_ids: tuple[UUID, ...] = ()  # of the question's `context_ids`
+    node_ids: tuple[UUID, ...] = ()  # of the option `workspace.node_ids`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Something that was found. Texts that are too long are cut."""
+
+    source_id: str  # stable, and no other's of this provider
+    title: str
+    snippet: str
+    scope: Scope = Scope.TEAM
+    score: float | None = None  # the provider's own: it is shown, and decides nothing
+    label: str = ""  # of its source, such as a file's name; empty: the title
+    uri: str = ""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    as_of: datetime | None = None  # aware
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a provider answers. What it cannot answer it raises: that is an `ERROR`, and hides no one else's hits."""
+
+    hits: Sequence[Hit] = ()
+    state: State = State.OK  # OK; SKIPPED: there was nothing to search; STALE: in part, or out of date
+    reason: str = ""  # of SKIPPED and STALE
+    as_of: datetime | None = None  # when what it searched was brought up to date
+    ttl_s: float | None = None  # for how long that is good: behind it the answer is STALE
+    target: str = ""
+    mode: str = ""

@@ -1,0 +1,244 @@
+"""Records that have something to say to a question: any of its words will do, and what comes back is a passage.
+
+The columns of records are searched, as `Searches` has it, which know the beginning of what each says; and of nodes that
+are named all passages of what is longer, with the ranking of recall: what stands for a term in their index is made of
+its node, too, so that one look-up serves one node.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from context_service.retrieval import asking
+from context_service.retrieval.matching import ASKED_TERMS_MAX
+from context_service.retrieval.passages import Passages
+from context_service.retrieval.profiles import DEFAULT, profile
+from context_service.retrieval.ranking import ranked
+from context_service.retrieval.terms import asked_words, masks
+from context_service.working_memory.record_fields import ACTIVE
+from context_service.working_memory.record_passages import NODE, scope_of
+from context_service.working_memory.search import TEXT_CHARS_MAX as QUERY_CHARS_MAX
+from context_service.working_memory.search import Searches, SearchMode, SearchQuestion
+from context_service.working_memory.texts import TEXT_CHARS_MAX
+from service_runtime.auth import Principal
+from service_runtime.documents import beside_the_loop
+from service_runtime.postgres import Database, Row
+
+NODES_MAX = 20  # that may be named
+PASSAGES_MAX = 2  # of one record
+EXCERPT_CHARS = 1_200  # of a record that has no passages: it is no longer than what its column holds
+_PLACES_MAX = 20  # of a word that are looked at for an excerpt
+_SEARCHED_BYTES = 4  # as which a character counts that is searched for words, for `beside_the_loop`
+_LOOKED_AT_MAX = 1_000  # passages of a record, from its beginning, of which the best is taken
+
+# Each is looked up by itself: of a table that nobody has counted yet, a join would read the scope.
+_SHOWN = f"""
+SELECT f.n, f.ordinal, r.id, r.name, r.entity_node_id, r.memory_type, r.content_type, r.owner_user_id, r.updated_at,
+    p.text
+FROM json_to_recordset(%(found)s::json) f (n integer, node_id uuid, seq bigint, ordinal integer)
+    CROSS JOIN LATERAL (
+        SELECT p.text, p.source_id FROM context.passage p
+        WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = f.node_id AND p.scope_kind = '{NODE}' AND p.seq = f.seq
+            AND p.ordinal = f.ordinal
+        LIMIT 1
+    ) p
+    CROSS JOIN LATERAL (
+        SELECT r.* FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.id = p.source_id AND {ACTIVE}
+        LIMIT 1
+    ) r
+ORDER BY f.n
+"""  # noqa: S608
+
+_BEST_PASSAGES = f"""
+SELECT f.n, coalesce(p.ordinal, -1) AS ordinal, r.id, r.name, r.entity_node_id, r.memory_type, r.content_type,
+    r.owner_user_id, r.updated_at,
+    coalesce(p.text, nullif(left(coalesce(r.content_text, r.blob_text), {TEXT_CHARS_MAX}), ''),
+        left(r.content::text, {TEXT_CHARS_MAX}), nullif(r.description, ''), r.name) AS text
+FROM json_to_recordset(%(found)s::json) f (n integer, id uuid, terms integer[])
+    CROSS JOIN LATERAL (
+        SELECT r.* FROM context.wm_record r
+        WHERE r.tenant_id = %(tenant_id)s AND r.id = f.id AND {ACTIVE}
+        LIMIT 1
+    ) r
+    LEFT JOIN LATERAL (
+        SELECT p.ordinal, p.text
+        FROM (
+            SELECT p.ordinal, p.text, p.terms FROM context.passage p
+            WHERE p.tenant_id = %(tenant_id)s AND p.scope_id = r.entity_node_id AND p.scope_kind = '{NODE}'
+                AND p.seq = r.seq
+            ORDER BY p.ordinal
+            LIMIT {_LOOKED_AT_MAX}
+        ) p
+        ORDER BY (SELECT count(*) FROM unnest(f.terms) t WHERE t = ANY (p.terms)) DESC, p.ordinal
+        LIMIT 1
+    ) p ON true
+ORDER BY f.n
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidByRecord:
+    """What a record says to a question."""
+
+    record_id: UUID
+    ordinal: int  # of the passage; -1: the record has none, and it is an excerpt
+    name: str
+    entity_node_id: UUID | None
+    memory_type: str
+    content_type: str
+    owner_user_id: str
+    updated_at: datetime
+    text: str
+    score: float
+
+
+class AskedRecords:
+    """Finds them; each time for a principal.
+
+    Args:
+        database: Where they are.
+        passages: What they say.
+        searches: Finds records of all nodes.
+    """
+
+    def __init__(self, database: Database, passages: Passages, searches: Searches) -> None:
+        self._database = database
+        self._passages = passages
+        self._searches = searches
+
+    async def in_passages(
+        self, text: str, node_ids: Sequence[UUID], *, limit: int, principal: Principal
+    ) -> list[SaidByRecord]:
+        """Return the best passages of the long records of nodes, the best first, `PASSAGES_MAX` of a record."""
+        best: list[tuple[float, UUID, int, int]] = []
+        for node_id in await self._passages.scopes_with_passages(principal, NODE, node_ids, count=NODES_MAX):
+            question, matching = await asking.asked(self._passages, principal, scope_of(node_id), text)
+            there = ranked(question, matching, profile(DEFAULT), wanted=lambda row: bool(row.found), limit=2 * limit)
+            best.extend((one.score, node_id, one.row.seq, one.row.ordinal) for one in there)
+        taken: list[tuple[float, UUID, int, int]] = []
+        of_record: dict[tuple[UUID, int], int] = {}
+        for one in heapq.nsmallest(len(best), best, key=lambda one: (-one[0], one[1], -one[2], one[3])):
+            record = one[1], one[2]
+            of_record[record] = of_record.get(record, 0) + 1
+            if of_record[record] <= PASSAGES_MAX:
+                taken.append(one)
+        found = [
+            {"n": number, "node_id": str(node_id), "seq": seq, "ordinal": ordinal}
+            for number, (_, node_id, seq, ordinal) in enumerate(taken[: 2 * limit])
+        ]
+        if not found:
+            return []
+        rows = await self._query(_SHOWN, found, principal)
+        return [_said(row, taken[row.n][0]) for row in rows]
+
+    async def in_columns(
+        self, text: str, node_ids: Sequence[UUID] = (), *, where_json: str, limit: int, principal: Principal
+    ) -> list[SaidByRecord]:
+        """Return the best passage of each of the best records, the best first.
+
+        Args:
+            text: The question, any of whose words finds.
+            node_ids: Of which nodes; empty: of all.
+            where_json: Which records are meant; empty: all.
+            limit: Records.
+            principal: Who asks.
+        """
+        words = dict(asked_words(text))
+        joined = ""
+        for word in words:
+            longer = f"{joined} or {word}" if joined else word
+            if len(longer) > QUERY_CHARS_MAX:
+                break
+            joined = longer
+        if not joined:
+            return []
+        question = SearchQuestion(
+            text=joined,
+            embedding=None,
+            mode=SearchMode.TEXT,
+            entity_node_ids=node_ids,
+            memory_types=(),
+            graph_name="",
+            agent_bundle_id="",
+            app_id="",
+            where_json=where_json,
+            include_archived=False,
+            limit=limit,
+            with_content=False,
+        )
+        hits = await self._searches.search(question, principal=principal)
+        if not hits:
+            return []
+        terms = list(dict.fromkeys(words.values()))[:ASKED_TERMS_MAX]
+        found = [
+            {
+                "n": number,
+                "id": str(hit.record.id),
+                "terms": masks(hit.record.entity_node_id, terms) if hit.record.entity_node_id else [],
+            }
+            for number, hit in enumerate(hits)
+        ]
+        rows = await self._query(_BEST_PASSAGES, found, principal)
+        size_bytes = _SEARCHED_BYTES * sum(len(row.text) for row in rows if row.ordinal < 0)
+        return await beside_the_loop(
+            size_bytes, lambda: [_said(row, hits[row.n].found.score, words=list(words)) for row in rows]
+        )
+
+    async def _query(self, statement: str, found: Sequence[Mapping[str, object]], principal: Principal) -> list[Row]:
+        tenant = self._database.of(principal)
+        return await tenant.query(statement, {"tenant_id": tenant.tenant_id, "found": orjson.dumps(found).decode()})
+
+
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """Return the `EXCERPT_CHARS` of a text that begin before one of the words and have most of them.
+
+    Args:
+        text: Any.
+        words: In small letters; a word is also found as a part of another.
+    """
+    if len(text) <= EXCERPT_CHARS:
+        return text
+    small = text.lower() if len(text.lower()) == len(text) else text
+    places = sorted({place for word in words for place in _places(small, word)})
+    best, found_best = 0, 0
+    for place in places:
+        start = max(place - EXCERPT_CHARS // 4, 0)
+        there = small[start : start + EXCERPT_CHARS]
+        found = sum(word in there for word in words)
+        if found > found_best:
+            best, found_best = start, found
+    if best:
+        best = text.find(" ", best, best + 64) + 1 or best
+    return text[best : best + EXCERPT_CHARS]
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yield where a word stands, the first `_PLACES_MAX` times."""
+    place = text.find(word)
+    for _ in range(_PLACES_MAX):
+        if place < 0:
+            return
+        yield place
+        place = text.find(word, place + EXCERPT_CHARS // 4)
+
+
+def _said(row: Row, score: float, *, words: Sequence[str] = ()) -> SaidByRecord:
+    return SaidByRecord(
+        record_id=row.id,
+        ordinal=row.ordinal,
+        name=row.name,
+        entity_node_id=row.entity_node_id,
+        memory_type=row.memory_type,
+        content_type=row.content_type,
+        owner_user_id=row.owner_user_id,
+        updated_at=row.updated_at,
+        text=excerpt(row.text, words) if row.ordinal < 0 else row.text,
+        score=score,
+    )

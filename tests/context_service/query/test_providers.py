@@ -1,0 +1,229 @@
+"""Providers: the suite over native and installed ones, and how operators install them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from context_service.contexts.artifact_rows import ArtifactRows
+from context_service.contexts.index_state import IndexStates
+from context_service.contexts.log import Log
+from context_service.contexts.recall import Recalling
+from context_service.query.checking import LOOKED_AT_MAX, Malformed, checked
+from context_service.query.contexts import NamedContexts
+from context_service.query.providers import (
+    Answered,
+    Asked,
+    Hit,
+    ProviderInvalid,
+    Providers,
+    Scope,
+    State,
+    installed,
+)
+from context_service.query.workspace import Workspace
+from context_service.retrieval.passages import Passages
+from context_service.tokens import TokenCounter
+from context_service.working_memory.asked import AskedRecords, excerpt
+from context_service.working_memory.search import Searches
+from tests.conformance.context_provider import AskedProvider, ContextProviderConformance
+from tests.conftest import OTHER_PRINCIPAL, PRINCIPAL
+from tests.context_service.query.conftest import World
+from tests.context_service.query.test_query import written
+from tests.fakes import context_providers as stubs
+
+ADA = replace(PRINCIPAL, user_id="ada")
+
+
+def native(provider: Any, asked: Asked) -> AskedProvider:
+    return AskedProvider(provider=provider, asked=asked, principal=ADA, stranger=OTHER_PRINCIPAL, is_native=True)
+
+
+class TestWorkspace(ContextProviderConformance):
+    @pytest.fixture
+    async def asked_provider(self, world: World) -> AskedProvider:
+        for number in range(3):
+            await written(world, f"The gondola of Venice has seat {number}.", name=f"{number}.md", key="ada")
+        await written(world, "The gondola of nobody in particular.", name="nobody.md")
+        database = world.opened.database
+        searches = Searches(database, language="english", vectors_max=1, passages=Passages(database))
+        provider = Workspace(AskedRecords(database, Passages(database), searches))
+        return native(provider, Asked(query="Which gondola is it?", limit=10))
+
+
+class TestNamedContexts(ContextProviderConformance):
+    @pytest.fixture
+    async def asked_provider(self, world: World) -> AskedProvider:
+        caller = world.opened.caller
+        said = [await one.send("The gondola of Venice.") for one in (caller, caller.of("ada"))]
+        for one in said:
+            await caller.of("ada").send("A gondola again.", one.context_id)
+        database = world.opened.database
+        passages = Passages(database)
+        log = Log(database, passages)
+        recalling = Recalling(
+            log,
+            ArtifactRows(log, passages),
+            passages,
+            TokenCounter(),
+            index=IndexStates(database, log, []),
+            meaning=None,
+        )
+        ids = tuple(UUID(one.context_id) for one in said)
+        return native(NamedContexts(log, recalling), Asked(query="Which gondola is it?", limit=10, context_ids=ids))
+
+
+class TestStub(ContextProviderConformance):
+    @pytest.fixture(params=[stubs.Twin, stubs.Blocking, stubs.Own, stubs.Contradicting])
+    async def asked_provider(self, request: pytest.FixtureRequest) -> AskedProvider:
+        asked = Asked(query="What of Acme?", limit=10)
+        return AskedProvider(
+            provider=request.param(), asked=asked, principal=ADA, stranger=OTHER_PRINCIPAL, is_native=False
+        )
+
+
+# What is made of answers.
+
+ASKED = Asked(query="?", limit=3)
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def test_a_hit_that_is_fine_is_shown_as_it_is():
+    hit = Hit(
+        source_id="a/1",
+        title="Ein Titel – mit Ümläuten",
+        snippet="नमस्ते\nשלום 👩\u200d🚀",
+        scope=Scope.PERSONAL,
+        score=-0.5,
+        label="x",
+        uri="https://example.com/a?b=c",
+        metadata={"a": 1, "b": None, "c": True, "d": "x", "e": 0.5},
+        as_of=NOW,
+    )
+    assert checked(Answered(hits=[hit]), ASKED, now=NOW).hits == (hit,)
+
+
+def test_time_and_scope_bound_hits_and_what_has_no_time_is_left_out_then():
+    hits = [stubs.hit("a", "x"), stubs.hit("b", "x", as_of=NOW), stubs.hit("c", "x", scope=Scope.PERSONAL, as_of=NOW)]
+    asked = Asked(query="?", limit=3, scopes=frozenset({Scope.TEAM}), time_from=NOW)
+    assert [one.source_id for one in checked(Answered(hits=hits), asked, now=NOW).hits] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        None,
+        {},
+        Answered(state=State.TIMEOUT),
+        Answered(state="OK"),  # type: ignore[arg-type]
+        Answered(hits={"a": 1}),  # type: ignore[arg-type]
+        Answered(hits=[1, 2]),  # type: ignore[list-item]
+        Answered(state=State.SKIPPED, hits=[stubs.hit("a", "x")]),
+    ],
+    ids=repr,
+)
+def test_what_is_no_answer_is_malformed(answered):
+    with pytest.raises(Malformed):
+        checked(answered, ASKED, now=NOW)
+
+
+def test_a_text_that_only_looks_like_one_is_none():
+    class Evil(str):
+        def __len__(self) -> int:
+            raise RuntimeError
+
+    with pytest.raises(Malformed):
+        checked(Answered(hits=[stubs.hit("a", Evil("x"))]), ASKED, now=NOW)
+
+
+def test_of_very_many_hits_few_are_looked_at():
+    hits = [stubs.hit("same", "x")] * 100_000
+    answered = checked(Answered(hits=hits), ASKED, now=NOW)
+    assert len(answered.hits) == 1 and f"{LOOKED_AT_MAX - 1} that" in answered.reason
+
+
+def test_an_answer_is_stale_when_its_time_is_over():
+    for age_s, state in ((59, State.OK), (61, State.STALE)):
+        as_of = NOW - timedelta(seconds=age_s)
+        assert checked(Answered(as_of=as_of, ttl_s=60), ASKED, now=NOW).state is state
+
+
+# How they are installed.
+
+
+def class_with(**fields: Any) -> type[stubs.Stub]:
+    return type("Made", (stubs.Stub,), fields)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (object, "is none"),
+        (lambda: 1 / 0, "cannot be made"),
+        (class_with(id="A B"), "small letters"),
+        (class_with(family=""), "small letters"),
+        (class_with(deadline_s=-1.0), "deadline_s"),
+        (class_with(deadline_s=1e9), "deadline_s"),
+        (class_with(scopes=frozenset()), "scopes"),
+        (class_with(info=7), "is none"),
+    ],
+)
+def test_one_that_does_not_say_what_it_is_keeps_the_service_from_starting(tmp_path, monkeypatch, made, said):
+    monkeypatch.setattr(stubs, "Made", made, raising=False)
+    with stubs.installed(tmp_path, [f"{stubs.__name__}:Made"]), pytest.raises(ProviderInvalid, match=said):
+        installed()
+
+
+def test_a_package_that_cannot_be_imported_is_named(tmp_path):
+    with stubs.installed(tmp_path, ["no_such_module:Provider"]), pytest.raises(ProviderInvalid, match="no_such_module"):
+        installed()
+
+
+def test_two_of_one_id_are_refused(tmp_path):
+    with stubs.installed(tmp_path, [stubs.Fast, stubs.Fast]), pytest.raises(ProviderInvalid, match="two"):
+        Providers(installed())
+
+
+def test_an_id_of_ours_cannot_be_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(stubs, "Made", class_with(id="workspace"), raising=False)
+    with stubs.installed(tmp_path, [f"{stubs.__name__}:Made"]), pytest.raises(ProviderInvalid, match="two"):
+        from context_service.query.providers import native as row
+
+        Providers([row(Workspace(None), trust=1), *installed()])  # type: ignore[arg-type]
+
+
+async def test_one_that_opens_something_is_entered_and_left(postgres, tmp_path, monkeypatch):
+    seen: list[str] = []
+
+    class Opening(stubs.Fast):
+        async def __aenter__(self) -> Opening:
+            seen.append("entered")
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            seen.append("left")
+
+    monkeypatch.setattr(stubs, "Opening", Opening, raising=False)
+    from tests.context_service.contexts import opened
+
+    with stubs.installed(tmp_path / "p", [f"{stubs.__name__}:Opening"]):
+        async with opened(postgres, tmp_path / "b"):
+            assert seen == ["entered"]
+    assert seen == ["entered", "left"]
+
+
+def test_nothing_is_installed_here():
+    assert installed() == []
+
+
+@pytest.mark.parametrize("words", [["needle"], ["absent"], [], ["needle", "x"]])
+def test_an_excerpt_is_where_the_words_are(words):
+    text = f"{'hay ' * 5_000}a needle of gold {'hay ' * 5_000}"
+    found = excerpt(text, words)
+    assert len(found) <= 1_200 and found in text
+    assert ("needle of gold" in found) is ("needle" in words)
+    assert excerpt("short", words) == "short"
