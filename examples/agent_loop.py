@@ -66,6 +66,20 @@ def answered(call):
     return ToolResultInput(tool_call_id=call.id, content=content, is_error=is_error)
 
 
+def record(context, window, pack, usage):
+    """Say what was billed: budgets are kept by it. Small servers do not say."""
+    if not usage:
+        return
+    context.record_usage(
+        window.window_id,
+        epoch=pack.epoch,
+        pack_tokens=pack.tokens,
+        input_tokens=usage.prompt_tokens,
+        cached_tokens=(usage.prompt_tokens_details and usage.prompt_tokens_details.cached_tokens) or 0,
+        output_tokens=usage.completion_tokens,
+    )
+
+
 def main(question, window_id=""):
     """Let the model work on a question until it calls no more tools."""
     with ContextClient() as context, OpenAI() as model:
@@ -84,7 +98,9 @@ def main(question, window_id=""):
 
         for _ in range(STEPS_MAX):
             pack = context.pack(window.window_id)
-            said = model.chat.completions.create(model=MODEL, **pack.body).choices[0].message
+            completion = model.chat.completions.create(model=MODEL, **pack.body)
+            record(context, window, pack, completion.usage)
+            said = completion.choices[0].message
             calls = [called(call) for call in said.tool_calls or ()]
             text = said.content or ("" if calls else "(no answer)")
             answer = MessageInput(text, role="assistant", parts=[PartInput(tool_call=call) for call in calls])

@@ -88,7 +88,7 @@ class Windows:
         known = model(said.model)
         context_tokens = said.context_tokens or known.context_tokens
         if not context_tokens:
-            raise InvalidArgument(f"what {said.model} takes is not known: name it", field="context_tokens")
+            raise InvalidArgument(f"{said.model} is not known: say how many tokens it takes", field="context_tokens")
         if not 0 < context_tokens <= CONTEXT_TOKENS_MAX:
             raise InvalidArgument(f"context_tokens is not between 1 and {CONTEXT_TOKENS_MAX}", field="context_tokens")
         share = said.token_budget or BUDGET_SHARE

@@ -29,16 +29,19 @@ def test_a_pack_is_shown_message_by_message_whoevers_it_is(answer: Answer, run: 
     shown = run(f"window pack {opened['window_id']}")
 
     lines = shown.stdout.splitlines()
-    assert lines[1].split() == ["system", "Brief."]
-    assert lines[2].split() == ["user", "Where", "is", "it?"]
-    for text in ("look", "/", "a.txt"):
-        assert text in shown.stdout
+    assert lines[:6] == ["── system", "Brief.", "", "── user", "Where is it?", ""]
+    assert [line.replace(" ", "") for line in lines if line.startswith("calls ")] == ['callslook{"at":"/"}']
+    assert "a.txt" in shown.stdout
     assert [line.split() for line in lines if line.startswith(("step_count", "last_seq"))] == [
         ["step_count", "2"],
         ["last_seq", "3"],
     ]
     body = json.loads(run(f"window pack {opened['window_id']} --body").stdout)
     assert answer(f"window pack {opened['window_id']}")["messages"] == body
+    expanded = run(f"window expand {opened['window_id']} m2..m3").stdout
+    assert 'calls look {"at":"/"}' in expanded
+    assert "a.txt" in expanded
+    assert run(f"window expand {opened['window_id']} m3/1").stdout == "a.txt"
     assert answer(f"window list {context_id}")[0]["window_id"] == opened["window_id"]
     assert answer(f"window close {opened['window_id']} --yes")["is_closed"]
     assert run(f"window pack {opened['window_id']}").exit_code == 4
@@ -50,7 +53,7 @@ def test_what_stands_in_front_is_changed_and_pinned(answer: Answer, run: Run, co
     pin_id = answer(f"window pin {window_id} French.")["pin_id"]
     answer(f"window pin {window_id} --ref m1")
     shown = run(f"window pack {window_id}").stdout
-    assert "[Pinned]\\nFrench." in shown and "[Pinned, m1]\\nWhere is it?" in shown
+    assert "[Pinned]\nFrench." in shown and "[Pinned, m1]\nWhere is it?" in shown
     answer(f"window unpin {window_id} {pin_id}")
     assert [one["text"] for one in answer(f"window state {window_id} pin")] == ["Where is it?"]
 

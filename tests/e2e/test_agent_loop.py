@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from contextkeep import AsyncContextClient
 from tests.commands import Commands
 from tests.conftest import Addresses
 from tests.e2e.examples import program
@@ -26,6 +27,7 @@ class Endpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Completions)
         self.script: list[Mapping[str, Any]] = []
         self.asked: list[dict[str, Any]] = []
+        self.usage: Mapping[str, int] | None = None
 
     @property
     def url(self) -> str:
@@ -45,6 +47,8 @@ class _Completions(BaseHTTPRequestHandler):
         message = {"role": "assistant", **self.server.script.pop(0)}
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if "tool_calls" in message else "stop"}
         answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+        if self.server.usage:
+            answer["usage"] = self.server.usage
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.end_headers()
@@ -113,6 +117,16 @@ async def test_the_model_reads_what_its_tools_answered_and_answers(ask: Ask, end
     assert (second[: len(first)], third[: len(second)]) == (first, second)
     assert [one["content"] for one in third if one["role"] == "tool"] == ['["plan.md"]', "First the stripes."]
     assert {tool["function"]["name"] for tool in endpoint.asked[0]["tools"]} == {"list_files", "read_file"}
+
+
+async def test_what_was_billed_is_said(ask: Ask, endpoint: Endpoint, shared_services: Addresses, key: str):
+    endpoint.usage = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105}
+    endpoint.script = [{"content": "Yes."}]
+    _, last = await ask("Is it?")
+    window_id = last.split()[1].rstrip(":")
+    async with AsyncContextClient(shared_services.context, api_key=key) as context:
+        usage = (await context.window_stats(window_id)).usage
+    assert (usage.call_count, usage.input_tokens, usage.output_tokens) == (1, 100, 5)
 
 
 async def test_behind_the_id_of_its_window_the_agent_goes_on_where_it_was(ask: Ask, endpoint: Endpoint):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,7 +11,8 @@ import click
 from google.protobuf import json_format
 
 from contextkeep.cli._base import JSON_ARRAY, JSON_OBJECT, Session, command, confirm, limit_option, told, yes_option
-from contextkeep.cli._output import Format, Output
+from contextkeep.cli._output import Format, Output, printable
+from contextkeep.cli._packs import messages_of, text_of
 from contextkeep.client._messages import FORMATS, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.values import WindowConfig
@@ -127,7 +127,7 @@ contextkeep window profiles mine --text
 """,
 )
 def profiles(session: Session, output: Output, *, name: str, with_text: bool, limit: int) -> None:
-    """List what a window may keep when it folds; or all versions of one."""
+    """List what windows may keep when they fold, or versions of one."""
     columns = (*_PROFILE, "text") if with_text else _PROFILE
     output.many(session.context.list_profiles(name, with_text=with_text), *columns, limit=limit)
 
@@ -225,11 +225,16 @@ def pack(session: Session, output: Output, *, window_id: str, body: bool, **give
     if output.format is Format.JSON:
         output.one(packed)
         return
-    output.many(_messages(packed.body), "role", "text")
-    if output.format is Format.TABLE:
+    if output.format is Format.RAW:
+        output.many(messages_of(packed.body), "role", "text")
+        return
+    for message in messages_of(packed.body):
+        click.secho(f"── {message['role']}", bold=True)
+        for line in message["text"].split("\n"):
+            click.echo(printable(line.expandtabs()))
         click.echo()
-        output.one(packed, *_PACKED)
-        _draw(packed.tokens_by_zone)
+    output.one(packed, *_PACKED)
+    _draw(packed.tokens_by_zone)
 
 
 @command(
@@ -257,15 +262,19 @@ contextkeep window expand 0197f1f2-0000-7000-8000-000000000006 m3..m8
 """,
 )
 def expand(session: Session, output: Output, *, window_id: str, ref: str, **given: Any) -> None:
-    """Print the original of a ref that a pack printed."""
+    """Print the original of a ref that a pack printed.
+
+    Of what a tool answered as a text it is that text.
+    """
     original = session.context.expand(window_id, ref, **given)
-    if original.sha256 and output.format is not Format.JSON:
-        click.echo(original.content, nl=False)
-        return
     if output.format is Format.JSON:
         output.one(original)
         return
-    output.many(original.messages, "seq", "role", "content")
+    if original.sha256:
+        click.echo(original.text.encode(errors="replace"), nl=False)
+        return
+    rows = [{"seq": one.seq, "role": one.role, "text": text_of(one)} for one in original.messages]
+    output.many(rows, "seq", "role", "text")
     if original.next_ref:
         click.echo(f"more: {original.next_ref}", err=True)
 
@@ -446,27 +455,3 @@ def _draw_folds(folds: Sequence[tuple[int, int, int]]) -> None:
         if most:
             stayed, there = (round(_CHART_CHARS * tokens / most) for tokens in (after, before))
             click.echo(f"step {step:>9,} {before:>8,} → {after:>8,} {'█' * stayed}{'░' * max(there - stayed, 0)}")
-
-
-def _messages(body: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield what is in a request, whoever's: of each message its role, and what it says and calls as text."""
-    for name in ("system", "systemInstruction", "messages", "contents", "input"):
-        said = body.get(name, [])
-        for one in said if isinstance(said, list) else [said]:
-            role = one.get("role") or ("system" if name.startswith("system") else one.get("type", ""))
-            yield {"role": role, "text": _text({key: value for key, value in one.items() if key != "role"})}
-
-
-def _text(value: Any) -> str:
-    """Return what a message, or a block of one, says: a text as it is, all else as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "\n".join(map(_text, value))
-    said = [_text(value[key]) for key in ("content", "parts", "text") if value.get(key)]
-    rest = {key: each for key, each in value.items() if key not in ("content", "parts", "text", "type", "name")}
-    return "\n".join([*said, *([json.dumps({**rest, **_named(value)}, ensure_ascii=False)] if rest else [])])
-
-
-def _named(value: dict[str, Any]) -> dict[str, Any]:
-    return {"name": value["name"]} if "name" in value else {}
