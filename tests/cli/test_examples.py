@@ -117,6 +117,7 @@ def written(graph: EntityClient, context: ContextClient) -> dict[str, str]:
     task = context.create_task(begun.context_id, state="working")
     context.put_artifact(task.task_id, ArtifactInput([PartInput(text="The plan.")], artifact_id="plan"))
     context.append_messages([one for n in range(12) for one in looked(n)], begun.context_id)
+    context.put_profile("mine", "extends: general")
     window = context.open_window(begun.context_id, "gpt-5")
     context.fold(window.window_id)
     pin_id = context.pin(window.window_id, "Ports are numbers.")
@@ -149,6 +150,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(MAPPINGS)
     for name in ("report.md", "report.pdf", "folder/file"):
         Path(name).write_text("a file")
+    Path("mine.yaml").write_text("extends: coding")
+    Path("profile.json").write_text('{"extends": "coding"}')
     Path("plan.json").write_text('{"steps": []}')
     Path("vector.json").write_text("[1, 0]")
     Path("graph.ndjson").write_bytes(line)

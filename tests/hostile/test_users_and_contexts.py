@@ -27,7 +27,10 @@ from tests.hostile.things import RPCS, SECRET, Things, cases, invented, seeded
 from tests.rpcs import Rpc
 
 OF_USERS = [
-    rpc for rpc in RPCS.values() if rpc.service.endswith((".Contexts", ".ContextWindows")) or rpc.name == "ExecuteTool"
+    rpc
+    for rpc in RPCS.values()
+    if rpc.service.endswith((".Contexts", ".ContextWindows")) or rpc.name == "ExecuteTool"
+    if rpc.name not in ("PutProfile", "ListProfiles")  # of a tenant
 ]
 NAMES = (
     *("context_id", "message_id", "task_id", "artifact_id", "window_id", "pin_id", "thread_id", "user_id", "doomed_id"),

@@ -1007,7 +1007,7 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.OpenWindowRequest(
             context_id=t.context_id, model="a model", context_tokens=100_000, tools_json="[]", subject_user_id=t.user_id
         ),
-        windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", compression_profile=t.profile_name),
+        windows.OpenWindowRequest(context_id=t.context_id, model="gpt-5", compression_profile="coding"),
         windows.OpenWindowRequest(
             context_id=t.context_id,
             model="claude-x",
@@ -1021,11 +1021,11 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         ),
     ],
     "PutProfile": lambda t: [
-        _put(t.profile_name, "x"),
+        _put(t.profile_name, "another"),
         windows.PutProfileRequest(name=t.profile_name, text="extends: general", request_id=t.request_id),
     ],
     "ListProfiles": lambda t: [
-        windows.ListProfilesRequest(with_text=True),
+        windows.ListProfilesRequest(),
         windows.ListProfilesRequest(name=t.profile_name, with_text=True, page_size=1),
     ],
     "GetWindow": lambda t: [

@@ -101,7 +101,7 @@ def profile() -> None:
     group=profile,
     example="""
 contextkeep window profile put mine.yaml
-contextkeep window profile put - --name mine < profile.json
+contextkeep window profile put profile.json --name mine
 """,
 )
 def put_profile(session: Session, output: Output, *, file: TextIO, name: str) -> None:
