@@ -91,7 +91,7 @@ class Accounts:
         """
         for section in sections:
             if section not in ENTRY_SECTIONS:
-                raise InvalidArgument(f"sections are {', '.join(sorted(ENTRY_SECTIONS))}", field="sections")
+                raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
         window = await self._window(window_id, principal)
         held = await self._views.held(window, principal=principal)
         held = [one for one in held if not sections or one.entry.section in sections]
