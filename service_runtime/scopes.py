@@ -48,6 +48,7 @@ OF_CONTEXTS = frozenset(
                 "UpdateWindow",
                 "Pin",
                 "Unpin",
+                "PatchState",
                 "Pack",
                 "Fold",
                 "Expand",

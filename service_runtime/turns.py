@@ -45,6 +45,7 @@ EXPENSIVE = {
     "Pin": "counts the tokens of all that is pinned",
     "Unpin": "as Pin",
     "PutProfile": "compiles many patterns",
+    "PatchState": "counts the tokens of all that holds",
     "SearchWindow": "as Recall",
     "Fold": "as Pack, and chooses lines of many steps",
     "Pack": "renders and counts what a window has not read yet",

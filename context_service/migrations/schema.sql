@@ -528,6 +528,7 @@ CREATE TABLE context.context_window (
     spent_seq bigint DEFAULT '-1'::integer NOT NULL,
     token_factor double precision DEFAULT 1 NOT NULL,
     bill_ratios smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    has_untold boolean DEFAULT false NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -966,7 +967,8 @@ CREATE TABLE context.window_entry (
     owner_user_id text NOT NULL,
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
-    ended_seq bigint
+    ended_seq bigint,
+    is_told boolean DEFAULT true NOT NULL
 );
 
 ALTER TABLE context.window_entry OWNER TO contextkeep_owner;

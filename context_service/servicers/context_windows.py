@@ -21,6 +21,7 @@ from context_service.windows.editing import Change, Editing
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packs import Packs, Prefix, Zones
+from context_service.windows.patches import Said
 from context_service.windows.profile_rows import StoredProfile
 from context_service.windows.refs import refs_between
 from context_service.windows.statistics import Statistics
@@ -165,6 +166,17 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             with_text=request.with_text,
         )
         return pb.ListProfilesResponse(profiles=map(_profile, found), next_page_token=next_page_token)
+
+    async def PatchState(self, request: pb.PatchStateRequest, context: object) -> pb.PatchStateResponse:
+        """Set and remove entries of the state."""
+        changed_count = await self._editing.patch_state(
+            parse_id("window_id", request.window_id),
+            [Said(section=one.section, key=one.key, text=one.text, value=one.value) for one in request.set],
+            [Said(section=one.section, key=one.key, text=one.text) for one in request.remove],
+            principal=principal_of(request.subject_user_id),
+            request=request_of("PatchState", request),
+        )
+        return pb.PatchStateResponse(changed_count=changed_count)
 
     async def Pack(self, request: pb.PackRequest, context: object) -> pb.PackResponse:
         """Pack what a model shall see now."""

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.windows.packs import Zones, zones_of
-from context_service.windows.profiles import SECTIONS
+from context_service.windows.patches import SAID
 from context_service.windows.view_rows import PIN, Held, Receipt, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument, InvalidPageToken
 from service_runtime import pages
 from service_runtime.auth import Principal
 
-ENTRY_SECTIONS = frozenset(SECTIONS) - {"lifted", "answer", "resolution"} | {"artifact", PIN}  # those that may hold
+ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Accounts:
                 raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
         window = await self._window(window_id, principal)
         held = await self._views.held(window, principal=principal)
-        held = [one for one in held if not sections or one.entry.section in sections]
+        held = [one for one in held if one.entry.section in (sections or ENTRY_SECTIONS)]
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
             raise no_window(window_id)

@@ -1,12 +1,12 @@
-"""What callers change in a window: what stands in front of all, and what is pinned behind that.
+"""What callers change in a window: what stands in front of all, what is pinned behind it, and the state.
 
-Each change breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window is
-locked, and the change is written if the window is what it was then; else it is worked out again.
+A change in front breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window
+is locked, and the change is written if the window is what it was then; else it is worked out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,14 +14,17 @@ from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.contexts.order import Order
+from context_service.tokens import TokenCounter
 from context_service.windows import refs
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
+from context_service.windows.packing import text_pieces, tokens_of
 from context_service.windows.packs import Packs
+from context_service.windows.patches import ENTRIES_MAX, Said, entries_said, patched
 from context_service.windows.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
 from context_service.windows.refs import Ref
-from context_service.windows.task_state import Entry
+from context_service.windows.task_state import WHOLE, Entry, shown
 from context_service.windows.view_rows import BY_CALLER, PIN, Account, Receipt, ViewRows
-from context_service.windows.window_rows import Window, WindowRows, no_window
+from context_service.windows.window_rows import Standing, Window, WindowRows, no_window
 from contextkeep.errors import (
     Aborted,
     Erased,
@@ -30,6 +33,7 @@ from contextkeep.errors import (
     LimitExceeded,
     PinNotFound,
     RefNotFound,
+    WindowBehind,
     WindowClosed,
 )
 from service_runtime.auth import Principal
@@ -39,6 +43,7 @@ from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
 _TRIES = 8
+_COMPARING = 100  # as long as so many bytes of parsing: an entry with another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,8 @@ class Editing:
         """
         is_new_goal = False
 
-        async def prepared(window: Window) -> _Write:
+        async def prepared(standing: Standing) -> _Write:
+            window = standing.window
             said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
             changed = [name for name, value in said.items() if value != getattr(window, name)]
             if not changed:
@@ -124,9 +130,9 @@ class Editing:
         principal = principal.without_admin()
         await self._edited(window_id, prepared, principal=principal, request=request)
         if is_new_goal:
-            with suppress(FoldNoProgress, Aborted):  # who packs meanwhile folds when it must
+            with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
                 await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
-        return await self._window(window_id, principal)
+        return (await self._standing(window_id, principal)).window
 
     async def pin(
         self, window_id: UUID, text: str, ref: str, *, principal: Principal, request: Request | None
@@ -148,8 +154,8 @@ class Editing:
         check_size("text", text, size_bytes_max=PIN_BYTES_MAX)
         pin_id = new_id()
 
-        async def prepared(window: Window) -> _Write:
-            said = await self._said(window, named, ref, principal) if named else text
+        async def prepared(standing: Standing) -> _Write:
+            said = await self._said(standing, named, ref, principal) if named else text
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
@@ -187,7 +193,7 @@ class Editing:
             RequestIdReused, Aborted: see the contract.
         """
 
-        async def prepared(window: Window) -> _Write:
+        async def prepared(standing: Standing) -> _Write:
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 pins = await self._views.held_in(transaction, locked, [PIN])
                 gone = [one.number for one in pins if one.entry.key == str(pin_id)]
@@ -203,10 +209,75 @@ class Editing:
         tokens: int = done["pins_tokens"]
         return tokens
 
+    async def patch_state(
+        self,
+        window_id: UUID,
+        said: Sequence[Said],
+        removed: Sequence[Said],
+        *,
+        principal: Principal,
+        request: Request | None,
+    ) -> int:
+        """Set and remove entries of the state, and return how many are other than before.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            BudgetTooSmall: what must be in each pack does not fit with them.
+            InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
+        """
+        entries_said(said, removed, last_seq=0)  # a request that cannot be is refused before anything is read
+
+        async def prepared(standing: Standing) -> _Write:
+            window = standing.window
+            entries, gone = entries_said(said, removed, last_seq=standing.last_seq)
+            held = await self._views.held_of(
+                window,
+                [*entries, *gone],
+                principal=principal,
+                without_key={one.section for one in gone if not one.key},
+            )
+            work = len(held) * (len(entries) + len(gone)) * _COMPARING
+            patch = await beside_the_loop(work, patched, held, entries, gone)
+            if not (patch.entries or patch.ended):
+                return _nothing_patched
+            held = await self._views.held(window, principal=principal)
+            now = [one.entry for one in held if one.number not in patch.ended] + list(patch.entries)
+            size = sum(len(one.text) for one in now)
+            await beside_the_loop(RENDERING * size, _check_room_of_state, window, now)
+
+            async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+                count = await self._views.count_said(transaction, locked) + len(patch.entries)
+                if count > ENTRIES_MAX:
+                    raise LimitExceeded(
+                        f"the window would hold {count} entries of callers: remove some",
+                        limit="entries",
+                        limit_max=ENTRIES_MAX,
+                        value=count,
+                    )
+                if not await self._views.add(
+                    transaction,
+                    window,
+                    [],
+                    entries=patch.entries,
+                    ended=patch.ended,
+                    reached_seq=window.reached_seq,
+                    source=BY_CALLER,
+                ):
+                    raise _Moved
+                await self._views.tell_later(transaction, locked)
+                return {"changed_count": len(patch.entries)}
+
+            return write
+
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request)
+        count: int = done["changed_count"]
+        return count
+
     async def _edited(
         self,
         window_id: UUID,
-        prepared: Callable[[Window], Awaitable[_Write]],
+        prepared: Callable[[Standing], Awaitable[_Write]],
         *,
         principal: Principal,
         request: Request | None,
@@ -223,12 +294,12 @@ class Editing:
             return dict(answer)
         async with self._order.turn((principal.tenant_id, window_id)):
             for _ in range(_TRIES):
-                window = await self._window(window_id, principal)
-                if window.closed_at:
+                standing = await self._standing(window_id, principal)
+                if standing.window.closed_at:
                     raise WindowClosed("the window is closed", window_id=window_id)
-                write = await prepared(window)
+                write = await prepared(standing)
                 try:
-                    return await self._written(window, write, principal=principal, request=request)
+                    return await self._written(standing.window, write, principal=principal, request=request)
                 except _Moved:  # by another replica
                     continue
         raise Aborted("others write to the window all the time; try again")
@@ -257,12 +328,11 @@ class Editing:
 
         return await self._log.of(principal, window.context_id).transaction(work)
 
-    async def _window(self, window_id: UUID, principal: Principal) -> Window:
-        context_id = await self._rows.context_of(window_id, principal=principal)
-        window = await self._rows.read(context_id, window_id, principal=principal)
-        if window is None:
+    async def _standing(self, window_id: UUID, principal: Principal) -> Standing:
+        standing = await self._rows.standing(window_id, principal=principal)
+        if standing is None:
             raise no_window(window_id)
-        return window
+        return standing
 
     def _checked(self, wanted: Window) -> Window:
         check_head(wanted, nesting_max=self._nesting_max)
@@ -270,15 +340,12 @@ class Editing:
         check_room(wanted, pins_tokens=wanted.pins_tokens)
         return wanted
 
-    async def _said(self, window: Window, named: Ref, ref: str, principal: Principal) -> str:
+    async def _said(self, standing: Standing, named: Ref, ref: str, principal: Principal) -> str:
         """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
-        context = await self._log.read(window.context_id, principal=principal)
-        if context is None:
-            raise no_window(window.window_id)
-        if not 0 < named.seq <= context.last_seq:
+        if not 0 < named.seq <= standing.last_seq:
             raise _no_ref(ref)
         messages = await self._log.page(
-            window.context_id,
+            standing.window.context_id,
             principal=principal,
             seq_from=named.seq,
             seq_to=named.seq,
@@ -336,6 +403,22 @@ _HEAD = {"system_prompt": "the system prompt", "tools_json": "the list of tools"
 
 async def _nothing(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
     return {}
+
+
+async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
+    return {"changed_count": 0}
+
+
+def _check_room_of_state(window: Window, entries: Sequence[Entry]) -> None:
+    """Refuse what leaves no room for what each pack must have.
+
+    Raises:
+        BudgetTooSmall: the limit has none.
+    """
+    state = shown([one for one in entries if one.section in WHOLE], tokens_max=0, count=len)
+    pieces = text_pieces(state.text, window.format)
+    tokens = tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
+    check_room(window, pins_tokens=window.pins_tokens + tokens)
 
 
 def _no_ref(ref: str) -> RefNotFound:

@@ -24,6 +24,7 @@ from context_service.windows.catching_up import CaughtUp, Made, caught_up
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
+from context_service.windows.patches import is_told_once, note_of_said
 from context_service.windows.pins import pinned
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import Profile
@@ -33,6 +34,7 @@ from context_service.windows.summaries import SEGMENT, Summary
 from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import (
+    BY_CALLER,
     NOTE,
     RECALLED,
     STEP,
@@ -240,6 +242,9 @@ class Packs:
             ahead = await self._caught_up(window_id, principal)
             if ahead is None:
                 continue
+            if ahead.window.has_untold and not ahead.waiting:  # results stand right behind their calls
+                await self._tell(ahead.window, principal)
+                continue
             if ahead.tokens > _limits(ahead.window).high:
                 planned = await self._planned(ahead, principal)
                 if planned is None:
@@ -429,6 +434,29 @@ class Packs:
             return None
         return self._longer(ahead.sight, window, [block], principal)
 
+    async def _tell(self, window: Window, principal: Principal) -> None:
+        """Append a note on what callers said of the state, if another call has not."""
+        untold = await self._views.untold(window, principal=principal)
+        text = note_of_said([one.entry for one in untold])
+        pieces_of_note = text_pieces(text, window.format) if text else []
+        tokens = await beside_the_loop(_RENDERING * len(text), _tokens_of, pieces_of_note, window)
+        note = NewBlock(kind=NOTE, step=window.step_count, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note)
+        ended = {one.number: 0 for one in untold if is_told_once(one.entry)}
+
+        async def work(transaction: Transaction) -> None:
+            if await self._views.add(
+                transaction,
+                window,
+                [note] if text else [],
+                entries=[],
+                ended=ended,
+                reached_seq=window.reached_seq,
+                source=BY_CALLER,
+            ):
+                await self._views.told(transaction, window)
+
+        await self._log.of(principal, window.context_id).transaction(work)
+
     async def _begin_anew(self, standing: Standing, principal: Principal) -> None:
         """Forget what was made of the log behind a message that was retracted: no pack shall have it."""
         window = standing.window
@@ -509,6 +537,8 @@ class Packs:
         window, parts = ahead.window, ahead.sight.parts
         last = parts[-1] if parts else None
         if ahead.waiting or last is None or last.kind not in (STEP, NOTE):
+            return None
+        if any(one.kind == RECALLED for one in takewhile(lambda one: one.kind != STEP, reversed(parts))):
             return None
         in_sight = list(takewhile(lambda one: not one.level, (one for one in reversed(parts) if one.kind == STEP)))
         if not in_sight or (len(in_sight) == ahead.sight.step_count and not window.first_number):
@@ -638,8 +668,12 @@ def _is_same(locked: Window | None, window: Window) -> bool:
     """Say whether a window that is locked is what it was when somebody looked at it."""
     if locked is None or locked.closed_at:
         return False
-    names = ("epoch", "block_count", "reached_seq", "retracted_count")
+    names = ("epoch", "block_count", "reached_seq", "retracted_count", "entry_count")
     return all(getattr(locked, name) == getattr(window, name) for name in names)
+
+
+def _tokens_of(rendered: Sequence[Rendered], window: Window) -> int:
+    return tokens_of(rendered, window.format, TokenCounter(window.tokens_family).count)
 
 
 def _has_whole_step(messages: Sequence[Message]) -> bool:

@@ -28,11 +28,16 @@ _END_CHARS = 10_000  # of a text that are looked at, at its beginning and at its
 _SENTENCES_OF_END_MAX = 500
 _MARGIN_CHARS_MIN = 60  # of a line that may be broken at a margin
 _ENTRIES_OF_MESSAGE_MAX, _VALUES_OF_SENTENCE_MAX = 200, 8
-_KEY_CHARS_MAX, _PATHS_OF_CALL_MAX = 200, 4
+KEY_CHARS_MAX = 200
+_PATHS_OF_CALL_MAX = 4
+
+SUB_GOAL = "sub_goal"  # the section of what callers divide a goal into; its value is its status
+REMOVED = "removed"  # of what callers removed, by section and key: what the log said before then holds no more
 
 # What holds, in the order in which it is shown; of the others newest first, with what share of the room they get.
 WHOLE = {
     "goal": "Goal",
+    SUB_GOAL: "Sub-goals",
     "constraint": "Constraints; of two that differ the later holds",
     "value": "Values now",
     "progress": "Progress",
@@ -80,12 +85,13 @@ class Entry:
     """A statement of the state.
 
     Attributes:
-        section: Of the profiles' sections, or `artifact`.
+        section: Of the profiles' sections, `artifact`, `SUB_GOAL` or `REMOVED`.
         key: What it is of: a later entry of the section with it takes its place. Empty: of nothing in particular.
             Of `lifted`: `duty`, if it is what had to be done, else `what`.
         text: As it was said.
         value: Of a value, to what it is set; of `lifted`, what is; of an error, what helped, empty if nothing did yet.
-        ref: Where.
+        ref: Where; empty of what a caller says.
+        seq: Of the message; of what a caller says, how far the log was then.
     """
 
     section: str
@@ -179,7 +185,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
         entries: What held before, in the order of the log.
         said: What was said since, in order.
     """
-    now: dict[tuple[str, str], Entry] = {_place(one): one for one in entries}
+    now: dict[tuple[str, str], Entry] = {place_of(one): one for one in entries}
     superseded = []
     for entry in said:
         if entry.section == "resolution":
@@ -190,7 +196,7 @@ def after(entries: Iterable[Entry], said: Iterable[Entry]) -> tuple[list[Entry],
             if before := _put(now, entry):
                 superseded.append((before, entry))
         elif lifted := _lifted(now, entry):
-            superseded.append((now.pop(_place(lifted)), entry))
+            superseded.append((now.pop(place_of(lifted)), entry))
         else:
             _put(now, replace(entry, section="constraint", key="", value=""))
     return list(now.values()), superseded
@@ -234,8 +240,8 @@ def note_of(superseded: Sequence[tuple[Entry, Entry | None]]) -> str:
     """Return what tells a model that something holds no longer, and what does instead, if anything."""
     lines = []
     for old, new in superseded:
-        now = f"now: {new.text} ({new.ref}); " if new else ""
-        lines.append(f"- {now}no longer: {old.text} ({old.ref})")
+        now = f"now: {_said(new)}; " if new else ""
+        lines.append(f"- {now}no longer: {_said(old)}")
     return "\n".join(["[What has changed]", *lines])
 
 
@@ -255,7 +261,7 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
         for groups in rule.found_in(whole if is_value else own, count_max=_VALUES_OF_SENTENCE_MAX if is_value else 1):
             key, value = "", ""
             if is_value:
-                key, value = _key(groups.get("key", "")), groups.get("value", "").strip("\"'`").rstrip(".,;:")
+                key, value = key_of(groups.get("key", "")), groups.get("value", "").strip("\"'`").rstrip(".,;:")
                 if not (key and value):
                     continue
             elif rule.section == "lifted":
@@ -274,10 +280,12 @@ def _error_line(text: str) -> str:
     return lines[0][:SENTENCE_CHARS_MAX] if lines else ""
 
 
-def _place(entry: Entry) -> tuple[str, str]:
+def place_of(entry: Entry) -> tuple[str, str]:
     """Return what an entry is the only one of."""
     if entry.section in ("goal", "progress"):
         return entry.section, ""
+    if entry.key and entry.section in ("constraint", "error"):
+        return entry.section, f"of a caller: {entry.key}"
     if entry.section == "constraint":
         words = _CLAUSE_ENDS.sub("", entry.text.casefold()).split()
         return "constraint", " ".join(word for word in words if word not in _PLEASE)
@@ -288,14 +296,24 @@ def _place(entry: Entry) -> tuple[str, str]:
 
 def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     """Put an entry in its place, behind all others; return what it says otherwise."""
-    place = _place(entry)
+    place = place_of(entry)
+    removed = (REMOVED, " ".join(place))
+    for later in (now.get(place), now.get(removed)):
+        if later and _is_before(entry, later):
+            return None
+    now.pop(removed, None)
     before = now.pop(place, None)
     now[place] = entry
-    if before and entry.section == "constraint":
+    if before and entry.section == "constraint" and not entry.key:
         now[place] = before  # said again: it holds since then
-    elif before and entry.section == "artifact" and before.text.endswith(_EDITED):
+    elif before and entry.ref and entry.section == "artifact" and before.text.endswith(_EDITED):
         now[place] = replace(entry, text=before.text)
     return before if before and _says_otherwise(before, entry) else None
+
+
+def _is_before(entry: Entry, other: Entry) -> bool:
+    """Say whether an entry was said before another: a caller's behind all of the log that there was."""
+    return (entry.seq, not entry.ref) < (other.seq, not other.ref)
 
 
 def _says_otherwise(before: Entry, entry: Entry) -> bool:
@@ -331,9 +349,9 @@ def _resolve(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
         words = set(_LONG_WORD.findall(entry.text.casefold()))
         named = [one for one in open_errors if words & set(_LONG_WORD.findall(one.text.casefold()))]
         error = (named or open_errors)[-1]
-        del now[_place(error)]
+        del now[place_of(error)]
         helped = replace(helped, text=f"{error.text} ({error.ref}) -> {entry.text}")
-    now[_place(helped)] = helped
+    now[place_of(helped)] = helped
 
 
 def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
@@ -348,7 +366,12 @@ def _answer(now: dict[tuple[str, str], Entry], entry: Entry) -> None:
 
 
 def _line(entry: Entry) -> str:
-    return f"- {entry.text} ({entry.ref})"
+    status = f"[{entry.value}] " if entry.section == SUB_GOAL else ""
+    return f"- {status}{_said(entry)}"
+
+
+def _said(entry: Entry) -> str:
+    return f"{entry.text} ({entry.ref})" if entry.ref else entry.text
 
 
 def _entries_in(text: str) -> dict[tuple[str, str], Change]:
@@ -357,15 +380,16 @@ def _entries_in(text: str) -> dict[tuple[str, str], Change]:
     found, section = {}, ""
     for line in text.split("\n"):
         section = sections.get(line, section)
-        if section and (ref := _REF_OF_LINE.search(line)):
-            found[section, line] = Change(section, ref[1])
+        if section and line.startswith("- "):
+            ref = _REF_OF_LINE.search(line)
+            found[section, line] = Change(section, ref[1] if ref else "")
     return found
 
 
-def _key(said: str) -> str:
+def key_of(said: str) -> str:
     """Return the key that all ways of writing a thing share: `the staging port`, `stagingPort`, `STAGING_PORT`."""
     words = _KEY_SIGNS.sub(" ", _CAMEL.sub(" ", said).casefold()).strip()
-    return _NO_KEY.sub("", words)[:_KEY_CHARS_MAX]
+    return _NO_KEY.sub("", words)[:KEY_CHARS_MAX]
 
 
 def _entry(section: str, text: str, ref: str, seq: int, *, key: str = "", value: str = "") -> Entry:
@@ -390,4 +414,4 @@ def _files(call: ToolCall) -> list[tuple[str, str]]:
 
 def _several(said: object) -> list[str]:
     several = said if isinstance(said, list) else [said]
-    return [one for one in several if isinstance(one, str) and len(one) <= _KEY_CHARS_MAX and one.isprintable()]
+    return [one for one in several if isinstance(one, str) and len(one) <= KEY_CHARS_MAX and one.isprintable()]

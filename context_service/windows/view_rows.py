@@ -14,7 +14,7 @@ from context_service.rendering import RENDERER, Rendered
 from context_service.windows.folds import Standing
 from context_service.windows.rewinding import Rewound, StepPlace, rewound
 from context_service.windows.summaries import SEGMENT, Scored, Summary
-from context_service.windows.task_state import Change, Entry
+from context_service.windows.task_state import REMOVED, Change, Entry, place_of
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
 from service_runtime.auth import Principal
@@ -222,12 +222,12 @@ WITH w AS (
         AND e.window_id = w.window_id
 ), entries AS (
     INSERT INTO context.window_entry (
-        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, ended_at,
-        ended_seq, owner_user_id, app_id, agent_bundle_id
+        tenant_id, context_id, window_id, ancestors, number, seq, section, key, text, value, ref, source, is_told,
+        ended_at, ended_seq, owner_user_id, app_id, agent_bundle_id
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(entry_count)s + e.n - 1, e.seq, e.section, e.key,
-        e.text, e.value, e.ref, %(source)s, CASE WHEN e.ended_seq IS NOT NULL THEN now() END, e.ended_seq,
-        w.owner_user_id, w.app_id, w.agent_bundle_id
+        e.text, e.value, e.ref, %(source)s, %(source)s = 'rule' OR e.section = 'pin',
+        CASE WHEN e.ended_seq IS NOT NULL THEN now() END, e.ended_seq, w.owner_user_id, w.app_id, w.agent_bundle_id
     FROM w, unnest(
         %(entry_seqs)s::bigint[], %(sections)s::text[], %(keys)s::text[], %(texts)s::text[], %(values)s::text[],
         %(refs)s::text[], %(at_once)s::bigint[]
@@ -252,9 +252,12 @@ ORDER BY number DESC LIMIT {_HELD_OF_MAX})
 _HELD = f"""
 SELECT {_ENTRY} FROM (
     SELECT {_ENTRY} FROM context.window_entry
-    WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'rule'
     ORDER BY number DESC LIMIT {_HELD_MAX}
 ) newest
+UNION ALL
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'caller'
 ORDER BY number
 """  # noqa: S608
 _HELD_IN = f"""
@@ -265,7 +268,8 @@ ORDER BY number
 # Rules, values and goals of some messages that hold no longer.
 _ENDED_OF = f"""
 SELECT {_ENTRY} FROM context.window_entry
-WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND section IN ('goal', 'constraint', 'value')
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NOT NULL AND source = 'rule'
+    AND section IN ('goal', 'constraint', 'value')
     AND seq = ANY (%s)
 ORDER BY number DESC LIMIT {_ENDED_OF_MAX}
 """  # noqa: S608
@@ -288,6 +292,25 @@ WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 _END_ENTRIES = """
 UPDATE context.window_entry SET ended_at = now(), ended_seq = 0
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+"""
+_HAS_UNTOLD = """
+UPDATE context.context_window SET has_untold = true WHERE tenant_id = %s AND window_id = %s
+"""
+_COUNT_SAID = """
+SELECT count(*) AS held FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND source = 'caller' AND section <> 'pin'
+"""
+_UNTOLD = f"""
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND source = 'caller' AND NOT is_told
+ORDER BY number
+"""  # noqa: S608
+_TOLD = """
+WITH w AS (
+    UPDATE context.context_window SET has_untold = false WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+)
+UPDATE context.window_entry SET is_told = true
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told
 """
 # One statement is one look: the first row says which view it is.
 _SEEN = """
@@ -398,11 +421,27 @@ WITH blocks AS (
 ), entries AS (
     DELETE FROM context.window_entry
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule'
+), said AS (
+    -- What the log took the place of holds until it does so again; but not if its caller said more of the same.
+    UPDATE context.window_entry e SET ended_at = NULL, ended_seq = NULL, is_told = e.section = 'removed'
+    WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.source = 'caller' AND e.section <> 'pin'
+        AND (e.ended_at IS NULL OR e.ended_seq > 0) AND NOT EXISTS (
+            SELECT FROM context.window_entry l
+            WHERE l.tenant_id = e.tenant_id AND l.window_id = e.window_id AND l.source = 'caller'
+                AND l.number > e.number AND (
+                    (l.section, l.key) = (e.section, e.key)
+                    OR (l.section = 'removed' AND l.key IN (
+                        e.section || ' ' || e.key, e.section || ' of a caller: ' || e.key
+                    ))
+                )
+        )
+    RETURNING e.is_told
 )
 UPDATE context.context_window
 SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, step_count = 0, folded_step = 0,
     left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, pins_pieces = %(pieces)s,
-    pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, updated_at = now()
+    pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s,
+    has_untold = EXISTS (SELECT FROM said WHERE NOT is_told), updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 
@@ -448,11 +487,27 @@ WITH blocks AS (
 ), held AS (
     UPDATE context.window_entry SET ended_at = NULL, ended_seq = NULL
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_seq >= %(seq)s
-        AND (source <> 'rule' OR seq < %(seq)s)
+        AND source = 'rule' AND seq < %(seq)s
+), said AS (
+    -- What the log took the place of holds until it does so again; but not if its caller said more of the same.
+    UPDATE context.window_entry e SET ended_at = NULL, ended_seq = NULL, is_told = e.section = 'removed'
+    WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.source = 'caller' AND e.section <> 'pin'
+        AND (e.ended_at IS NULL OR e.ended_seq >= %(seq)s) AND NOT EXISTS (
+            SELECT FROM context.window_entry l
+            WHERE l.tenant_id = e.tenant_id AND l.window_id = e.window_id AND l.source = 'caller'
+                AND l.number > e.number AND (
+                    (l.section, l.key) = (e.section, e.key)
+                    OR (l.section = 'removed' AND l.key IN (
+                        e.section || ' ' || e.key, e.section || ' of a caller: ' || e.key
+                    ))
+                )
+        )
+    RETURNING e.is_told
 )
 UPDATE context.context_window
 SET epoch = epoch + 1, reached_seq = %(seq)s - 1, block_count = %(number)s, step_count = %(step)s - 1,
-    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, updated_at = now()
+    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s,
+    has_untold = EXISTS (SELECT FROM said WHERE NOT is_told), updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 
@@ -524,18 +579,25 @@ class ViewRows:
         )
         return bool(written)
 
-    async def held_of(self, window: Window, entries: Sequence[Entry], *, principal: Principal) -> list[Held]:
-        """Return the entries that these may take the place of, or help, in the order of the log."""
-        whole = {name for one in entries for name in _CHANGED_BY.get(one.section, ())}
-        if not whole and not any(one.key for one in entries):
-            return []
+    async def held_of(
+        self, window: Window, entries: Sequence[Entry], *, principal: Principal, without_key: Collection[str] = ()
+    ) -> list[Held]:
+        """Return the entries that these may take the place of, or help, and what callers removed there.
+
+        Args:
+            window: Whose.
+            entries: What is said.
+            principal: Who asks.
+            without_key: Sections of which those are wanted, too, that have no key.
+        """
         door = self._log.of(principal, window.context_id)
+        whole = {name for one in entries for name in _CHANGED_BY.get(one.section, ())}
         named = {
             "tenant_id": door.tenant_id,
             "window_id": window.window_id,
-            "sections": TextArray([one.section for one in entries]),
-            "keys": TextArray([one.key for one in entries]),
-            "whole": TextArray(whole),
+            "sections": TextArray([*(one.section for one in entries), *(REMOVED for _ in entries)]),
+            "keys": TextArray([*(one.key for one in entries), *(" ".join(place_of(one)) for one in entries)]),
+            "whole": TextArray(whole.union(without_key)),
         }
         rows = await door.query(_HELD_OF, named)
         return sorted(map(_held, rows), key=lambda one: one.number)
@@ -543,7 +605,8 @@ class ViewRows:
     async def held(self, window: Window, *, principal: Principal) -> list[Held]:
         """Return the entries that hold, in the order of the log."""
         door = self._log.of(principal, window.context_id)
-        return list(map(_held, await door.query(_HELD, (door.tenant_id, window.window_id))))
+        named = {"tenant_id": door.tenant_id, "window_id": window.window_id}
+        return list(map(_held, await door.query(_HELD, named)))
 
     async def superseded(
         self, window: Window, seqs: Collection[int], *, principal: Principal
@@ -566,6 +629,26 @@ class ViewRows:
     async def end(self, transaction: Transaction, window: Window, numbers: Sequence[int]) -> None:
         """Let entries hold no longer."""
         await transaction.query(_END_ENTRIES, (transaction.tenant_id, window.window_id, list(numbers)))
+
+    async def count_said(self, transaction: Transaction, window: Window) -> int:
+        """Return how many entries of callers hold in a window that is locked."""
+        (row,) = await transaction.query(_COUNT_SAID, (transaction.tenant_id, window.window_id))
+        count: int = row.held
+        return count
+
+    async def tell_later(self, transaction: Transaction, window: Window) -> None:
+        """Say that a window that is locked has entries of which no model was told."""
+        await transaction.query(_HAS_UNTOLD, (transaction.tenant_id, window.window_id))
+
+    async def untold(self, window: Window, *, principal: Principal) -> list[Held]:
+        """Return the entries of callers of which no model was told."""
+        door = self._log.of(principal, window.context_id)
+        return list(map(_held, await door.query(_UNTOLD, (door.tenant_id, window.window_id))))
+
+    async def told(self, transaction: Transaction, window: Window) -> None:
+        """Say that a model is told of all that callers said, in a window that is locked."""
+        named = {"tenant_id": transaction.tenant_id, "window_id": window.window_id}
+        await transaction.query(_TOLD, named)
 
     async def change_head(self, transaction: Transaction, window: Window) -> None:
         """Write what stands in front of all, of a window that is locked."""

@@ -57,6 +57,7 @@ class Window(WindowInput):
         pins_pieces: What is pinned, as a model sees it. None in a list.
         spent_tokens: Of its packs together, since its config has a limit of that.
         token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
+        has_untold: Callers said something of the state of which no model was told yet.
     """
 
     window_id: UUID
@@ -75,6 +76,7 @@ class Window(WindowInput):
     pins_tokens: int
     pins_pieces: tuple[Rendered, ...]
     spent_tokens: int
+    has_untold: bool
     owner_user_id: str
     created_by: str
     created_at: datetime
@@ -108,8 +110,7 @@ _LISTED = """
     w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
-    w.created_at, w.updated_at,
-    w.closed_at, w.config::text AS config_json, w.spent_tokens, w.token_factor
+    w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens, w.token_factor
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -195,7 +196,7 @@ WITH blocks AS (
 UPDATE context.context_window w
 SET closed_at = coalesce(closed_at, now()), updated_at = coalesce(closed_at, now()), system_prompt = '', tools = NULL,
     goal = '', state_text = '', state_pieces = '[]', state_tokens = 0,
-    pins_pieces = '[]', pins_tokens = 0
+    pins_pieces = '[]', pins_tokens = 0, has_untold = false
 WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 RETURNING {_WINDOW}
 """  # noqa: S608
@@ -382,6 +383,7 @@ def _window(row: Row) -> Window:
         pins_tokens=row.pins_tokens,
         pins_pieces=tuple(loaded(row.pins_pieces)),
         spent_tokens=row.spent_tokens,
+        has_untold=row.has_untold,
         owner_user_id=row.owner_user_id,
         created_by=row.created_by,
         created_at=row.created_at,

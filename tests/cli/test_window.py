@@ -79,3 +79,11 @@ def test_a_profile_is_put_from_a_file_and_listed(answer: Answer, run: Run, conte
     assert opened["compression_profile"] == "tickets@2"
     file.write_bytes(b"\xff")
     assert run(f"window profile put {file}").exit_code == 2
+
+
+def test_callers_say_what_holds(answer: Answer, context_id: str):
+    window_id = answer(f"window open {context_id} gpt-5")["window_id"]
+    assert answer(f"window patch {window_id} value port --value 80") == {"changed_count": 1}
+    assert [(one["key"], one["value"]) for one in answer(f"window state {window_id} value")] == [("port", "80")]
+    assert answer(f"window patch {window_id} value port --remove") == {"changed_count": 1}
+    assert answer(f"window state {window_id}") == []

@@ -11,6 +11,7 @@ from contextkeep import (
     ImportanceWeights,
     MessageInput,
     PartInput,
+    StateEntryInput,
     TierRatios,
     TokenPrices,
     ToolCallInput,
@@ -127,6 +128,30 @@ async def test_what_stands_in_front_is_changed_and_pinned(world: Any, context: A
         await world.run(context.unpin, window.window_id, of_text)
     receipts = await world.run(context.get_lineage, window.window_id)
     assert [one.reason for one in receipts] == ["unpinned", "pinned", "pinned", "updated"]
+
+
+async def test_callers_say_what_holds(world: Any, context: Any):
+    context_id = (await world.run(context.send_message, "The staging port is 8443.")).context_id
+    window = await world.run(context.open_window, context_id, "gpt-5")
+    before = await world.run(context.pack, window.window_id)
+    said = [
+        StateEntryInput("sub_goal", "ports", "List ports.", "done"),
+        StateEntryInput("value", "staging port", value="9001"),
+    ]
+    assert await world.run(context.patch_state, window.window_id, said) == 2
+    pack = await world.run(context.pack, window.window_id)
+    assert pack.messages_json.startswith(before.messages_json[:-2])
+    assert "staging port: 9001" in pack.messages_json
+    entries = await world.run(context.get_state, window.window_id)
+    assert [(one.section, one.key, one.value, one.source) for one in entries] == [
+        ("sub_goal", "ports", "done", "caller"),
+        ("value", "staging port", "9001", "caller"),
+    ]
+    assert await world.run(context.patch_state, window.window_id, remove=said[1:]) == 1
+    assert len(await world.run(context.get_state, window.window_id)) == 1
+    for wrong in ([StateEntryInput("nonsense", "k", "t")], ["a text"], [StateEntryInput("value", 7)]):  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument):
+            await world.run(context.patch_state, window.window_id, wrong)
 
 
 async def test_what_does_not_fit_is_refused_with_what_would(world: Any, context: Any):

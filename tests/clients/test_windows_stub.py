@@ -166,6 +166,16 @@ def test_EstimateCost_says_what_steps_cost(grpc_stub, folded):
     assert answer.warm.base_tokens < answer.cold.base_tokens
 
 
+def test_PatchState_is_told_in_the_next_pack(grpc_stub, window):
+    goal = pb.StateEntryInput(section="sub_goal", key="1", text="Look.")
+    request = pb.PatchStateRequest(window_id=window.window_id, set=[goal])
+    assert grpc_stub.PatchState(request, metadata=METADATA).changed_count == 1
+    pack = grpc_stub.Pack(pb.PackRequest(window_id=window.window_id), metadata=METADATA)
+    assert json.loads(pack.messages_json)["messages"][-1]["content"].endswith("\n- sub-goal (open): Look.")
+    answer = grpc_stub.GetState(pb.GetStateRequest(window_id=window.window_id), metadata=METADATA)
+    assert [(one.section, one.value, one.source) for one in answer.entries] == [("sub_goal", "open", "caller")]
+
+
 def test_CloseWindow_packs_no_more(grpc_stub, window):
     assert grpc_stub.CloseWindow(pb.CloseWindowRequest(window_id=window.window_id), metadata=METADATA).window.is_closed
     with pytest.raises(grpc.RpcError) as error:

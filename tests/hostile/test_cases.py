@@ -32,6 +32,8 @@ NAMES_NOTHING = {
     "rules.messages.name",  # an expression
     "rules.role_mapping.key",  # the key of a map
     "providers.ids",  # of providers, which are the service's
+    "set.key",  # of a window's state, as the next one: the window is what is named
+    "remove.key",
     "root.id",  # of a node that need not exist, as the next two
     "root.external_id",
     "root.name",

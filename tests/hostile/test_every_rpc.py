@@ -43,7 +43,7 @@ PROMISED = {
     """,
     "contextkeep.context.v1.ContextWindows": """
         OpenWindow GetWindow ListWindows CloseWindow Pack Fold Expand SearchWindow ExplainPack GetLineage GetState
-        UpdateWindow Pin Unpin RecordUsage EstimateCost WindowStats PutProfile ListProfiles
+        UpdateWindow Pin Unpin RecordUsage PatchState EstimateCost WindowStats PutProfile ListProfiles
     """,
     "contextkeep.context.v1.ContextQuery": "QueryContext ListContextProviders",
     "contextkeep.context.v1.Tools": "ListTools ListResources ExecuteTool",

@@ -1106,6 +1106,23 @@ CASES: dict[str, Callable[[Things], Sequence[Case]]] = {
         windows.UnpinRequest(window_id=t.window_id, pin_id=t.pin_id, request_id=t.request_id),
         windows.UnpinRequest(window_id=t.window_id, pin_id=t.pin_id, subject_user_id=t.user_id),
     ],
+    "PatchState": lambda t: [
+        windows.PatchStateRequest(
+            window_id=t.window_id,
+            set=[windows.StateEntryInput(section="value", key="k", value="x")],
+            remove=[windows.StateEntryName(section="goal")],
+        ),
+        windows.PatchStateRequest(
+            window_id=t.window_id,
+            set=[windows.StateEntryInput(section="decision", key="k", text="x")],
+            request_id=t.request_id,
+        ),
+        windows.PatchStateRequest(
+            window_id=t.window_id,
+            remove=[windows.StateEntryName(section="constraint", key="k")],
+            subject_user_id=t.user_id,
+        ),
+    ],
     "ListMappings": lambda t: [history.ListMappingsRequest(), history.ListMappingsRequest(app_id=t.app_id)],
 }
 

@@ -50,6 +50,7 @@ from contextkeep.inputs import (
     RecallFilter,
     RecallOptions,
     SampleNode,
+    StateEntryInput,
     ToolCallInput,
     ToolResultInput,
 )
@@ -272,6 +273,7 @@ __all__ = [
     "SkippedRule",
     "StateChange",
     "StateEntry",
+    "StateEntryInput",
     "SyncedHistory",
     "Task",
     "TaskHistory",

@@ -134,6 +134,17 @@ class RecallOptions:
     with_features: bool = False  # say of each item what its score is made of
 
 
+@dataclass(frozen=True, slots=True)
+class StateEntryInput:
+    """What holds in the state of a window's work; to remove it, its section and key are enough."""
+
+    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact" or "progress"
+    section: str
+    key: str = ""  # what it is of, and what takes its place later; of "goal" and "progress" there is one, without a key
+    text: str = ""  # one line; of a value it may be empty; of an entry to be removed that has no key, its text
+    value: str = ""  # of a value, what it is; of a sub-goal "open", "done" or "dropped"; empty: "open"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallInput:
     """A model asks for a tool."""

@@ -101,6 +101,7 @@ export type {
   PackZones,
   StateChange,
   StateEntry,
+  StateEntryInput,
   Window,
   WindowConfig,
   WindowHit,

@@ -312,19 +312,30 @@ export interface WindowHit {
 
 /** A statement of the state of the work. */
 export interface StateEntry {
-  /** "goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin". */
+  /** "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin". */
   section: string;
   /** What it is of: a later one takes its place; of a pin its id. */
   key: string;
   /** As it was said. */
   text: string;
-  /** Of a value, what it is. */
+  /** Of a value, what it is; of a sub-goal its status. */
   value: string;
   /** Where; empty of what a caller said. */
   ref: string;
   createdAt: string;
   /** Who says so: "rule", which read it in the log, or "caller". */
   source: string;
+}
+
+/** What holds in the state of a window's work; to remove it, its section and key are enough. */
+export interface StateEntryInput {
+  section: "goal" | "sub_goal" | "constraint" | "value" | "decision" | "question" | "error" | "artifact" | "progress";
+  /** What it is of, and what takes its place later; of "goal" and "progress" there is one, without a key. */
+  key?: string;
+  /** One line; of a value it may be missing; of an entry to be removed that has no key, its text. */
+  text?: string;
+  /** Of a value, what it is; of a sub-goal "open", which is the default, "done" or "dropped". */
+  value?: string;
 }
 
 export function windowOf(message: pb.Window): Window {

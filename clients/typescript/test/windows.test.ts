@@ -78,6 +78,18 @@ test("what stands in front of all is changed, and texts are pinned behind it", a
   assert.deepEqual(reasons, ["unpinned", "pinned", "pinned", "updated"]);
 });
 
+test("callers say what holds", async () => {
+  const { contextId } = await context.sendMessage("The staging port is 8443.");
+  const { windowId } = await context.openWindow(contextId, "gpt-5");
+
+  const set = [{ section: "value", key: "staging port", value: "9001" }, { section: "sub_goal", key: "1", text: "Look." }] as const;
+  assert.equal(await context.patchState(windowId, { set }), 2);
+  assert.match((await context.pack(windowId)).messagesJson, /staging port: 9001/);
+  assert.equal(await context.patchState(windowId, { remove: [set[0]] }), 1);
+  const entries = await context.getState(windowId);
+  assert.deepEqual(entries.map(({ section, value, source }) => [section, value, source]), [["sub_goal", "open", "caller"]]);
+});
+
 test("a budget that is too small, and a model that nobody knows, are refused", async () => {
   const { contextId } = await context.sendMessage("lorem ipsum ".repeat(500));
 

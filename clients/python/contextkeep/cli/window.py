@@ -15,6 +15,7 @@ from contextkeep.cli._output import Format, Output, printable
 from contextkeep.cli._packs import messages_of, text_of
 from contextkeep.client._messages import FORMATS, MessageFormat
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.inputs import StateEntryInput
 from contextkeep.values import WindowConfig
 
 _ROW = ("window_id", "model", "message_format", "token_limit", "step_count", "left_out_count", "epoch", "is_closed")
@@ -416,6 +417,41 @@ def stats(session: Session, output: Output, *, window_id: str, **given: Any) -> 
         _draw(found.tokens_by_zone)
         receipts = islice(session.context.get_lineage(window_id, **given), _FOLDS_DRAWN)
         _draw_folds([(one.step_count, one.tokens_before, one.tokens_after) for one in receipts][::-1])
+
+
+@command(
+    _WINDOW,
+    click.argument("section"),
+    click.argument("key", default=""),
+    click.option("--text", default="", help="What holds, in one line."),
+    click.option("--value", default="", help="Of a value, what it is; of a sub_goal: open, done or dropped."),
+    click.option("--remove", is_flag=True, help="Say that it holds no longer."),
+    _SUBJECT,
+    name="patch",
+    group=window,
+    example="""
+contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 constraint ports --text 'Never open port 80.'
+contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 value 'staging port' --value 8443
+contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 sub_goal ports --text 'List ports.' --value done
+contextkeep window patch 0197f1f2-0000-7000-8000-000000000006 value 'staging port' --remove
+""",
+)
+def patch(
+    session: Session,
+    output: Output,
+    *,
+    window_id: str,
+    section: str,
+    key: str,
+    text: str,
+    value: str,
+    remove: bool,
+    **given: Any,
+) -> None:
+    """Say what holds in the state of the work, or no longer does."""
+    entry = StateEntryInput(section, key, text, value)
+    entries, removed = ([], [entry]) if remove else ([entry], [])
+    output.one({"changed_count": session.context.patch_state(window_id, entries, remove=removed, **given)})
 
 
 @command(

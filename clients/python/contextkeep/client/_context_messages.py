@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, TypedDict
 
 from contextkeep.client._messages import Id, built, choice, ids, texts, to_id, to_json, to_object, to_timestamp
+from contextkeep.context.v1 import context_windows_pb2 as windows_pb
 from contextkeep.context.v1 import contexts_pb2 as contexts_pb
 from contextkeep.context.v1 import message_pb2 as message_pb
 from contextkeep.errors import InvalidArgument
@@ -18,6 +19,7 @@ from contextkeep.inputs import (
     PartInput,
     RecallFilter,
     RecallOptions,
+    StateEntryInput,
     ToolCallInput,
     ToolResultInput,
 )
@@ -204,6 +206,28 @@ def recall_filter(said: RecallFilter | None, *, field: str = "filter") -> contex
         task_ids=ids(f"{field}.task_ids", said.task_ids),
         entity_node_ids=ids(f"{field}.entity_node_ids", said.entity_node_ids),
     )
+
+
+def state_entry(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryInput:
+    """Return the message of what holds.
+
+    Raises:
+        InvalidArgument: it is something else, or a value cannot travel.
+    """
+    if not isinstance(said, StateEntryInput):
+        raise InvalidArgument(f"{field} has a {type(said).__name__}; a StateEntryInput is wanted", field=field)
+    named = {"section": said.section, "key": said.key, "text": said.text, "value": said.value}
+    return built(windows_pb.StateEntryInput, field, **named)
+
+
+def state_entry_name(said: StateEntryInput, *, field: str) -> windows_pb.StateEntryName:
+    """Return the message of which entry is meant.
+
+    Raises:
+        InvalidArgument: as `state_entry`.
+    """
+    entry = state_entry(said, field=field)
+    return windows_pb.StateEntryName(section=entry.section, key=entry.key, text=entry.text)
 
 
 def task_status(

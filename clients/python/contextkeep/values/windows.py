@@ -552,10 +552,11 @@ class ExplainedPack(Value):
 class StateEntry(Value):
     """A statement of the state of the work."""
 
-    section: str  # "goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"
+    # "goal", "sub_goal", "constraint", "value", "decision", "question", "error", "artifact", "progress" or "pin"
+    section: str
     key: str = ""  # what it is of: a later one takes its place; of a pin its id
     text: str = ""  # as it was said
-    value: str = ""  # of a value, what it is
+    value: str = ""  # of a value, what it is; of a sub-goal its status
     ref: str = ""  # where; empty of what a caller said
     created_at: datetime
     source: str = "rule"  # which read it in the log; or "caller"

@@ -18,6 +18,7 @@ import {
   type PackPart,
   type PackZones,
   type StateEntry,
+  type StateEntryInput,
   type Window,
   type WindowConfig,
   type WindowHit,
@@ -176,6 +177,26 @@ export abstract class WindowCalls extends TaskCalls {
   async unpin(windowId: string, pinId: string, options: ContextOptions & WriteOptions = {}): Promise<void> {
     const { subjectUserId } = options;
     await this.call(method.unpin, { windowId, pinId, subjectUserId, requestId: requestId(options) }, options);
+  }
+
+  /**
+   * Say what holds in the state of the work, and what no longer does; return how many entries changed.
+   *
+   * The next pack that does not wait for results tells a model so behind the last step; the prefix stays.
+   *
+   * @param changes What is removed goes first; up to 100 in all.
+   * @throws WindowClosed It is closed.
+   * @throws BudgetTooSmall What must be in each pack does not fit: `least` in the metadata.
+   */
+  async patchState(
+    windowId: string,
+    changes: { set?: readonly StateEntryInput[]; remove?: readonly StateEntryInput[] },
+    options: ContextOptions & WriteOptions = {},
+  ): Promise<number> {
+    const { subjectUserId } = options;
+    const remove = changes.remove?.map(({ section, key, text }) => ({ section, key, text }));
+    const request = { windowId, set: [...(changes.set ?? [])], remove, subjectUserId, requestId: requestId(options) };
+    return (await this.call(method.patchState, request, options)).changedCount;
   }
 
   /**

@@ -324,6 +324,48 @@ class UnpinResponse(_message.Message):
     pins_tokens: int
     def __init__(self, pins_tokens: _Optional[int] = ...) -> None: ...
 
+class StateEntryInput(_message.Message):
+    __slots__ = ("section", "key", "text", "value")
+    SECTION_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    section: str
+    key: str
+    text: str
+    value: str
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class StateEntryName(_message.Message):
+    __slots__ = ("section", "key", "text")
+    SECTION_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    section: str
+    key: str
+    text: str
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
+
+class PatchStateRequest(_message.Message):
+    __slots__ = ("window_id", "set", "remove", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SET_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    set: _containers.RepeatedCompositeFieldContainer[StateEntryInput]
+    remove: _containers.RepeatedCompositeFieldContainer[StateEntryName]
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., set: _Optional[_Iterable[_Union[StateEntryInput, _Mapping]]] = ..., remove: _Optional[_Iterable[_Union[StateEntryName, _Mapping]]] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class PatchStateResponse(_message.Message):
+    __slots__ = ("changed_count",)
+    CHANGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    changed_count: int
+    def __init__(self, changed_count: _Optional[int] = ...) -> None: ...
+
 class PackRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "without_recall", "if_prefix_sha", "if_prefix_bytes")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]

@@ -89,6 +89,11 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
                 _registered_method=True)
+        self.PatchState = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/PatchState',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.FromString,
+                _registered_method=True)
         self.Pack = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/Pack',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PackRequest.SerializeToString,
@@ -236,6 +241,20 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PatchState(self, request, context):
+        """Says what holds in the state of the work, beside what rules read in the log: entries that are set take the place of what was said of the
+        same before, by whomever, and give way to what is said in the log later; what is removed holds no longer. A model is told of all of it
+        behind the last step of the next pack that does not wait for results, without a break of the prefix, and the next fold writes the state
+        anew. All of it happens, or nothing; the same again changes nothing. It stays when messages are retracted.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (what must be in each pack does not fit: `least`), INVALID_ARGUMENT (a section
+        that there is not; control characters; no key), LIMIT_EXCEEDED (100 changes of a call, 500 entries of callers in a window, texts of up to
+        2,000 characters, keys of 200), REQUEST_ID_REUSED, ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Pack(self, request, context):
         """Answers the messages for the next call of the model. It catches up with the log first, which is a write; of the same log it is the same,
         however often.
@@ -378,6 +397,11 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.ListProfiles,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.SerializeToString,
+            ),
+            'PatchState': grpc.unary_unary_rpc_method_handler(
+                    servicer.PatchState,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.SerializeToString,
             ),
             'Pack': grpc.unary_unary_rpc_method_handler(
                     servicer.Pack,
@@ -683,6 +707,33 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/ListProfiles',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListProfilesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PatchState(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/PatchState',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PatchStateResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -11,7 +11,7 @@ from contextkeep.client._messages import Id, MessageFormat
 from contextkeep.client._window_messages import window_config
 from contextkeep.client.aio.client import AsyncClient
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.inputs import RecallFilter
+from contextkeep.inputs import RecallFilter, StateEntryInput
 from contextkeep.values import (
     Calibrated,
     CompressionProfile,
@@ -274,6 +274,46 @@ class WindowCalls(AsyncClient):
             request_id=messages.new_request_id(request_id),
         )
         await self.call("Unpin", request, timeout_s=timeout_s)
+
+    async def patch_state(
+        self,
+        window_id: Id,
+        entries: Sequence[StateEntryInput] = (),
+        *,
+        remove: Sequence[StateEntryInput] = (),
+        subject_user_id: str = "",
+        request_id: Id | None = None,
+        timeout_s: float | None = None,
+    ) -> int:
+        """Say what holds in the state of the work, and what no longer does; return how many entries changed.
+
+        The next pack that does not wait for results tells a model so behind the last step; the prefix stays. Each entry
+        takes the place of what was said of the same before, by whomever, and gives way to what the log says later.
+
+        Args:
+            window_id: Which.
+            entries: Up to 100, with those that are removed.
+            remove: First; what is not there is passed over.
+            subject_user_id: For which user a key without one calls.
+            request_id: A UUID. The same one again changes nothing. None: a new one.
+            timeout_s: Deadline; None: the client's.
+
+        Raises:
+            WindowNotFound: there is none.
+            WindowClosed: it is closed.
+            BudgetTooSmall: what must be in each pack does not fit: `least` in the metadata.
+            InvalidArgument: an entry cannot be: the violation names its field.
+            LimitExceeded: the window would hold more than 500 entries of callers, or one is too long.
+        """
+        request = windows_pb.PatchStateRequest(
+            window_id=messages.to_id(window_id),
+            set=[contexts.state_entry(one, field="entries") for one in entries],
+            remove=[contexts.state_entry_name(one, field="remove") for one in remove],
+            subject_user_id=subject_user_id,
+            request_id=messages.new_request_id(request_id),
+        )
+        response: windows_pb.PatchStateResponse = await self.call("PatchState", request, timeout_s=timeout_s)
+        return response.changed_count
 
     async def pack(
         self,
