@@ -47,7 +47,7 @@ class Accounts:
         Raises:
             WindowNotFound: there is no such window.
         """
-        window = await self._window(window_id, principal)
+        window = await self._rows.find(window_id, principal=principal)
         shown = await self._views.shown(window, principal=principal)
         if shown is None:
             raise no_window(window_id)
@@ -62,7 +62,7 @@ class Accounts:
             WindowNotFound: there is no such window.
             InvalidArgument, InvalidPageToken: see the contract.
         """
-        window = await self._window(window_id, principal)
+        window = await self._rows.find(window_id, principal=principal)
         query = ("GetLineage", principal.tenant_id, window_id)
         key = pages.decode_token(query, page.token, parts=1)
         count = pages.page_size(page.size)
@@ -92,7 +92,7 @@ class Accounts:
         for section in sections:
             if section not in ENTRY_SECTIONS:
                 raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
-        window = await self._window(window_id, principal)
+        window = await self._rows.find(window_id, principal=principal)
         held = await self._views.held(window, principal=principal)
         held = [one for one in held if one.entry.section in (sections or ENTRY_SECTIONS)]
         context = await self._log.read(window.context_id, principal=principal)
@@ -103,10 +103,3 @@ class Accounts:
         seqs = {one.entry.seq for one in held if one.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [one for one in held if not one.entry.ref or one.entry.seq in there]
-
-    async def _window(self, window_id: UUID, principal: Principal) -> Window:
-        context_id = await self._rows.context_of(window_id, principal=principal)
-        window = await self._rows.read(context_id, window_id, principal=principal)
-        if window is None:
-            raise no_window(window_id)
-        return window

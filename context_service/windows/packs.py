@@ -438,9 +438,7 @@ class Packs:
         """Append a note on what callers said of the state, if another call has not."""
         untold = await self._views.untold(window, principal=principal)
         text = note_of_said([one.entry for one in untold])
-        pieces_of_note = text_pieces(text, window.format) if text else []
-        tokens = await beside_the_loop(_RENDERING * len(text), _tokens_of, pieces_of_note, window)
-        note = NewBlock(kind=NOTE, step=window.step_count, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note)
+        note = await beside_the_loop(_RENDERING * len(text), _appended, NOTE, window.step_count, text, window)
         ended = {one.number: 0 for one in untold if is_told_once(one.entry)}
 
         async def work(transaction: Transaction) -> None:
@@ -569,11 +567,8 @@ class Packs:
         # What it says may hold no longer, and nothing behind it would tell.
         if superseded := await self._views.superseded(window, {one.seq for one in recalled.items}, principal=principal):
             said = f"{said}\n\n{note_of(superseded)}"
-        made = text_pieces(said, window.format) if said else []
-        tokens = tokens_of(made, window.format, TokenCounter(window.tokens_family).count)
-        if tokens > room:
-            return None
-        return NewBlock(kind=RECALLED, step=step.step_to, seq_from=0, seq_to=0, tokens=tokens, pieces=made)
+        block = _appended(RECALLED, step.step_to, said, window)
+        return block if block.tokens <= room else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -626,10 +621,11 @@ class _Planned:
 
 def zones_of(window: Window, parts: Sequence[Seen]) -> Zones:
     """Return the tokens of what a window shows, by zone, without a step that waits."""
-    return _zones(window, tokens_by_zone(parts))
+    return zones_by(window, tokens_by_zone(parts))
 
 
-def _zones(window: Window, tokens: Mapping[str, int]) -> Zones:
+def zones_by(window: Window, tokens: Mapping[str, int]) -> Zones:
+    """Return the tokens of a window by zone, with what stands in front, from those of what is behind that."""
     return Zones(
         system=window.head_tokens,
         pins=window.pins_tokens,
@@ -672,8 +668,11 @@ def _is_same(locked: Window | None, window: Window) -> bool:
     return all(getattr(locked, name) == getattr(window, name) for name in names)
 
 
-def _tokens_of(rendered: Sequence[Rendered], window: Window) -> int:
-    return tokens_of(rendered, window.format, TokenCounter(window.tokens_family).count)
+def _appended(kind: str, step: int, text: str, window: Window) -> NewBlock:
+    """Return a text of ours that stands behind a step; an empty one shows nothing."""
+    made = text_pieces(text, window.format) if text else []
+    tokens = tokens_of(made, window.format, TokenCounter(window.tokens_family).count)
+    return NewBlock(kind=kind, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=made)
 
 
 def _has_whole_step(messages: Sequence[Message]) -> bool:
@@ -701,7 +700,6 @@ class _Entries(NamedTuple):
 
 def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tuple[list[NewBlock], _Entries]:
     """Return blocks of steps and of notes on what is superseded, and what becomes of the state."""
-    count = TokenCounter(window.tokens_family).count
     numbers = {id(one.entry): one.number for one in held}
     entries = [one.entry for one in held]
     blocks: list[NewBlock] = []
@@ -732,9 +730,7 @@ def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tup
                 new.append(entry)
         ended |= {numbers[id(one)]: block.seq_from for one in [*before, *at_once] if id(one) not in held_now}
         if superseded:
-            pieces_of_note = text_pieces(note_of(superseded), window.format)
-            tokens = tokens_of(pieces_of_note, window.format, count)
-            blocks.append(NewBlock(kind=NOTE, step=step, seq_from=0, seq_to=0, tokens=tokens, pieces=pieces_of_note))
+            blocks.append(_appended(NOTE, step, note_of(superseded), window))
     return blocks, _Entries(new, ended)
 
 
@@ -800,7 +796,7 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
     offset = known.size_bytes if _is_known(prefix, known) else 0
     # A step that waits and is cut is another one when its results are there.
     promised = sight.body.prefix if waiting and waiting.is_cut else prefix
-    zones = _zones(window, sight.tokens)
+    zones = zones_by(window, sight.tokens)
     zones = replace(
         zones, verbatim=zones.verbatim + (waiting.tokens if waiting else 0), notes=zones.notes + note_tokens
     )

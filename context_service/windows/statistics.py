@@ -14,11 +14,11 @@ from uuid import UUID
 from context_service.tokens import Calibration
 from context_service.windows.costs import Ahead, Break, Cost, Shape, ahead, until_now
 from context_service.windows.folds import Limits
-from context_service.windows.packs import Zones
+from context_service.windows.packs import Zones, zones_by
 from context_service.windows.prices import Prices
 from context_service.windows.statistics_rows import Level, StatisticsRows
 from context_service.windows.usage_rows import Usage, UsageRows
-from context_service.windows.window_rows import Window, WindowRows, no_window
+from context_service.windows.window_rows import Window, WindowRows
 from contextkeep.errors import InvalidArgument
 from service_runtime.auth import Principal
 from service_runtime.documents import beside_the_loop
@@ -113,7 +113,7 @@ class Statistics:
             WindowNotFound: there is no such window.
         """
         principal = principal.without_admin()
-        window = await self._window(window_id, principal)
+        window = await self._windows.find(window_id, principal=principal)
         levels = await self._rows.levels(window, principal=principal)
         log_tokens, of_levels = await self._rows.log_tokens(window, levels, principal=principal)
         breaks = await self._rows.breaks(window, principal=principal)
@@ -153,7 +153,7 @@ class Statistics:
             if not 0 <= value <= most:
                 raise InvalidArgument(f"{name} is not between 0 and {most}", field=name)
         principal = principal.without_admin()
-        window = await self._window(window_id, principal)
+        window = await self._windows.find(window_id, principal=principal)
         levels = await self._rows.levels(window, principal=principal)
         breaks = await self._rows.breaks(window, principal=principal)
         calibration = await self._usage.calibration(window, principal=principal)
@@ -176,23 +176,9 @@ class Statistics:
             prices=window.config.prices,
         )
 
-    async def _window(self, window_id: UUID, principal: Principal) -> Window:
-        context_id = await self._windows.context_of(window_id, principal=principal)
-        window = await self._windows.read(context_id, window_id, principal=principal)
-        if window is None:
-            raise no_window(window_id)
-        return window
-
 
 def _zones(window: Window, levels: Mapping[str, Level]) -> Zones:
-    tokens = {zone: one.tokens for zone, one in levels.items()}
-    return Zones(
-        system=window.head_tokens,
-        pins=window.pins_tokens,
-        state=window.state_tokens,
-        notes=tokens.pop("note", 0),
-        **tokens,
-    )
+    return zones_by(window, {zone: one.tokens for zone, one in levels.items()})
 
 
 def _shape(window: Window, levels: Mapping[str, Level], breaks: Sequence[Break], step_tokens: int) -> Shape:

@@ -278,6 +278,18 @@ class WindowRows:
         answer = Jsonb({"window_id": str(window.window_id), **more})
         await transaction.query(_ANSWER, (answer, window.context_id, transaction.tenant_id, key))
 
+    async def find(self, window_id: UUID, *, principal: Principal) -> Window:
+        """Return a window that the principal may see, whichever context it is of.
+
+        Raises:
+            WindowNotFound: there is none.
+        """
+        context_id = await self.context_of(window_id, principal=principal)
+        window = await self.read(context_id, window_id, principal=principal)
+        if window is None:
+            raise no_window(window_id)
+        return window
+
     async def read(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
         """Return a window; None: the context has none of this id."""
         door = self._log.of(principal, context_id)

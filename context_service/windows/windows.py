@@ -168,11 +168,7 @@ class Windows:
         Raises:
             WindowNotFound: there is none.
         """
-        context_id = await self._rows.context_of(window_id, principal=principal)
-        window = await self._rows.read(context_id, window_id, principal=principal)
-        if window is None:
-            raise no_window(window_id)
-        return window
+        return await self._rows.find(window_id, principal=principal)
 
     async def windows(
         self, context_id: UUID, page: pages.PageRequest, *, principal: Principal
