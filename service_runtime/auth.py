@@ -22,7 +22,8 @@ from service_runtime.documents import check_text
 # The row of it is in migrations/0001_access.sql.
 DEFAULT_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 GRAPH_DEFAULT = "default"
-SCOPES = ("read", "write", "admin", "delegate")
+CONTEXT_READ = "context:read"  # to ask context query, and nothing else; `read` includes it
+SCOPES = ("read", "write", "admin", "delegate", CONTEXT_READ)
 USER_ID_CHARS_MAX = 512  # as of the subject of a token
 
 Metadata = Iterable[tuple[str, str | bytes]]
@@ -69,6 +70,10 @@ class Principal:
     def app_default(self) -> str:
         """The app of a request that names none: the only one that the principal is bound to, else none."""
         return next(iter(self.app_ids)) if len(self.app_ids) == 1 else ""
+
+    def may(self, scope: str) -> bool:
+        """Say whether it may do what needs a scope."""
+        return scope in self.scopes or (scope == CONTEXT_READ and "read" in self.scopes)
 
     @property
     def sees_all_users(self) -> bool:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeVar
 
 from contextkeep.errors import ContextKeepError
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger("background")
 
@@ -44,6 +46,32 @@ async def running(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         while not task.done():
             task.cancel()
             await asyncio.wait([task], timeout=_CANCEL_AGAIN_S)
+
+
+@asynccontextmanager
+async def in_task_of_own(opening: AbstractAsyncContextManager[_T]) -> AsyncIterator[_T]:
+    """Open something for the block, in a task in which it is closed, too: who opens it may close it in another.
+
+    Raises:
+        Whatever the opening or the closing raises.
+    """
+    opened: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def hold() -> None:
+        async with opening as held:
+            opened.set_result(held)
+            await over.wait()
+
+    task = asyncio.create_task(hold())
+    first: Iterable[asyncio.Future[Any]] = (opened, task)
+    try:
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            yield opened.result()
+    finally:
+        over.set()
+        await task
 
 
 async def repeating(work: Callable[[], Awaitable[int]], *, interval_s: float) -> None:

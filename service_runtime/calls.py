@@ -9,15 +9,18 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from contextkeep.errors import PermissionDenied
 from service_runtime.auth import Principal
 from service_runtime.places import Place
 from service_runtime.turns import Turn, is_expensive
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +77,7 @@ def require(scope: str) -> None:
     call = current_call.get()
     assert call is not None and call.principal is not None, "no authenticated call is under way"
     call.scope = scope
-    if scope not in call.principal.scopes:
+    if not call.principal.may(scope):
         raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
 
 
@@ -118,6 +121,33 @@ async def aside() -> AsyncIterator[None]:
         return
     async with call.turn.aside():
         yield
+
+
+def apart(work: Callable[[], Awaitable[_T]], *, within_s: float) -> asyncio.Task[_T]:
+    """Return a task that goes on with the work of the call under way, while the call writes to its caller.
+
+    The turn of the call is the task's: what is written meanwhile neither leaves it nor takes it anew, and who reads
+    slowly does not keep it. Who makes the task sees to its end.
+
+    Args:
+        work: What is to be done.
+        within_s: How long it may take, if the call has not an earlier deadline. It is cancelled then.
+
+    Raises:
+        TimeoutError: in the task, when its time is up.
+    """
+    call = current_call.get()
+    assert call is not None, "a call is under way"
+    with_turn = replace(call, deadline=min(call.deadline, time.monotonic() + within_s))
+
+    async def working() -> _T:
+        current_call.set(with_turn)
+        async with asyncio.timeout(within_s):
+            return await work()
+
+    task = asyncio.create_task(working())
+    current_call.set(replace(call, turn=None))
+    return task
 
 
 def remaining_s() -> float:

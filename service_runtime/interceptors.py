@@ -31,7 +31,7 @@ from contextkeep.errors import (
 )
 from contextkeep.status import DETAILS_KEY, details_of, error_of, message_of
 from service_runtime import audit, calls, tracing
-from service_runtime.auth import Authenticator, Principal, credential
+from service_runtime.auth import CONTEXT_READ, Authenticator, Principal, credential
 from service_runtime.calls import Call, current_call
 from service_runtime.metrics import Metrics
 from service_runtime.places import CallLimits, Place, Places
@@ -251,7 +251,7 @@ class Border(grpc.aio.ServerInterceptor):  # type: ignore[misc]
                 span, status=status, reason=error.reason if error else "", attributes={"call_id": call.call_id}
             )
             _log_call(call, error, duration_s=duration_s, context=context)
-            if call.scope not in ("", "read"):
+            if call.scope not in ("", "read", CONTEXT_READ):
                 audit.log(call, call.scope, error, peer=context.peer())
 
 

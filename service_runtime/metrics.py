@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import product
+from typing import Any, Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
 from prometheus_client.gc_collector import GCCollector
@@ -18,8 +20,19 @@ from prometheus_client.process_collector import ProcessCollector
 from contextkeep.errors import ContextKeepError, FailedPrecondition
 
 Timed = Callable[[], AbstractContextManager[None]]
+OTHER = "other"  # a value of a label that was not announced
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+_T = TypeVar("_T", Counter, Histogram)
+
+
+class Counted(Protocol):
+    """Adds to a number, or to a distribution, under values of its labels."""
+
+    def __call__(self, amount: float = 1, /, **labels: str) -> None:
+        """Add an amount, or one that was measured."""
 
 
 class CannotExpose(FailedPrecondition):
@@ -88,6 +101,23 @@ class Metrics:
 
         return timed
 
+    def counter(self, name: str, meaning: str, **labels: Iterable[str]) -> Counted:
+        """Return what adds to a number.
+
+        Args:
+            name: Without `_total`, which is put behind it.
+            meaning: A line.
+            labels: By name, with all values that each may have, so that they are few: any other counts as `OTHER`. All
+                are there from the start, at 0, or the first of something would be missed.
+        """
+        child = _children(Counter(name, meaning, tuple(labels), registry=self._registry), labels)
+        return lambda amount=1, /, **said: child(said).inc(amount)
+
+    def seconds(self, name: str, meaning: str, **labels: Iterable[str]) -> Counted:
+        """Return what adds a duration to a distribution; the labels as of `counter`."""
+        child = _children(Histogram(name, meaning, tuple(labels), buckets=_SECONDS, registry=self._registry), labels)
+        return lambda amount=1, /, **said: child(said).observe(amount)
+
     def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
         """Show a number that is read whenever somebody asks."""
         Gauge(name, meaning, registry=self._registry).set_function(read)
@@ -111,3 +141,15 @@ class Metrics:
             server.shutdown()
             server.server_close()
             thread.join()
+
+
+def _children(metric: _T, labels: dict[str, Iterable[str]]) -> Callable[[dict[str, str]], _T]:
+    """Return what finds the part of a metric that is of values of its labels; all that are announced are there."""
+    announced = {name: frozenset(values) for name, values in labels.items()}
+    for values in product(*announced.values()):
+        metric.labels(*values)
+
+    def child(said: dict[str, str]) -> Any:
+        return metric.labels(*(said[name] if said[name] in known else OTHER for name, known in announced.items()))
+
+    return child

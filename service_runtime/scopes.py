@@ -1,7 +1,9 @@
 """Who may call what: the scope that a call needs is read off the proto, so that a new RPC cannot be forgotten.
 
-An RPC that the proto marks `NO_SIDE_EFFECTS` needs `read`; what destroys more than it can bring back needs `admin`;
-any other needs `write`. What an RPC does may depend on its request: then it needs `read`, and asks for more itself.
+An RPC that the proto marks `NO_SIDE_EFFECTS` needs `read`; what destroys more than it can bring back, says what holds
+for all that a tenant asks, or lets every write of a tenant cost more, needs `admin`; any other needs `write`. What an
+RPC does may depend on its request: then it needs `read`, and asks for more itself.
+Context query needs `context:read`, which `read` includes: it may be all that an agent's runtime has.
 `delegate` is no RPC's: who has it may name the user for whom a call is (`Principal.acting_for`).
 
 A key that is bound to a context may call the RPCs that know this bound, and no others.
@@ -13,9 +15,19 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from contextkeep.errors import PermissionDenied
-from service_runtime.auth import Principal
+from service_runtime.auth import CONTEXT_READ, Principal
 
-_ADMIN = frozenset({"DeleteNode"})
+_ASKS = frozenset({"QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy"})
+_ADMIN = frozenset(
+    {
+        *("DeleteNode", "StartChanges", "UpdateProviderSetting"),
+        *("PutAgent", "DeleteAgent", "PutAgentTemplate", "DeleteAgentTemplate"),
+        *("PutKnowledgeBase", "DeleteKnowledgeBase"),
+        *("PutMcpServer", "ListMcpServers", "DeleteMcpServer", "DiscoverMcpTools", "ListMcpTools", "ApproveMcpTool"),
+        "UnapproveMcpTool",
+        *("RunSourceTest", "ListSourceTests", "GetSourceTest", "CompareSourceTests", "DeleteSourceTest"),
+    }
+)
 _BY_REQUEST = frozenset({"ExecuteTool"})  # see `calls.require`
 # The methods whose every statement knows what a key that is bound to a context may see, and the tools that come down to
 # them. All others refuse it.
@@ -51,6 +63,12 @@ OF_CONTEXTS = frozenset(
                 "PatchState",
                 "Pack",
                 "Fold",
+                "PrepareFold",
+                "CommitFold",
+                "CreateCheckpoint",
+                "ListCheckpoints",
+                "Rollback",
+                "ReportResponse",
                 "Expand",
                 "SearchWindow",
                 "ExplainPack",
@@ -59,8 +77,10 @@ OF_CONTEXTS = frozenset(
                 "RecordUsage",
                 "EstimateCost",
                 "WindowStats",
+                "WatchWindow",
             )
         ),
+        *(f"/contextkeep.context.v1.ContextQuery/{name}" for name in _ASKS),  # of its contexts; it asks nobody else
         "/contextkeep.context.v1.Tools/ListTools",
         "/contextkeep.context.v1.Tools/ExecuteTool",
     )
@@ -82,6 +102,8 @@ def scope_of(method: str) -> str:
         return "admin"
     if name in _BY_REQUEST:
         return "read"
+    if name in _ASKS:
+        return CONTEXT_READ
     reads = rpc.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     return "read" if reads else "write"
 
@@ -97,7 +119,7 @@ def admit(principal: Principal, method: str, scope: str) -> None:
     Raises:
         PermissionDenied: the principal lacks the scope, or is bound to what the RPC does not know.
     """
-    if scope not in principal.scopes:
+    if not principal.may(scope):
         raise PermissionDenied(f"the key lacks the scope {scope}", scope=scope)
     if principal.context_id and method not in OF_CONTEXTS:
         raise PermissionDenied("the key is bound to a context")

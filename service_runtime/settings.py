@@ -7,6 +7,7 @@ variable's, its description is the line of `deploy/env.example`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -85,11 +86,17 @@ class ServiceSettings(BaseSettings):
         None,
         ge=0,
         le=65535,
-        description="port of the unary RPCs as JSON over HTTP, in the Connect protocol's form; unset: it is off",
+        description="port of the unary RPCs as JSON over HTTP, in the Connect protocol's form, of the Context "
+        "Service also of /mcp and /mcp/query; unset: it is off",
     )
     http_host: str = Field("127.0.0.1", description="address to listen on for it")
     http_origins: Annotated[list[str], NoDecode] = Field(
         [], description='pages of browsers that may call it, as JSON: ["https://chat.example.com"]'
+    )
+    public_url: str = Field(
+        "",
+        description="https://host[:port] by which callers reach the ports of HTTP and MCP, where a proxy is in front; "
+        "what says where tokens come from names it; unset: the host that a request is for",
     )
     otel_exporter_otlp_endpoint: str = Field(
         "", description="OTLP/gRPC collector that gets traces: http://host:4317 (plaintext) or https://; unset: none"
@@ -159,6 +166,13 @@ class ServiceSettings(BaseSettings):
                 conninfo_to_dict(text)
             except ProgrammingError:  # its text may show the password
                 raise ValueError("is no URL that Postgres reads; in a password, percent-encode / @ : ? # %") from None
+        return url
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_origin(cls, url: str) -> str:
+        if url and not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+", url):
+            raise ValueError("is not https://host or https://host:port")
         return url
 
     @field_validator("otel_exporter_otlp_endpoint")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from contextkeep.errors import FailedPrecondition
 from service_runtime import tls
+from service_runtime.auth import SCOPES
 from service_runtime.extras import install
 from service_runtime.settings import ServiceSettings
 
 if TYPE_CHECKING:
+    from service_runtime.http.door import Endpoint
+    from service_runtime.http.resources import Resources
     from service_runtime.interceptors import Border
     from service_runtime.server import Service
 
@@ -23,9 +26,21 @@ class HttpMissing(FailedPrecondition):
 
 
 def serving_rpcs(
-    settings: ServiceSettings, services: Sequence[Service], border: Border
+    settings: ServiceSettings,
+    services: Sequence[Service],
+    border: Border,
+    *,
+    beside: Mapping[str, Endpoint] | None = None,
+    scopes: Mapping[str, Sequence[str]] | None = None,
 ) -> AbstractAsyncContextManager[int]:
     """Return what serves the unary RPCs of some services on HTTP_PORT for a block, yielding the port.
+
+    Args:
+        settings: Where.
+        services: Which.
+        border: What every call goes through.
+        beside: What else is on the port, by its paths.
+        scopes: What to ask an issuer for that goes there.
 
     Raises:
         HttpMissing: the package is not installed.
@@ -42,5 +57,20 @@ def serving_rpcs(
         limits=settings.call_limits,
         drain_s=settings.drain_s,
         tls=tls.files_of(settings),
+        resources=protected(settings, scopes or {}),
     )
-    return connect.serving(services, border, options)
+    return connect.serving(services, border, options, beside=beside or {})
+
+
+def protected(settings: ServiceSettings, scopes: Mapping[str, Sequence[str]]) -> Resources | None:
+    """Return what a port says of where tokens come from; None: none are taken.
+
+    Args:
+        settings: Whose they are.
+        scopes: What to ask the issuer for, by path; of the port as a whole it is all that there are.
+    """
+    if not settings.jwt_issuer:
+        return None
+    from service_runtime.http.resources import Resources
+
+    return Resources(issuer=settings.jwt_issuer, scopes={"": SCOPES, **scopes}, public_url=settings.public_url)

@@ -186,15 +186,23 @@ class _Exchange:
 
 
 @asynccontextmanager
-async def serving(services: Sequence[Service], border: Border, options: door.HttpOptions) -> AsyncIterator[int]:
+async def serving(
+    services: Sequence[Service], border: Border, options: door.HttpOptions, *, beside: Mapping[str, door.Endpoint]
+) -> AsyncIterator[int]:
     """Serve for the block, yielding the port; on exit let running calls finish, for `drain_s` at most.
+
+    Args:
+        services: Whose unary RPCs.
+        border: What every call goes through.
+        options: Where.
+        beside: What else is on the port, by its paths.
 
     Raises:
         CannotListen: the address is taken.
     """
     connect = Connect(services, border)
     try:
-        async with door.serving(connect, options) as port:
+        async with door.serving(connect, options, beside=beside) as port:
             yield port
     finally:
         await connect.close()

@@ -1,7 +1,8 @@
 """The door of an HTTP port: lets requests in that may come in, one for each place, and refuses the others.
 
-Whatever is behind it says how an answer looks, and who calls. The door knows hosts, origins and places, and what
-becomes of a request whose caller has gone, or that a drain ends.
+Whatever is behind it says how an answer looks, and who calls; there may be several, by their paths, and one of them may
+be behind several doors. The door knows hosts, origins and places, and what becomes of a request whose caller has gone,
+or that a drain ends.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from service_runtime.auth import Principal
 from service_runtime.http.asgi import Answer, Message, Receive, Scope, Send
 from service_runtime.http.body import read_whole
 from service_runtime.http.listening import listening
+from service_runtime.http.resources import PREFIX, Resources
 from service_runtime.interceptors import CALL_ID_KEY
 from service_runtime.places import CallLimits, Place, Places
 from service_runtime.server import is_loopback
@@ -52,6 +54,7 @@ class HttpOptions:
     limits: CallLimits
     drain_s: float
     tls: TlsFiles | None
+    resources: Resources | None = None  # None: no issuer's tokens are taken
 
 
 class Request:
@@ -142,10 +145,18 @@ def refused(error: ContextKeepError, status: int, said: object, headers: Mapping
     return Answer(status=status, body=orjson.dumps(said), headers=shown)
 
 
-def serving(endpoint: Endpoint, options: HttpOptions) -> AbstractAsyncContextManager[int]:
-    """Return what serves for a block, yielding the port; see `listening`."""
+def serving(
+    endpoint: Endpoint, options: HttpOptions, *, beside: Mapping[str, Endpoint] | None = None
+) -> AbstractAsyncContextManager[int]:
+    """Return what serves for a block, yielding the port; see `listening`.
+
+    Args:
+        endpoint: What is behind the door.
+        options: Where it is.
+        beside: What is behind it at single paths.
+    """
     return listening(
-        _Door(endpoint, options),
+        _Door(endpoint, options, beside or {}),
         host=options.host,
         port=options.port,
         drain_s=options.drain_s,
@@ -157,36 +168,42 @@ def serving(endpoint: Endpoint, options: HttpOptions) -> AbstractAsyncContextMan
 class _Door:
     """See above."""
 
-    def __init__(self, endpoint: Endpoint, options: HttpOptions) -> None:
+    def __init__(self, endpoint: Endpoint, options: HttpOptions, beside: Mapping[str, Endpoint]) -> None:
         self._endpoint = endpoint
+        self._beside = beside
         self._origins = options.origins
+        self._resources = options.resources
         self._on_loopback = is_loopback(options.host)
         self._places = Places(options.limits, what="requests")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         place = Place(self._places)
         request = Request(scope, receive, place)
-        answering = _Answering(send)
-        log = self._endpoint.log
+        answering = _Answering(send, request, self._resources)
+        endpoint = self._beside.get(request.path, self._endpoint)
+        log = endpoint.log
         try:
             place.take()
             self._check(request, answering)
+            document = self._document(request)
             if _is_preflight(request):
-                await self._permission().send(answering)
+                await _permission(endpoint, "GET" if document else "POST").send(answering)
+            elif document:
+                await document.send(answering)
             else:
-                await self._endpoint.answer(request, answering)
+                await endpoint.answer(request, answering)
         except Cancelled:
             log.info("request broken off", extra={"peer": request.peer})
         except ContextKeepError as error:
             log.info("request refused", extra={"reason": error.reason, "peer": request.peer})
-            await self._endpoint.refusal(error).send(answering)
+            await endpoint.refusal(error).send(answering)
         except asyncio.CancelledError:
             if request.was_left:
                 log.info("request broken off", extra={"peer": request.peer})
                 return
             if not answering.began:  # the drain is over
                 stopping = Unavailable("the service is stopping")
-                await self._endpoint.refusal(stopping).send(answering)
+                await endpoint.refusal(stopping).send(answering)
             raise
         finally:
             request.stop_watching()
@@ -202,27 +219,30 @@ class _Door:
         if self._on_loopback and not is_loopback(_named(_HOST, request.headers.get("host", ""))):
             raise InvalidArgument("this is not the host that was asked for", field="host")
 
+    def _document(self, request: Request) -> Answer | None:
+        """Return what is said of where tokens come from, to everybody who asks; None: he asks for something else."""
+        if not request.path.startswith(PREFIX):
+            return None
+        found = self._resources and self._resources.document(
+            request.path, scheme=request.scope["scheme"], host=request.headers.get("host", "")
+        )
+        if request.method not in ("GET", "OPTIONS"):
+            return Answer(status=405, headers={"allow": "GET"})
+        return found or Answer(status=404)
+
     def _may_call(self, origin: str) -> bool:
         if origin in self._origins.allowed:
             return True
         return self._origins.loopback and self._on_loopback and is_loopback(_named(_ORIGIN, origin))
 
-    def _permission(self) -> Answer:
-        return Answer(
-            status=204,
-            headers={
-                "access-control-allow-methods": "POST",
-                "access-control-allow-headers": ", ".join(self._endpoint.allowed_headers),
-                "access-control-max-age": str(_PREFLIGHT_S),
-            },
-        )
-
 
 class _Answering:
-    """Sends an answer, and tells a browser which page may read it."""
+    """Sends an answer, tells a browser which page may read it, and who is refused where tokens come from."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, request: Request, resources: Resources | None) -> None:
         self._send = send
+        self._request = request
+        self._resources = resources
         self._headers: list[tuple[bytes, bytes]] = []
         self.began = False
 
@@ -230,15 +250,42 @@ class _Answering:
         """Let a page of this origin read the answer."""
         self._headers = [
             (b"access-control-allow-origin", origin.encode("latin-1")),
-            (b"access-control-expose-headers", f"{CALL_ID_KEY}, retry-after".encode()),
+            (b"access-control-expose-headers", f"{CALL_ID_KEY}, retry-after, www-authenticate".encode()),
             (b"vary", b"origin"),
         ]
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.began = True
-            message = {**message, "headers": [*message.get("headers", []), *self._headers]}
+            headers = map(self._leading_on, message.get("headers", []))
+            message = {**message, "headers": [*headers, *self._headers]}
         await self._send(message)
+
+    def _leading_on(self, header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        """Return a header; of a refusal the one that says which credential is asked for, with where it comes from."""
+        name, value = header
+        if name != b"www-authenticate" or self._resources is None:
+            return header
+        headers = self._request.headers
+        challenge = self._resources.challenge(
+            value.decode("latin-1"),
+            self._request.path,
+            scheme=self._request.scope["scheme"],
+            host=headers.get("host", ""),
+            has_credential="authorization" in headers or "x-api-key" in headers,
+        )
+        return name, challenge.encode("latin-1")
+
+
+def _permission(endpoint: Endpoint, method: str) -> Answer:
+    return Answer(
+        status=204,
+        headers={
+            "access-control-allow-methods": method,
+            "access-control-allow-headers": ", ".join(endpoint.allowed_headers),
+            "access-control-max-age": str(_PREFLIGHT_S),
+        },
+    )
 
 
 def _is_preflight(request: Request) -> bool:

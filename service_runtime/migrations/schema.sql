@@ -33,7 +33,7 @@ CREATE TABLE access.api_key (
     agent_bundle_id text DEFAULT ''::text NOT NULL,
     graph_names text[] DEFAULT '{}'::text[] NOT NULL,
     parent_id uuid,
-    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text]) AND (cardinality(scopes) > 0)))
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text, 'delegate'::text, 'context:read'::text]) AND (cardinality(scopes) > 0)))
 );
 
 ALTER TABLE access.api_key OWNER TO contextkeep_owner;
@@ -176,7 +176,7 @@ ALTER FUNCTION access.find_key(sha256 bytea) OWNER TO contextkeep_owner;
 
 CREATE FUNCTION access.is_within(part access.reach, whole access.reach) RETURNS boolean
     LANGUAGE sql IMMUTABLE
-    RETURN COALESCE((((part).tenant_id = (whole).tenant_id) AND ((part).scopes <@ (whole).scopes) AND (cardinality((part).scopes) > 0) AND (((part).user_id = (whole).user_id) OR (((part).user_id <> ''::text) AND ((whole).user_id = ''::text) AND ('delegate'::text = ANY ((whole).scopes)))) AND (((whole).app_ids = '{}'::text[]) OR (((part).app_ids <> '{}'::text[]) AND ((part).app_ids <@ (whole).app_ids))) AND ((whole).agent_bundle_id = ANY (ARRAY[''::text, (part).agent_bundle_id])) AND (((whole).graph_names = '{}'::text[]) OR (((part).graph_names <> '{}'::text[]) AND ((part).graph_names <@ (whole).graph_names))) AND (COALESCE((part).expires_at, 'infinity'::timestamp with time zone) <= COALESCE((whole).expires_at, 'infinity'::timestamp with time zone))), false);
+    RETURN COALESCE((((part).tenant_id = (whole).tenant_id) AND ((part).scopes <@ ((whole).scopes || CASE WHEN ('read'::text = ANY ((whole).scopes)) THEN ARRAY['context:read'::text] ELSE '{}'::text[] END)) AND (cardinality((part).scopes) > 0) AND (((part).user_id = (whole).user_id) OR (((part).user_id <> ''::text) AND ((whole).user_id = ''::text) AND ('delegate'::text = ANY ((whole).scopes)))) AND (((whole).app_ids = '{}'::text[]) OR (((part).app_ids <> '{}'::text[]) AND ((part).app_ids <@ (whole).app_ids))) AND ((whole).agent_bundle_id = ANY (ARRAY[''::text, (part).agent_bundle_id])) AND (((whole).graph_names = '{}'::text[]) OR (((part).graph_names <> '{}'::text[]) AND ((part).graph_names <@ (whole).graph_names))) AND (COALESCE((part).expires_at, 'infinity'::timestamp with time zone) <= COALESCE((whole).expires_at, 'infinity'::timestamp with time zone))), false);
 
 ALTER FUNCTION access.is_within(part access.reach, whole access.reach) OWNER TO contextkeep_owner;
 

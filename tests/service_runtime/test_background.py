@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
@@ -79,3 +81,35 @@ async def test_what_repeats_goes_on_at_once_while_there_is_work():
         while len(times) < 3:
             await asyncio.sleep(0.01)
     assert times[2] - times[0] < 0.2 / background.WORK_SHARE
+
+
+@asynccontextmanager
+async def of_one_task(told: list[str], *, fails: bool = False) -> AsyncIterator[str]:
+    opened_in = asyncio.current_task()
+    if fails:
+        raise RuntimeError("it cannot be opened")
+    yield "held"
+    assert asyncio.current_task() is opened_in
+    told.append("closed")
+
+
+async def test_what_is_held_is_closed_by_the_task_that_opened_it_whoever_leaves():
+    told: list[str] = []
+    holding = background.in_task_of_own(of_one_task(told))
+    assert await asyncio.create_task(holding.__aenter__()) == "held"
+    await asyncio.create_task(holding.__aexit__(None, None, None))
+    assert told == ["closed"]
+
+
+async def test_what_cannot_be_held_says_why():
+    with pytest.raises(RuntimeError, match="cannot be opened"):
+        async with background.in_task_of_own(of_one_task([], fails=True)):
+            pass
+
+
+async def test_a_fault_in_the_block_closes_what_is_held():
+    told: list[str] = []
+    with pytest.raises(ValueError, match="of the block"):
+        async with background.in_task_of_own(of_one_task(told)):
+            raise ValueError("of the block")
+    assert told == ["closed"]

@@ -323,8 +323,25 @@ async def test_a_key_of_a_context_reaches_nothing_that_does_not_know_contexts(
             } == refused
 
 
+ASKING = {
+    f"/contextkeep.context.v1.ContextQuery/{name}"
+    for name in ("QueryContext", "StreamQueryContext", "ListContextProviders", "GetQueryPolicy")
+}
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_key_that_may_only_ask_context_query_reaches_nothing_else(stack: Addresses, run):
+    key = run("keys", "create", "--subject", "x", "--scope", "context:read").stdout.strip()
+    with Client.open(stack) as client:
+        outcomes = {rpc.path: await asyncio.to_thread(client.call, rpc, rpc.request(), key=key) for rpc in all_rpcs()}
+    let_in = {path for path, outcome in outcomes.items() if outcome.code.name != "PERMISSION_DENIED"}
+    assert let_in == ASKING
+    refused = [outcome for path, outcome in outcomes.items() if path not in ASKING]
+    assert all(outcome.metadata.get("scope") in ("read", "write", "admin") for outcome in refused)
+
+
 def test_no_rpc_of_the_entity_service_and_none_that_makes_keys_takes_a_key_of_a_context():
-    names = ("Contexts", "ContextWindows", "Tools")
+    names = ("Contexts", "ContextWindows", "ContextQuery", "Tools")
     services = tuple(f"/contextkeep.context.v1.{name}/" for name in names)
     assert [path for path in OF_CONTEXTS if not path.startswith(services) or "Key" in path] == []
 

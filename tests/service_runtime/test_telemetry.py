@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,8 +17,8 @@ from context_service.contexts import standing
 from contextkeep import AsyncContextClient, AsyncEntityClient, EdgeInput, NodeInput
 from contextkeep.errors import ContextNotFound, NodeNotFound, Unauthenticated
 from service_runtime import tracing
-from service_runtime.metrics import Metrics
 from tests.conftest import KEY, Addresses
+from tests.scraping import scraped
 
 ROOT = Path(__file__).parents[2]
 NO_NODE = "0190b5f4-0000-7000-8000-000000000000"
@@ -104,32 +101,6 @@ async def test_where_nobody_traces_there_is_no_span(services: Addresses, spans: 
         await graph.create_node("Session")
 
     assert spans.get_finished_spans() == ()
-
-
-async def scraped(port: int) -> dict[str, float]:
-    def read() -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-            text: str = answer.read().decode()
-            return text
-
-    lines = (await asyncio.to_thread(read)).splitlines()
-    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
-
-
-@pytest.fixture
-def metrics_ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The ports on which servers that are started from now on expose their metrics."""
-    ports: list[int] = []
-    exposed = Metrics.exposed
-
-    @contextmanager
-    def noting(self: Metrics, host: str, port: int) -> Iterator[int]:
-        with exposed(self, host, port) as opened:
-            ports.append(opened)
-            yield opened
-
-    monkeypatch.setattr(Metrics, "exposed", noting)
-    return ports
 
 
 async def test_metrics_count_calls_by_method_and_status(entity_settings, callers, metrics_ports: list[int]):

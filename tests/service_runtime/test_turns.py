@@ -23,11 +23,17 @@ SendMessage AppendMessages GetContext GetContextsByExternalId UpdateContext Clos
 RetractMessages IssueContextKey DeleteContext GetErasure WaitForIndex
 CreateTask UpdateTask GetTask ListTasks CancelTask PutArtifact GetArtifact WatchContext
 GetWindow ListWindows ListProfiles CloseWindow Expand ExplainPack GetLineage GetState RecordUsage EstimateCost
-ListContextProviders
+ListCheckpoints WatchWindow
+ListContextProviders RetainMemory ListMemories UpdateMemory ForgetMemory
+PutPage GetPage ListPages ListPageVersions DeletePage
+GetQueryPolicy UpdateProviderSetting ListSourceTests GetSourceTest CompareSourceTests DeleteSourceTest
+PutAgent GetAgent ListAgents DeleteAgent PutAgentTemplate GetAgentTemplate ListAgentTemplates DeleteAgentTemplate
+PutKnowledgeBase GetKnowledgeBase ListKnowledgeBases DeleteKnowledgeBase AddDocument ListDocuments RemoveDocument
+PutMcpServer ListMcpServers DeleteMcpServer DiscoverMcpTools ListMcpTools ApproveMcpTool UnapproveMcpTool
     CreateNode CreateEdge WriteGraph GetNode BatchGetNodes GetNodeByExternalId GetNodeByName UpdateNodeData
     UpdateNodeStatus ArchiveNode ResetNode DeleteNode SetNodeIO GetNodeIO AppendProgress ListProgress ClearProgress
     UpsertEmbedding DeleteEmbedding ListEmbeddings ListGraphs ListEdgeTypes ImportGraph GetEdge BatchGetEdges
-    UpdateEdgeData DeleteEdge ListEdges
+    UpdateEdgeData DeleteEdge ListEdges StartChanges ListChanges
     InsertWMRecord FetchWMRecord UpdateWMRecord FetchWMRecordsByEntity DeleteWMRecord RestoreWMRecord
     ListWMRecordActions UploadBlob StartUpload AppendUpload GetUpload FinishUpload GetBlob GetContent CreateDownloadUrl
     DeleteBlob ListBlobs FetchEntityHistory GetMapping ListMappings DeleteMapping ListTools ListResources
