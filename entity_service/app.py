@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from contextkeep.entity.v1.entity_graph_pb2_grpc import add_EntityGraphServicer_to_server
+from entity_service.change_feed import ChangeFeed, ChangeSweep
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
@@ -135,11 +137,15 @@ async def running(settings: Settings, *, callers: Authenticator | None = None) -
             graph_import=GraphImport(writes),
             graph_export=GraphExport(database),
             counts=Counts(database),
+            change_feed=ChangeFeed(database),
             store=GraphStore(database),
             traversal=traversal,
             limits=limits,
         )
         await stack.enter_async_context(background.running(RequestSweep(database, Requests("entity")).keep_sweeping()))
+        kept = timedelta(days=settings.changes_kept_days)
+        change_sweep = ChangeSweep(database, kept=kept, kept_max=settings.changes_kept_max)
+        await stack.enter_async_context(background.running(change_sweep.keep_sweeping()))
         await stack.enter_async_context(background.running(EdgeSettling(database).keep_settling()))
         await stack.enter_async_context(background.running(FirstStatistics(database).keep_looking()))
         services = [

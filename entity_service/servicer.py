@@ -10,7 +10,17 @@ from google.protobuf.message import Message
 
 from contextkeep.entity.v1 import entity_graph_pb2 as pb
 from contextkeep.entity.v1 import entity_graph_pb2_grpc
-from entity_service import embedding_wire, progress_wire, search_wire, transfer_wire, traversal_wire, wire, write_wire
+from entity_service import (
+    change_wire,
+    embedding_wire,
+    progress_wire,
+    search_wire,
+    transfer_wire,
+    traversal_wire,
+    wire,
+    write_wire,
+)
+from entity_service.change_feed import ChangeFeed
 from entity_service.changes import NodeChanges
 from entity_service.counts import Counts
 from entity_service.edges import EdgeStore
@@ -53,6 +63,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         graph_import: GraphImport,
         graph_export: GraphExport,
         counts: Counts,
+        change_feed: ChangeFeed,
         store: GraphStore,
         traversal: Traversal,
         limits: Limits,
@@ -68,6 +79,7 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
         self._import = graph_import
         self._export = graph_export
         self._counts = counts
+        self._change_feed = change_feed
         self._store = store
         self._traversal = traversal
         self._limits = limits
@@ -281,6 +293,15 @@ class EntityGraphServicer(entity_graph_pb2_grpc.EntityGraphServicer):
                 for message in traversal_wire.walk_messages(page, columns=bool(walk.columns), first=first):
                     yield message
                 first = False
+
+    async def StartChanges(self, request: pb.StartChangesRequest, context: Context) -> pb.StartChangesResponse:
+        """Keep what changes from now on."""
+        return pb.StartChangesResponse(place=await self._change_feed.start(principal()))
+
+    async def ListChanges(self, request: pb.ListChangesRequest, context: Context) -> pb.ListChangesResponse:
+        """List what changed."""
+        query = change_wire.change_query(request)
+        return change_wire.change_page(await self._change_feed.page(principal(), query))
 
     async def _parsed(self, parse: Callable[[_M, Limits], _T], message: _M) -> _T:
         """Return what `parse` makes of a message; of one that holds large documents, beside the loop."""

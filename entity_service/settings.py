@@ -19,3 +19,5 @@ class Settings(ServiceSettings):
     write_bytes_max: int = Field(4 * MIB, ge=1, description="documents of one WriteGraph, together")
     traverse_nodes_max: int = Field(100_000, ge=1, description="nodes that one traversal may visit")
     similar_vectors_max: int = Field(100_000, ge=1, description="vectors that one SearchSimilar may compare with")
+    changes_kept_days: int = Field(7, ge=1, le=365, description="days that a change is kept, for ListChanges")
+    changes_kept_max: int = Field(1_000_000, ge=1000, description="changes that are kept of a tenant, for ListChanges")

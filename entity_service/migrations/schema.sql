@@ -332,6 +332,105 @@ $$;
 
 ALTER FUNCTION entity.newest_below_node(of_tenant uuid, of_node uuid) OWNER TO contextkeep_owner;
 
+CREATE FUNCTION entity.note_edge() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM entity.change_feed f WHERE f.tenant_id = NEW.tenant_id) THEN
+        INSERT INTO entity.change (
+            tenant_id, id, from_node_id, to_node_id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id,
+            general_type_name, specific_type_name
+        )
+        VALUES (
+            NEW.tenant_id, NEW.id, NEW.from_node_id, NEW.to_node_id, false, NEW.graph_name,
+            (SELECT n.agent_bundle_id FROM entity.node n WHERE n.tenant_id = NEW.tenant_id AND n.id = NEW.from_node_id),
+            (SELECT n.agent_bundle_id FROM entity.node n WHERE n.tenant_id = NEW.tenant_id AND n.id = NEW.to_node_id),
+            NEW.edge_type, NEW.edge_type
+        );
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION entity.note_edge() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION entity.note_edges() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM entity.change_feed f WHERE f.tenant_id = (SELECT c.tenant_id FROM changed c LIMIT 1)) THEN
+        INSERT INTO entity.change (
+            tenant_id, id, from_node_id, to_node_id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id,
+            general_type_name, specific_type_name
+        )
+        SELECT
+            c.tenant_id, c.id, c.from_node_id, c.to_node_id, TG_OP = 'DELETE', c.graph_name, parent.agent_bundle_id,
+            child.agent_bundle_id, c.edge_type, c.edge_type
+        FROM changed c
+        LEFT JOIN LATERAL (
+            SELECT n.agent_bundle_id FROM entity.node n
+            WHERE n.tenant_id = c.tenant_id AND n.id = c.from_node_id
+            OFFSET 0
+        ) parent ON true
+        LEFT JOIN LATERAL (
+            SELECT n.agent_bundle_id FROM entity.node n
+            WHERE n.tenant_id = c.tenant_id AND n.id = c.to_node_id
+            OFFSET 0
+        ) child ON true;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION entity.note_edges() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION entity.note_nodes() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM entity.change_feed f WHERE f.tenant_id = (SELECT c.tenant_id FROM changed c LIMIT 1)) THEN
+        INSERT INTO entity.change (
+            tenant_id, id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id, general_type_name,
+            specific_type_name
+        )
+        SELECT
+            c.tenant_id, c.id, TG_OP = 'DELETE', c.graph_name, c.agent_bundle_id, c.agent_bundle_id,
+            c.general_type_name, c.specific_type_name
+        FROM changed c;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION entity.note_nodes() OWNER TO contextkeep_owner;
+
+CREATE FUNCTION entity.note_nodes_of_io() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (SELECT FROM entity.change_feed f WHERE f.tenant_id = (SELECT c.tenant_id FROM changed c LIMIT 1)) THEN
+        INSERT INTO entity.change (
+            tenant_id, id, is_removed, graph_name, agent_bundle_id, to_agent_bundle_id, general_type_name,
+            specific_type_name
+        )
+        SELECT
+            n.tenant_id, n.id, false, n.graph_name, n.agent_bundle_id, n.agent_bundle_id, n.general_type_name,
+            n.specific_type_name
+        FROM changed c
+        CROSS JOIN LATERAL (
+            SELECT
+                n.tenant_id, n.id, n.graph_name, n.agent_bundle_id, n.general_type_name, n.specific_type_name
+            FROM entity.node n
+            WHERE n.tenant_id = c.tenant_id AND n.id = c.node_id
+            OFFSET 0
+        ) n;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+ALTER FUNCTION entity.note_nodes_of_io() OWNER TO contextkeep_owner;
+
 CREATE FUNCTION entity.refuse_edge_out_of_bounds() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -402,6 +501,43 @@ END
 $$;
 
 ALTER FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) OWNER TO contextkeep_owner;
+
+CREATE TABLE entity.change (
+    tenant_id uuid NOT NULL,
+    transaction_id xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    seq bigint NOT NULL,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    id uuid NOT NULL,
+    from_node_id uuid,
+    to_node_id uuid,
+    is_removed boolean NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text,
+    to_agent_bundle_id text,
+    general_type_name text NOT NULL,
+    specific_type_name text NOT NULL
+);
+
+ALTER TABLE entity.change OWNER TO contextkeep_owner;
+
+CREATE TABLE entity.change_feed (
+    tenant_id uuid NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_below xid8,
+    forgotten_transaction_id xid8 DEFAULT '0'::xid8 NOT NULL,
+    forgotten_seq bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE entity.change_feed OWNER TO contextkeep_owner;
+
+ALTER TABLE entity.change ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME entity.change_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE VIEW entity.edge_to_count AS
  SELECT tenant_id,
@@ -577,6 +713,12 @@ CREATE TABLE entity.request (
 
 ALTER TABLE entity.request OWNER TO contextkeep_owner;
 
+ALTER TABLE ONLY entity.change_feed
+    ADD CONSTRAINT change_feed_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY entity.change
+    ADD CONSTRAINT change_pkey PRIMARY KEY (tenant_id, transaction_id, seq);
+
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_pkey PRIMARY KEY (tenant_id, id);
 
@@ -628,6 +770,22 @@ CREATE TRIGGER bounds BEFORE INSERT ON entity.edge FOR EACH ROW WHEN (((COALESCE
 
 CREATE TRIGGER edges_bounded AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.bound_edges();
 
+CREATE TRIGGER edges_changed_noted AFTER UPDATE OF data ON entity.edge FOR EACH ROW EXECUTE FUNCTION entity.note_edge();
+
+CREATE TRIGGER edges_removed_noted AFTER DELETE ON entity.edge REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_edges();
+
+CREATE TRIGGER edges_written_noted AFTER INSERT ON entity.edge REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_edges();
+
+CREATE TRIGGER io_changed_noted AFTER UPDATE ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes_of_io();
+
+CREATE TRIGGER io_written_noted AFTER INSERT ON entity.node_io REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes_of_io();
+
+CREATE TRIGGER nodes_changed_noted AFTER UPDATE ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+
+CREATE TRIGGER nodes_removed_noted AFTER DELETE ON entity.node REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+
+CREATE TRIGGER nodes_written_noted AFTER INSERT ON entity.node REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION entity.note_nodes();
+
 ALTER TABLE ONLY entity.edge
     ADD CONSTRAINT edge_tenant_id_from_node_id_fkey FOREIGN KEY (tenant_id, from_node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
 
@@ -639,6 +797,10 @@ ALTER TABLE ONLY entity.node_io
 
 ALTER TABLE ONLY entity.progress
     ADD CONSTRAINT progress_tenant_id_node_id_fkey FOREIGN KEY (tenant_id, node_id) REFERENCES entity.node(tenant_id, id) ON DELETE CASCADE;
+
+CREATE POLICY bounds ON entity.change AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (entity.in_bounds(graph_name, agent_bundle_id) AND entity.in_bounds(graph_name, to_agent_bundle_id))), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.graph_in_bounds(graph_name)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON entity.change_feed AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.knows_bounds((current_setting('app.bounds'::text))::jsonb)), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON entity.edge AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.in_bounds_of_nodes(graph_name, VARIADIC ARRAY[from_node_id, to_node_id])), false) IS NOT NULL)) WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR entity.graph_in_bounds(graph_name)), false) IS NOT NULL));
 
@@ -652,6 +814,10 @@ CREATE POLICY bounds ON entity.progress AS RESTRICTIVE USING ((NULLIF((( SELECT 
 
 CREATE POLICY bounds ON entity.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
 
+ALTER TABLE entity.change ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE entity.change_feed ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE entity.edge ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.embedding ENABLE ROW LEVEL SECURITY;
@@ -663,6 +829,10 @@ ALTER TABLE entity.node_io ENABLE ROW LEVEL SECURITY;
 ALTER TABLE entity.progress ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE entity.request ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON entity.change USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON entity.change_feed USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON entity.edge USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -685,6 +855,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE entity.edge TO contextkeep_service;
 
 REVOKE ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION entity.settle_edges(edges_max integer, before_node_id uuid, before_id uuid, OUT looked_at integer, OUT settled integer, OUT last_node_id uuid, OUT last_id uuid) TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE entity.change TO contextkeep_service;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE entity.change_feed TO contextkeep_service;
 
 GRANT SELECT ON TABLE entity.edge_to_count TO contextkeep_service;
 

@@ -68,6 +68,12 @@ class TraverseColumn(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRAVERSE_COLUMN_FROM_NODE_ID: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_EDGE_DATA: _ClassVar[TraverseColumn]
     TRAVERSE_COLUMN_IO: _ClassVar[TraverseColumn]
+
+class ChangeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CHANGE_KIND_UNSPECIFIED: _ClassVar[ChangeKind]
+    CHANGE_KIND_CHANGED: _ClassVar[ChangeKind]
+    CHANGE_KIND_REMOVED: _ClassVar[ChangeKind]
 DIRECTION_UNSPECIFIED: Direction
 DIRECTION_OUT: Direction
 DIRECTION_IN: Direction
@@ -109,6 +115,9 @@ TRAVERSE_COLUMN_EDGE_TYPE: TraverseColumn
 TRAVERSE_COLUMN_FROM_NODE_ID: TraverseColumn
 TRAVERSE_COLUMN_EDGE_DATA: TraverseColumn
 TRAVERSE_COLUMN_IO: TraverseColumn
+CHANGE_KIND_UNSPECIFIED: ChangeKind
+CHANGE_KIND_CHANGED: ChangeKind
+CHANGE_KIND_REMOVED: ChangeKind
 
 class Node(_message.Message):
     __slots__ = ("id", "external_id", "graph_name", "agent_bundle_id", "general_type_name", "specific_type_name", "name", "status", "data_json", "is_archived", "seq", "created_at", "modified_at", "version", "created_by", "owner_user_id", "agent_id", "context_id")
@@ -1003,3 +1012,55 @@ class ReachedBy(_message.Message):
     node_id: str
     data_json: str
     def __init__(self, edge_id: _Optional[str] = ..., edge_type: _Optional[str] = ..., node_id: _Optional[str] = ..., data_json: _Optional[str] = ...) -> None: ...
+
+class StartChangesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StartChangesResponse(_message.Message):
+    __slots__ = ("place",)
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    place: str
+    def __init__(self, place: _Optional[str] = ...) -> None: ...
+
+class ListChangesRequest(_message.Message):
+    __slots__ = ("place", "page_size")
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    place: str
+    page_size: int
+    def __init__(self, place: _Optional[str] = ..., page_size: _Optional[int] = ...) -> None: ...
+
+class ListChangesResponse(_message.Message):
+    __slots__ = ("changes", "next_place", "has_more")
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PLACE_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    changes: _containers.RepeatedCompositeFieldContainer[Change]
+    next_place: str
+    has_more: bool
+    def __init__(self, changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ..., next_place: _Optional[str] = ..., has_more: _Optional[bool] = ...) -> None: ...
+
+class Change(_message.Message):
+    __slots__ = ("kind", "node_id", "edge_id", "graph_name", "general_type_name", "specific_type_name", "edge_type", "from_node_id", "to_node_id", "changed_at")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    EDGE_ID_FIELD_NUMBER: _ClassVar[int]
+    GRAPH_NAME_FIELD_NUMBER: _ClassVar[int]
+    GENERAL_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    SPECIFIC_TYPE_NAME_FIELD_NUMBER: _ClassVar[int]
+    EDGE_TYPE_FIELD_NUMBER: _ClassVar[int]
+    FROM_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TO_NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    kind: ChangeKind
+    node_id: str
+    edge_id: str
+    graph_name: str
+    general_type_name: str
+    specific_type_name: str
+    edge_type: str
+    from_node_id: str
+    to_node_id: str
+    changed_at: _timestamp_pb2.Timestamp
+    def __init__(self, kind: _Optional[_Union[ChangeKind, str]] = ..., node_id: _Optional[str] = ..., edge_id: _Optional[str] = ..., graph_name: _Optional[str] = ..., general_type_name: _Optional[str] = ..., specific_type_name: _Optional[str] = ..., edge_type: _Optional[str] = ..., from_node_id: _Optional[str] = ..., to_node_id: _Optional[str] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

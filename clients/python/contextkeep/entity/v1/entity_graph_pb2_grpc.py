@@ -207,6 +207,16 @@ class EntityGraphStub:
                 request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseResponse.FromString,
                 _registered_method=True)
+        self.StartChanges = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/StartChanges',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesResponse.FromString,
+                _registered_method=True)
+        self.ListChanges = channel.unary_unary(
+                '/contextkeep.entity.v1.EntityGraph/ListChanges',
+                request_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesResponse.FromString,
+                _registered_method=True)
 
 
 class EntityGraphServicer:
@@ -561,6 +571,38 @@ class EntityGraphServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def StartChanges(self, request, context):
+        """Keeps the tenant's changes from now on, for ListChanges, and answers the place from which to read them: whoever reads
+        all that it wants after this answer, and then lists from the place, misses nothing. A repeat changes nothing and answers the
+        place that is reached by then. Until a tenant calls this, its writes keep nothing, and cost what they did. Needs the scope `admin`.
+
+        Reasons: PERMISSION_DENIED (the key is bound, and changes are not kept yet), UNAVAILABLE (a write that began before is
+        under way for over five seconds: try again).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListChanges(self, request, context):
+        """Lists what changed behind a place: nodes and edges that were written, changed, archived, restored or removed, by whichever
+        call. Setting a node's input or output changes the node; envelopes and embeddings do not.
+
+        In the order of the transactions that wrote them, up to the oldest that still runs: nothing that commits late is missed,
+        so a long write holds all later changes up. A node or edge may be listed again without a change, and is listed once a
+        page: of several changes the last one's kind counts. A change says what to read again, not what it was: of a node that is
+        CHANGED and not found, a REMOVED follows.
+
+        Kept for 7 days, and 1,000,000 of a tenant, unless the service is set otherwise. Places outlive restarts, and count for
+        every key of the tenant. A bound key is told of what it sees; of an edge, both nodes count.
+
+        Reasons: CHANGES_NOT_STARTED (StartChanges was not called, or has not answered yet), CHANGES_EXPIRED (changes behind the
+        place are forgotten, or the database was put back from a copy: take a new place, then read everything anew),
+        INVALID_PAGE_TOKEN (`place`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EntityGraphServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -728,6 +770,16 @@ def add_EntityGraphServicer_to_server(servicer, server):
                     servicer.Traverse,
                     request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseRequest.FromString,
                     response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseResponse.SerializeToString,
+            ),
+            'StartChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.StartChanges,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesResponse.SerializeToString,
+            ),
+            'ListChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListChanges,
+                    request_deserializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesRequest.FromString,
+                    response_serializer=contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1629,6 +1681,60 @@ class EntityGraph:
             '/contextkeep.entity.v1.EntityGraph/Traverse',
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseRequest.SerializeToString,
             contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.TraverseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StartChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/StartChanges',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.StartChangesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.entity.v1.EntityGraph/ListChanges',
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesRequest.SerializeToString,
+            contextkeep_dot_entity_dot_v1_dot_entity__graph__pb2.ListChangesResponse.FromString,
             options,
             channel_credentials,
             insecure,

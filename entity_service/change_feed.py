@@ -1,0 +1,292 @@
+"""What changed in a tenant's graphs, in an order in which nothing comes late.
+
+Triggers write each change in its own transaction, with the transaction's id. Changes are read in the order of those
+ids, below the oldest transaction that still runs: whatever commits later has a higher id, and so stands behind every
+place that a reader was given. A reader goes on from its place; one that stayed away for too long is told to begin anew.
+
+Who began to write before the feed was there may not have seen it. `ChangeFeed.start` waits for them, so that what they
+wrote is there to be read when the first place is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from contextkeep.errors import ChangesExpired, ChangesNotStarted, ContextKeepError, InvalidPageToken, Unavailable
+from service_runtime.auth import Principal
+from service_runtime.pages import decode_token, encode_token
+from service_runtime.postgres import Database, Tenant
+from service_runtime.tenants import all_tenants
+
+_log = logging.getLogger("changes")
+
+SWEEP_INTERVAL_S = 600.0
+SWEPT_ROWS = 10_000  # of one statement
+_SETTLE_S = 5.0
+_SETTLE_POLL_S = 0.02
+
+_FEED = """
+SELECT
+    (f.started_below <= pg_snapshot_xmax(pg_current_snapshot())) IS TRUE AS is_started,
+    (f.started_below <= pg_snapshot_xmin(pg_current_snapshot())) IS TRUE AS is_settled,
+    pg_snapshot_xmin(pg_current_snapshot())::text AS below
+FROM entity.change_feed f
+WHERE f.tenant_id = %(tenant_id)s
+"""
+_START = "INSERT INTO entity.change_feed (tenant_id) VALUES (%(tenant_id)s) ON CONFLICT DO NOTHING"
+
+# In a transaction behind that of `_START`. Ids that are still to come: the database was put back from a copy.
+_STARTED = """
+UPDATE entity.change_feed f
+SET started_below = pg_snapshot_xmax(pg_current_snapshot())
+WHERE f.tenant_id = %(tenant_id)s
+    AND (f.started_below IS NULL OR f.started_below > pg_snapshot_xmax(pg_current_snapshot()))
+"""
+
+# One snapshot says what is forgotten, up to where nothing comes late, and what changed until there.
+_PAGE = """
+SELECT
+    f.below::text AS below,
+    f.started_below IS NULL OR f.started_below > f.below AS is_starting,
+    f.started_below > f.ends OR %(after_transaction_id)s::text::xid8 > f.ends
+        OR (f.forgotten_transaction_id, f.forgotten_seq)
+            > (%(after_transaction_id)s::text::xid8, %(after_seq)s::bigint) AS is_expired,
+    c.transaction_id::text AS transaction_id, c.seq, c.id::text AS id, c.from_node_id::text AS from_node_id,
+    c.to_node_id::text AS to_node_id, c.is_removed, c.graph_name, c.general_type_name, c.specific_type_name,
+    (extract(epoch FROM c.changed_at) * 1000000)::bigint AS changed_at
+FROM (
+    SELECT
+        f.started_below, f.forgotten_transaction_id, f.forgotten_seq,
+        pg_snapshot_xmin(pg_current_snapshot()) AS below, pg_snapshot_xmax(pg_current_snapshot()) AS ends
+    FROM entity.change_feed f
+    WHERE f.tenant_id = %(tenant_id)s
+) f
+LEFT JOIN LATERAL (
+    SELECT
+        c.transaction_id, c.seq, c.id, c.from_node_id, c.to_node_id, c.is_removed, c.graph_name, c.general_type_name,
+        c.specific_type_name, c.changed_at
+    FROM entity.change c
+    WHERE c.tenant_id = %(tenant_id)s AND c.transaction_id < f.below
+        AND (c.transaction_id, c.seq) > (%(after_transaction_id)s::text::xid8, %(after_seq)s::bigint)
+    ORDER BY c.transaction_id, c.seq
+    LIMIT %(rows)s
+) c ON true
+ORDER BY c.transaction_id, c.seq
+"""
+
+# The oldest, as long as each is too old, and those that are too many. What another replica sweeps is passed over.
+_SWEEP = """
+WITH feed AS (
+    SELECT f.tenant_id, pg_snapshot_xmin(pg_current_snapshot()) AS below
+    FROM entity.change_feed f
+    WHERE f.tenant_id = %(tenant_id)s
+    FOR UPDATE SKIP LOCKED
+), oldest AS (
+    SELECT
+        c.transaction_id, c.seq,
+        bool_and(c.changed_at < now() - %(kept)s) OVER (ORDER BY c.transaction_id, c.seq) AS is_old
+    FROM feed
+    CROSS JOIN LATERAL (
+        SELECT c.transaction_id, c.seq, c.changed_at
+        FROM entity.change c
+        WHERE c.tenant_id = %(tenant_id)s AND c.transaction_id < feed.below
+        ORDER BY c.transaction_id, c.seq
+        LIMIT %(rows)s
+    ) c
+), too_many AS (
+    SELECT c.transaction_id, c.seq
+    FROM entity.change c
+    WHERE c.tenant_id = %(tenant_id)s
+    ORDER BY c.transaction_id DESC, c.seq DESC
+    OFFSET %(kept_max)s
+    LIMIT 1
+), last AS (
+    SELECT o.transaction_id, o.seq
+    FROM oldest o
+    LEFT JOIN too_many t ON true
+    WHERE o.is_old OR (o.transaction_id, o.seq) <= (t.transaction_id, t.seq)
+    ORDER BY o.transaction_id DESC, o.seq DESC
+    LIMIT 1
+), forgotten AS (
+    UPDATE entity.change_feed f
+    SET forgotten_transaction_id = last.transaction_id, forgotten_seq = last.seq
+    FROM last
+    WHERE f.tenant_id = %(tenant_id)s
+), gone AS (
+    DELETE FROM entity.change c
+    USING last
+    WHERE c.tenant_id = %(tenant_id)s AND (c.transaction_id, c.seq) <= (last.transaction_id, last.seq)
+    RETURNING c.seq
+)
+SELECT count(*) AS count FROM gone
+"""
+
+
+class ChangeQuery(NamedTuple):
+    """What a reader asks for."""
+
+    place: str  # empty: it asks where to begin
+    page_size: int
+
+
+class Change(NamedTuple):
+    """What became of a node or an edge."""
+
+    id: str
+    is_removed: bool
+    graph_name: str
+    general_type_name: str  # of an edge: its type
+    specific_type_name: str
+    from_node_id: str | None  # None: it is a node
+    to_node_id: str | None
+    changed_at: int  # microseconds since 1970
+
+
+class ChangePage(NamedTuple):
+    """Changes in their order, each node and each edge once, and where to go on."""
+
+    changes: list[Change]
+    next_place: str
+    has_more: bool
+
+
+class ChangeFeed:
+    """The changes of tenants; what is read is what the principal may see."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def start(self, principal: Principal) -> str:
+        """Keep a tenant's changes from now on, and return the place from which to read them.
+
+        Whatever was written before is there to be read. Of a feed that is there, it is the place that is reached now.
+
+        Raises:
+            PermissionDenied: there is none yet, and the principal is bound.
+            Unavailable: a write that began before this is still under way.
+        """
+        tenant = self._database.of(principal)
+        give_up_at = time.monotonic() + _SETTLE_S
+        parameters = {"tenant_id": tenant.tenant_id}
+        while True:
+            rows = await tenant.query(_FEED, parameters)
+            if rows and rows[0].is_settled:
+                return _encode(tenant, rows[0].below, 0)
+            if not rows:
+                await tenant.query(_START, parameters)
+            if not (rows and rows[0].is_started):
+                await tenant.query(_STARTED, parameters)
+            elif time.monotonic() > give_up_at:
+                raise Unavailable(
+                    "a write that began before is still under way; try again", dependency="postgres", retry_after_s=1.0
+                )
+            else:
+                await asyncio.sleep(_SETTLE_POLL_S)
+
+    async def page(self, principal: Principal, query: ChangeQuery) -> ChangePage:
+        """Return what changed behind a place.
+
+        Raises:
+            ChangesNotStarted: `start` was not called, or has not ended yet.
+            ChangesExpired: changes behind the place are forgotten.
+            InvalidPageToken: the place is of another tenant, or none.
+        """
+        tenant = self._database.of(principal)
+        if not query.place:
+            rows = await tenant.query(_FEED, {"tenant_id": tenant.tenant_id})
+            if not (rows and rows[0].is_settled):
+                raise _not_started()
+            return ChangePage([], _encode(tenant, rows[0].below, 0), has_more=False)
+        transaction_id, seq = _decode(tenant, query.place)
+        after = {"after_transaction_id": transaction_id, "after_seq": seq}
+        parameters = {"tenant_id": tenant.tenant_id, "rows": query.page_size + 1, **after}
+        rows = await tenant.query(_PAGE, parameters)
+        if not rows:
+            raise _not_started()
+        if rows[0].is_expired:
+            raise ChangesExpired("changes behind this place are forgotten; read all anew from a new place")
+        if rows[0].is_starting:
+            raise _not_started()
+        found = [row for row in rows if row.id is not None]
+        read = found[: query.page_size]
+        has_more = len(found) > len(read)
+        last = read[-1] if has_more else None
+        place = _encode(tenant, last.transaction_id, last.seq) if last else _encode(tenant, rows[0].below, 0)
+        return ChangePage(_merged(read), place, has_more)
+
+
+class ChangeSweep:
+    """Forgets changes, of all tenants. Replicas may all do it: they take turns with each tenant.
+
+    Args:
+        database: Of the tenants.
+        kept: How long a change is kept.
+        kept_max: How many of a tenant are.
+    """
+
+    def __init__(self, database: Database, *, kept: timedelta, kept_max: int) -> None:
+        self._database = database
+        self._limits = {"kept": kept, "kept_max": kept_max, "rows": SWEPT_ROWS}
+
+    async def once(self) -> None:
+        """Sweep every tenant; what fails is tried again next time."""
+        try:
+            for tenant in await all_tenants(self._database):
+                await self._sweep(tenant)
+        except ContextKeepError as error:
+            _log.warning("sweep of changes failed", extra={"error": str(error)})
+
+    async def _sweep(self, tenant: Tenant) -> None:
+        count = SWEPT_ROWS
+        while count == SWEPT_ROWS:
+            (row,) = await tenant.query(_SWEEP, {"tenant_id": tenant.tenant_id, **self._limits})
+            count = row.count
+
+    async def keep_sweeping(self) -> None:
+        """Sweep now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(SWEEP_INTERVAL_S)
+            await self.once()
+
+
+def _merged(rows: list[Any]) -> list[Change]:
+    """Return the last change of each node and edge, in the order of those."""
+    last: dict[tuple[str, bool], Change] = {}
+    for row in rows:
+        key = (row.id, row.from_node_id is None)
+        last.pop(key, None)
+        last[key] = Change(
+            id=row.id,
+            is_removed=row.is_removed,
+            graph_name=row.graph_name,
+            general_type_name=row.general_type_name,
+            specific_type_name=row.specific_type_name,
+            from_node_id=row.from_node_id,
+            to_node_id=row.to_node_id,
+            changed_at=row.changed_at,
+        )
+    return list(last.values())
+
+
+def _not_started() -> ChangesNotStarted:
+    return ChangesNotStarted("the tenant's changes are not kept yet: StartChanges begins it")
+
+
+def _encode(tenant: Tenant, transaction_id: str, seq: int) -> str:
+    return encode_token(("ListChanges", tenant.tenant_id), [int(transaction_id), seq])
+
+
+def _decode(tenant: Tenant, place: str) -> tuple[str, int]:
+    """Return the transaction and the number in it up to which a reader has read.
+
+    Raises:
+        InvalidPageToken: it is of another tenant, or none.
+    """
+    key = decode_token(("ListChanges", tenant.tenant_id), place, parts=2, field="place")
+    if key is None or not all(type(part) is int and 0 <= part < 2**63 for part in key):
+        raise InvalidPageToken("place is malformed", field="place")
+    return str(key[0]), key[1]
