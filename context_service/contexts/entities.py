@@ -11,6 +11,7 @@ from uuid import UUID
 
 from service_runtime.postgres import Tenant, TextArray
 
+ID_PREFIX = "history:"  # of messages that were read from nodes; the node's follows
 NODES_MAX = 100  # that are asked for at once
 
 # Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
@@ -28,7 +29,7 @@ FROM unnest(%(prefixes)s::text[]) p (prefix)
 
 def id_prefix(node_id: UUID | str) -> str:
     """Return what ids of messages begin with that were read from a node."""
-    return f"history:{node_id}:"
+    return f"{ID_PREFIX}{node_id}:"
 
 
 async def seqs_about(door: Tenant, context_id: UUID, node_ids: Collection[UUID]) -> frozenset[int]:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import psycopg
 
-from context_service.retrieval.passages import Passages, Scope
+from context_service.retrieval.passages import OF_USERS, Passages, Scope
 from contextkeep.errors import ContextKeepError, ContextNotFound, ErasureNotFound
 from service_runtime import background
 from service_runtime.auth import Principal
@@ -37,9 +37,16 @@ STEP_BYTES = 16 * 2**20  # of messages; one goes, however large it is
 _DUE_MAX = 100  # contexts that are marked, or looked for, at once
 _LOOK_AGAIN_S = 0.2
 
-# Every table with what is a user's. All of it is a context's at present, and goes with it; what may belong to none is
+# Every table with what is a user's. What is a context's goes with it; what may belong to none, such as memories, is
 # removed by its owner behind that. Receipts are the last: they say what is still to be done.
 OF_SUBJECTS = (
+    "context.source_test",
+    "context.memory",
+    "context.memory_user",
+    "context.wiki_page",
+    "context.wiki_page_name",
+    "context.wiki_citation",
+    "context.wiki_page_version",
     "context.message",
     "context.message_record",
     "context.passage",
@@ -55,6 +62,7 @@ OF_SUBJECTS = (
     "context.window_entry",
     "context.window_fold",
     "context.window_usage",
+    "context.window_checkpoint",
     "context.context",
     "context.erasure",
 )
@@ -132,7 +140,9 @@ _UNFINISHED = _of_all("""
     ORDER BY finished_at, context_id
     LIMIT %(count)s
 """)
-# The receipt, unless another replica is at it just now.
+# The receipt, unless another replica is at it just now. One that was at it when the statement began may be done when
+# this is read: then rows are found that are gone by now, and nothing is removed. So a table is empty when nothing is
+# found.
 _MINE = """
     SELECT tenant_id, context_id, last_seq_removed FROM context.erasure
     WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND finished_at IS NULL
@@ -166,7 +176,7 @@ _REMOVE_MESSAGES = _of_all(f"""
         last_seq_removed = coalesce((SELECT last_seq FROM step), e.last_seq_removed)
     FROM mine
     WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-    RETURNING (SELECT count(*) FROM gone) AS removed
+    RETURNING (SELECT last_seq IS NOT NULL FROM step) AS found, (SELECT count(*) FROM gone) AS removed
 """)  # noqa: S608
 
 
@@ -184,27 +194,27 @@ def _removing(
         beside: What is done with those, which are `gone`, besides.
     """
     return _of_all(f"""
-        WITH mine AS ({_MINE}), gone AS (
-            DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                SELECT row_at
+        WITH mine AS ({_MINE}), found AS MATERIALIZED (
+            SELECT row_at
+            FROM (
+                SELECT row_at, sum(size_bytes) OVER (ORDER BY row_at) AS bytes_upto,
+                    row_number() OVER (ORDER BY row_at) AS place
                 FROM (
-                    SELECT row_at, sum(size_bytes) OVER (ORDER BY row_at) AS bytes_upto,
-                        row_number() OVER (ORDER BY row_at) AS place
-                    FROM (
-                        SELECT t.ctid AS row_at, {size_bytes} AS size_bytes
-                        FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
-                        WHERE t.{whose} IS NOT NULL
-                        LIMIT %(rows)s
-                    ) one
-                ) counted
-                WHERE bytes_upto <= %(bytes)s OR place = 1
-            ))
+                    SELECT t.ctid AS row_at, {size_bytes} AS size_bytes
+                    FROM mine JOIN {table} t ON t.tenant_id = mine.tenant_id AND t.{whose} = mine.context_id
+                    WHERE t.{whose} IS NOT NULL
+                    LIMIT %(rows)s
+                ) one
+            ) counted
+            WHERE bytes_upto <= %(bytes)s OR place = 1
+        ), gone AS (
+            DELETE FROM {table} WHERE ctid = ANY (ARRAY(SELECT row_at FROM found))
             RETURNING {returning}
         ){beside}
         UPDATE context.erasure e SET {counter} = e.{counter} + (SELECT count(*) FROM gone)
         FROM mine
         WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-        RETURNING (SELECT count(*) FROM gone) AS removed
+        RETURNING EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM gone) AS removed
     """)  # noqa: S608
 
 
@@ -223,19 +233,20 @@ _REMOVE_TASKS = _removing("context.task", "context_id", "tasks_removed")
 # Before its blocks and what else it has, and by its id: whoever writes some holds the row of the window, and what was
 # changed meanwhile has another place. With the window gone nobody writes any.
 _REMOVE_WINDOWS = _of_all(f"""
-    WITH mine AS ({_MINE}), gone AS (
+    WITH mine AS ({_MINE}), found AS MATERIALIZED (
+        SELECT one.window_id FROM context.context_window one
+        WHERE one.tenant_id = %(tenant_id)s AND one.context_id = %(context_id)s
+        LIMIT %(rows)s
+    ), gone AS (
         DELETE FROM context.context_window w USING mine
-        WHERE w.tenant_id = mine.tenant_id AND w.context_id = mine.context_id AND w.window_id IN (
-            SELECT one.window_id FROM context.context_window one
-            WHERE one.tenant_id = %(tenant_id)s AND one.context_id = %(context_id)s
-            LIMIT %(rows)s
-        )
+        WHERE w.tenant_id = mine.tenant_id AND w.context_id = mine.context_id
+            AND w.window_id IN (SELECT window_id FROM found)
         RETURNING true
     )
     UPDATE context.erasure e SET windows_removed = e.windows_removed + (SELECT count(*) FROM gone)
     FROM mine
     WHERE e.tenant_id = mine.tenant_id AND e.context_id = mine.context_id
-    RETURNING (SELECT count(*) FROM gone) AS removed
+    RETURNING EXISTS (SELECT FROM found) AS found, (SELECT count(*) FROM gone) AS removed
 """)  # noqa: S608
 _REMOVE_BLOCKS = _removing(
     "context.window_block", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.pieces)"
@@ -248,6 +259,12 @@ _REMOVE_FOLDS = _removing(
     "context.window_fold", "context_id", "window_steps_removed", size_bytes="pg_column_size(t.receipt)"
 )
 _REMOVE_USAGE = _removing("context.window_usage", "context_id", "window_steps_removed")
+_REMOVE_CHECKPOINTS = _removing(
+    "context.window_checkpoint",
+    "context_id",
+    "window_steps_removed",
+    size_bytes="pg_column_size(t.state_pieces) + pg_column_size(t.tallies)",
+)
 _REMOVE_ANSWERS = _removing("context.request", "about_id", "answers_removed")
 _STEPS = (
     _REMOVE_MESSAGES,
@@ -259,6 +276,7 @@ _STEPS = (
     _REMOVE_ENTRIES,
     _REMOVE_FOLDS,
     _REMOVE_USAGE,
+    _REMOVE_CHECKPOINTS,
     _REMOVE_ANSWERS,
 )
 _COUNT_PASSAGES = _of_all("""
@@ -274,6 +292,9 @@ _FINISH = _of_all(f"""
     ), header AS (
         DELETE FROM context.context c USING mine
         WHERE c.tenant_id = mine.tenant_id AND c.context_id = mine.context_id
+    ), tests AS (
+        DELETE FROM context.source_test t USING mine
+        WHERE t.tenant_id = mine.tenant_id AND mine.context_id = ANY (t.context_ids)
     )
     UPDATE context.erasure e SET finished_at = now(), external_ids_removed = (SELECT count(*) FROM names)
     FROM mine
@@ -281,6 +302,9 @@ _FINISH = _of_all(f"""
     RETURNING true AS is_finished
 """)  # noqa: S608
 _FORGET_RECEIPTS = _of_all("DELETE FROM context.erasure WHERE tenant_id = %s AND finished_at < now() - %s")
+
+# Of what is a user's and no context's.
+_REMOVE_ANSWERS_ABOUT = _of_all("DELETE FROM context.request WHERE tenant_id = %s AND about_id = %s")
 
 _COUNT_UNFINISHED = _of_all("""
     SELECT count(*) AS unfinished FROM context.erasure
@@ -306,6 +330,25 @@ _REMOVE_OWNED = {
     """)  # noqa: S608
     for table in OF_SUBJECTS
 }
+# Agents are the tenant's, and list users who may name them. A list that is empty then lets nobody more name its agent:
+# only one that is NULL does. The subject of a token is its user.
+_UNLIST = Across(
+    sql="""
+        WITH unlisted AS (
+            UPDATE context.agent
+            SET callers = callers || jsonb_build_object(
+                    'user_ids', (callers -> 'user_ids') - %(user_id)s, 'subjects', (callers -> 'subjects') - %(user_id)s
+                )
+            WHERE tenant_id = %(tenant_id)s
+                AND (callers -> 'user_ids' ? %(user_id)s OR callers -> 'subjects' ? %(user_id)s)
+            RETURNING true
+        )
+        SELECT count(*) AS unlisted FROM unlisted
+    """,
+    contexts=True,
+    subjects=True,
+    why=_WHY,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -477,6 +520,13 @@ class Eraser:
             after = due[-1].context_id  # what another replica is at is left to it
         return finished
 
+    async def erase_scopes_of(self, tenant: Tenant, user_id: str) -> None:
+        """Remove what is left of the scopes that a user has, when the rows are gone that they were made of."""
+        for kind in OF_USERS:
+            scope = Scope.of_user(kind, tenant.tenant_id, user_id)
+            await self._passages.drop_scope(tenant.tenant_id, scope)
+            await tenant.query(_REMOVE_ANSWERS_ABOUT, (tenant.tenant_id, scope.id))
+
     async def _erase(self, tenant: Tenant, context_id: UUID) -> bool:
         """Remove what is left of a context; False: another replica is at it."""
         named = {"tenant_id": tenant.tenant_id, "context_id": context_id}
@@ -489,7 +539,7 @@ class Eraser:
                 rows = await tenant.query(statement, {**named, "rows": STEP_ROWS, "bytes": STEP_BYTES})
                 if not rows:
                     return False
-                if not rows[0].removed:
+                if not rows[0].found:
                     break
                 # As long again for those who wait for an answer.
                 await asyncio.sleep(time.monotonic() - began)
@@ -532,6 +582,9 @@ async def erase_subject(
     for table, statement in _REMOVE_OWNED.items():
         while removed := (await tenant.query(statement, {**named, "rows": STEP_ROWS}))[0].removed:
             on_progress(table, removed)
+    await eraser.erase_scopes_of(tenant, user_id)
+    if unlisted := (await tenant.query(_UNLIST, named))[0].unlisted:
+        on_progress("context.agent", unlisted)
 
 
 def _erasure(row: Row) -> Erasure:

@@ -259,10 +259,19 @@ _LIST_NAMED = _listing("""(
     WHERE e.tenant_id = %(tenant_id)s AND e.system = %(system)s AND e.id = %(id)s
 ) c""")
 
+# Each is looked up by itself. Planned before anybody counted the table, a list of them, or an equal `seq`, is sought
+# among all messages of the context, by the index of their ids; a range in order is the key's alone.
 _IDS = """
-SELECT seq, message_id
-FROM context.message
-WHERE tenant_id = %s AND context_id = %s AND seq = ANY (%s) AND retracted_at IS NULL
+SELECT s.seq, m.message_id
+FROM unnest(%(seqs)s::bigint[]) s (seq)
+    CROSS JOIN LATERAL (
+        SELECT m.message_id, m.retracted_at
+        FROM context.message m
+        WHERE m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s AND m.seq BETWEEN s.seq AND s.seq
+        ORDER BY m.seq
+        LIMIT 1
+    ) m
+WHERE m.retracted_at IS NULL
 """
 
 # Whatever follows the prefix sorts before a "z", in any collation; what is found besides does not begin with it.
@@ -707,7 +716,8 @@ class Log:
     async def message_ids(self, context_id: UUID, seqs: Sequence[int], *, principal: Principal) -> dict[int, str]:
         """Return the ids of messages by their places, without those that are retracted."""
         door = self.of(principal, context_id)
-        rows = await door.query(_IDS, (door.tenant_id, context_id, list(seqs)))
+        said = {"tenant_id": door.tenant_id, "context_id": context_id, "seqs": list(seqs)}
+        rows = await door.query(_IDS, said)
         return {row.seq: row.message_id for row in rows}
 
     async def ids_beginning(

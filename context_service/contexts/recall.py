@@ -19,15 +19,13 @@ from context_service.contexts.messaging import not_found
 from context_service.contexts.model import Artifact, Context
 from context_service.contexts.references import task_not_found
 from context_service.contexts.refs import ref_of
-from context_service.llm.questions import NoVector, QuestionVectors
 from context_service.retrieval import asking
 from context_service.retrieval.budget import Item, within_budget
 from context_service.retrieval.marks import QUESTION
-from context_service.retrieval.matching import Matching, Row
-from context_service.retrieval.nearest import Near, Nearest
+from context_service.retrieval.matching import Row
+from context_service.retrieval.meaning import Meaning
 from context_service.retrieval.passages import Passages, Scope
 from context_service.retrieval.profiles import DEFAULT, profile, profile_names
-from context_service.retrieval.questions import Question
 from context_service.retrieval.ranking import RANKED_MAX, Ranked, ranked
 from context_service.retrieval.terms import terms_of
 from context_service.tokens import TokenCounter
@@ -56,6 +54,7 @@ class Filter:
     task_ids: frozenset[UUID] = frozenset()
     entity_node_ids: frozenset[UUID] = frozenset()
     seqs: frozenset[int] | None = None  # of what is about those nodes, once it is looked up; None: of anything
+    left_out: tuple[tuple[int, int], ...] = ()  # from one place to another: what is there is not meant
 
     def admits(self, row: Row) -> bool:
         """Say whether a passage is meant."""
@@ -69,6 +68,7 @@ class Filter:
             and (not self.seq_from or row.seq >= self.seq_from)
             and (self.seq_to is None or row.seq <= self.seq_to)
             and (self.seqs is None or row.seq in self.seqs)
+            and not any(first <= row.seq <= last for first, last in self.left_out)
         )
 
 
@@ -101,6 +101,7 @@ class RecalledItem:
     text: str
     tokens: int
     score: float
+    cosine: float | None  # of its vector with the question's; None: one of them there is not
     features: Mapping[str, float]
 
 
@@ -130,14 +131,6 @@ class Found:
 
     items: Sequence[RecalledItem]
     meaning: ByMeaning
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """Compares texts by what they mean."""
-
-    questions: QuestionVectors
-    nearest: Nearest
 
 
 class Recalling:
@@ -230,14 +223,25 @@ class Recalling:
             raise InvalidArgument(f"profile is none of {', '.join(profile_names())}", field="profile")
         asked = replace(asked, which=await self._about(context, asked.which, principal))
         scope = Scope.of_context(context_id)
-        vector, error = await self._vector(asked.text)
+        vector, error = await self._meaning.vector(asked.text, principal) if self._meaning else (None, "")
         question, matching = await asking.asked(self._passages, principal, scope, asked.text)
         near = None
-        if vector and self._meaning:
-            near, matching = await self._near(
-                vector, self._meaning.nearest, question, matching, scope, asked, principal
-            )
         answers = _places_of_answers(matching.rows)
+        if vector and self._meaning:
+            near, matching = await self._meaning.near(
+                vector,
+                question,
+                matching,
+                passages=self._passages,
+                scope=scope,
+                principal=principal,
+                places=[
+                    (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in answers
+                ],
+                seq_from=asked.which.seq_from or -SEQ_MAX,  # what tasks made stands below zero
+                seq_to=SEQ_MAX if asked.which.seq_to is None else asked.which.seq_to,
+            )
+            answers = _places_of_answers(matching.rows)
         nearest = near.nearest if near else frozenset()
 
         referred = await self._referred(context_id, asked, principal=principal)
@@ -278,49 +282,6 @@ class Recalling:
             return which
         door = self._log.of(principal, context.context_id)
         return replace(which, seqs=await seqs_about(door, context.context_id, which.entity_node_ids))
-
-    async def _vector(self, text: str) -> tuple[Sequence[float] | None, str]:
-        """Return the vector of a text, or why there is none."""
-        if self._meaning is None:
-            return None, ""
-        try:
-            return await self._meaning.questions.of(text), ""
-        except NoVector as error:
-            return None, str(error)
-
-    async def _near(
-        self,
-        vector: Sequence[float],
-        nearest: Nearest,
-        question: Question,
-        matching: Matching,
-        scope: Scope,
-        asked: Asked,
-        principal: Principal,
-    ) -> tuple[Near | None, Matching]:
-        """Return how near passages are, and the rows with those that are near and say no word of the question's.
-
-        None: none has a vector, and words are all.
-        """
-        answers = _places_of_answers(matching.rows)
-        near = await nearest.to(
-            vector,
-            principal=principal,
-            scope=scope,
-            whole=matching.is_whole,
-            places=[
-                (row.seq, row.ordinal) for row in matching.rows if row.found or (row.session, row.place) in answers
-            ],
-            seq_from=asked.which.seq_from or -SEQ_MAX,  # what tasks made stands below zero
-            seq_to=SEQ_MAX if asked.which.seq_to is None else asked.which.seq_to,
-        )
-        if not near.cosines:
-            return None, matching
-        unread = near.nearest - {(row.seq, row.ordinal) for row in matching.rows}
-        if unread:
-            rows = await self._passages.at(principal, scope, question.terms, sorted(unread))
-            matching = replace(matching, rows=[*matching.rows, *rows])
-        return near, matching
 
     async def _referred(self, context_id: UUID, asked: Asked, *, principal: Principal) -> dict[tuple[int, int], Row]:
         """Return passages of the artifacts of tasks that are referred to, by `seq` and `ordinal`.
@@ -378,6 +339,7 @@ def _item(one: Ranked, text: str, of: str | Artifact, asked: Asked) -> RecalledI
         text=text,
         tokens=0,
         score=one.score,
+        cosine=one.cosine,
         features=one.features if asked.with_features else {},
     )
 

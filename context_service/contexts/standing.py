@@ -7,7 +7,7 @@ import logging
 from functools import partial
 
 from context_service.retrieval.owed_vectors import owing_topic
-from context_service.retrieval.passages import CONTEXT
+from context_service.retrieval.passages import CONTEXT, OF_USERS
 from contextkeep.errors import ContextKeepError
 from service_runtime import background
 from service_runtime.metrics import Metrics
@@ -27,7 +27,7 @@ _OLDEST = Across(
     sql="""
         SELECT
             (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.outbox
-                WHERE tenant_id = %(tenant_id)s AND topic = %(topic)s) AS vectors_s,
+                WHERE tenant_id = %(tenant_id)s AND topic = ANY (%(topics)s)) AS vectors_s,
             (SELECT extract(epoch FROM now() - min(created_at))::float FROM context.erasure
                 WHERE tenant_id = %(tenant_id)s AND finished_at IS NULL) AS erasures_s
     """,
@@ -79,7 +79,7 @@ class Standing:
             Unavailable: Postgres does not answer.
         """
         (index,) = await self._database.untenanted(_INDEX)
-        named = {"topic": owing_topic(CONTEXT)}
+        named = {"topics": [owing_topic(kind) for kind in (CONTEXT, *OF_USERS)]}
         oldest = [
             row
             for tenant in await all_tenants(self._database)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import Field
@@ -11,12 +11,17 @@ from pydantic import Field
 from context_service.mcp.answers import Document, first_rows, page_of, plain
 from context_service.mcp.context_tools import Kinds, Roles
 from context_service.mcp.tool import Arguments, PageSize, PageToken, Tool, Use
+from context_service.windows.patches import CHANGES_MAX
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2
+from service_runtime import calls
 from service_runtime.documents import beside_the_loop
 
 WindowId = Annotated[str, Field(description="Id of the window.")]
 Step = Annotated[int, Field(ge=0, lt=2**31)]
+# What a model may say of the state. Constraints and the goal are given to it: else what a tool's result talked it into
+# would bind it in each pack.
+Section = Literal["sub_goal", "value", "decision", "question", "error", "artifact", "progress"]
 
 _IN_FRONT = ("system", "systemInstruction")
 _MESSAGES = ("messages", "contents", "input")  # what vendors call them
@@ -128,6 +133,49 @@ async def search(use: Use, asked: SearchArguments) -> Document:
     return await first_rows({**found, "hits": hits}, "hits", bytes_max=use.services.answer_bytes_max)
 
 
+class StateEntry(Arguments):
+    """What holds."""
+
+    section: Section
+    key: str = Field(
+        "", description="What it is of, which a later one replaces: of a file its path. Needed but for progress."
+    )
+    text: str = Field("", description="One line. Of a value it may be empty.")
+    value: str = Field("", description="Of a value, what it is; of a sub-goal open, done or dropped.")
+
+
+class StateEntryName(Arguments):
+    """What holds no longer."""
+
+    section: Section
+    key: str = ""
+    text: str = Field("", description="Of an entry that has no key.")
+
+
+class StateArguments(Arguments):
+    """Of `task_state_update`."""
+
+    window_id: WindowId
+    set: list[StateEntry] = Field([], max_length=CHANGES_MAX)
+    remove: list[StateEntryName] = Field([], max_length=CHANGES_MAX)
+    request_id: str = Field("", description="A UUID: the same call again changes nothing more.")
+
+
+async def update_state(use: Use, asked: StateArguments) -> Document:
+    """Set and remove entries of the state of the work, and answer how many are other than before."""
+    request = pb.PatchStateRequest(
+        window_id=asked.window_id,
+        subject_user_id=use.subject_user_id,
+        set=[pb.StateEntryInput(**one.model_dump()) for one in asked.set],
+        remove=[pb.StateEntryName(**one.model_dump()) for one in asked.remove],
+        request_id=asked.request_id,
+    )
+    calls.comes_down_to(request)
+    answered = await use.services.windows.PatchState(request, None)
+    calls.comes_down_to(request, answered)
+    return {"changed_count": answered.changed_count}
+
+
 WINDOW_TOOLS = (
     Tool(
         name="window_pack",
@@ -157,5 +205,16 @@ WINDOW_TOOLS = (
         "steps that they are of; also what the window shows no longer.",
         arguments=SearchArguments,
         run=search,
+    ),
+    Tool(
+        name="task_state_update",
+        context_type="Context",
+        rpc="PatchState",
+        description="Says what holds in the state of the work that a window keeps, and what no longer does: sub-goals "
+        "and how they stand, values, decisions and why, questions, errors, files, progress. It outlasts what a window "
+        "shows. Constraints and the goal are others' to say.",
+        arguments=StateArguments,
+        run=update_state,
+        scope="write",
     ),
 )

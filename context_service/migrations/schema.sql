@@ -386,6 +386,21 @@ ALTER TABLE context.action ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE context.agent (
+    tenant_id uuid NOT NULL,
+    is_template boolean NOT NULL,
+    agent_id text NOT NULL,
+    template_id text DEFAULT ''::text NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by text NOT NULL,
+    callers jsonb,
+    body jsonb NOT NULL
+);
+
+ALTER TABLE context.agent OWNER TO contextkeep_owner;
+
 CREATE TABLE context.artifact (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -529,6 +544,15 @@ CREATE TABLE context.context_window (
     token_factor double precision DEFAULT 1 NOT NULL,
     bill_ratios smallint[] DEFAULT '{}'::smallint[] NOT NULL,
     has_untold boolean DEFAULT false NOT NULL,
+    prepared text,
+    prepared_epoch integer,
+    tallies text DEFAULT '{}'::text NOT NULL,
+    packed_at timestamp with time zone,
+    packed_seq bigint DEFAULT 0 NOT NULL,
+    checkpoint_count integer DEFAULT 0 NOT NULL,
+    checkpoint_step integer DEFAULT 0 NOT NULL,
+    rolled_back_epoch integer DEFAULT 0 NOT NULL,
+    left_out int8multirange DEFAULT '{}'::int8multirange NOT NULL,
     CONSTRAINT context_window_format_check CHECK ((format = ANY (ARRAY['openai'::text, 'openai_responses'::text, 'anthropic'::text, 'gemini'::text])))
 );
 
@@ -604,6 +628,80 @@ CREATE TABLE context.erasure (
 
 ALTER TABLE context.erasure OWNER TO contextkeep_owner;
 
+CREATE TABLE context.knowledge_base (
+    tenant_id uuid NOT NULL,
+    base_id uuid NOT NULL,
+    name text NOT NULL,
+    description text NOT NULL,
+    is_of_tenant boolean NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    document_count integer DEFAULT 0 NOT NULL,
+    size_bytes bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.knowledge_base OWNER TO contextkeep_owner;
+
+CREATE TABLE context.knowledge_document (
+    tenant_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    base_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    record_id uuid,
+    record_version integer,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    size_bytes bigint NOT NULL,
+    passage_count integer DEFAULT 0 NOT NULL,
+    is_cut boolean DEFAULT false NOT NULL,
+    state text DEFAULT 'QUEUED'::text NOT NULL,
+    error text DEFAULT ''::text NOT NULL,
+    name text NOT NULL,
+    uri text NOT NULL,
+    content_type text NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    created_by text NOT NULL,
+    starts integer[] DEFAULT '{}'::integer[] NOT NULL,
+    ends integer[] DEFAULT '{}'::integer[] NOT NULL,
+    pages integer[] DEFAULT '{}'::integer[] NOT NULL,
+    headings text[] DEFAULT '{}'::text[] NOT NULL,
+    text text DEFAULT ''::text NOT NULL,
+    page_starts integer[] DEFAULT '{}'::integer[] NOT NULL,
+    CONSTRAINT knowledge_document_state_check CHECK ((state = ANY (ARRAY['QUEUED'::text, 'PARSING'::text, 'INDEXED'::text, 'FAILED'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.knowledge_document OWNER TO contextkeep_owner;
+
+ALTER TABLE context.knowledge_document ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.knowledge_document_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE context.knowledge_file (
+    tenant_id uuid NOT NULL,
+    document_id uuid NOT NULL,
+    graph_name text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    app_id text NOT NULL,
+    data bytea NOT NULL
+);
+ALTER TABLE ONLY context.knowledge_file ALTER COLUMN data SET STORAGE EXTERNAL;
+
+ALTER TABLE context.knowledge_file OWNER TO contextkeep_owner;
+
 CREATE TABLE context.mapping (
     tenant_id uuid NOT NULL,
     app_id text NOT NULL,
@@ -625,6 +723,95 @@ CREATE TABLE context.mapping_revision (
 );
 
 ALTER TABLE context.mapping_revision OWNER TO contextkeep_owner;
+
+CREATE TABLE context.mcp_server (
+    tenant_id uuid NOT NULL,
+    server_id text NOT NULL COLLATE pg_catalog."C",
+    version integer DEFAULT 1 NOT NULL,
+    display_name text NOT NULL,
+    url text NOT NULL,
+    is_disabled boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by text NOT NULL,
+    secret bytea,
+    secret_key_id text DEFAULT ''::text NOT NULL,
+    protocol text DEFAULT ''::text NOT NULL,
+    discovered_at timestamp with time zone
+);
+
+ALTER TABLE context.mcp_server OWNER TO contextkeep_owner;
+
+CREATE TABLE context.mcp_tool (
+    tenant_id uuid NOT NULL,
+    server_id text NOT NULL COLLATE pg_catalog."C",
+    tool_name text NOT NULL COLLATE pg_catalog."C",
+    provider_id text NOT NULL,
+    definition text NOT NULL,
+    definition_sha256 text NOT NULL,
+    is_gone boolean DEFAULT false NOT NULL,
+    discovered_at timestamp with time zone NOT NULL,
+    approved_sha256 text DEFAULT ''::text NOT NULL,
+    approved_by text DEFAULT ''::text NOT NULL,
+    approved_at timestamp with time zone,
+    search_safe_recorded_by text DEFAULT ''::text NOT NULL,
+    is_default boolean DEFAULT false NOT NULL,
+    arguments text DEFAULT ''::text NOT NULL,
+    CONSTRAINT mcp_tool_check CHECK (((approved_sha256 <> ''::text) OR (NOT is_default)))
+);
+
+ALTER TABLE context.mcp_tool OWNER TO contextkeep_owner;
+
+CREATE TABLE context.memory (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    happened_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    superseded_by uuid,
+    confidence double precision NOT NULL,
+    quality double precision,
+    version integer DEFAULT 1 NOT NULL,
+    passage_count integer NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    text text NOT NULL,
+    goal text NOT NULL,
+    outcome text NOT NULL,
+    sources jsonb NOT NULL,
+    statement_sha256 bytea NOT NULL,
+    CONSTRAINT memory_kind_check CHECK ((kind = ANY (ARRAY['fact'::text, 'preference'::text, 'experience'::text, 'observation'::text]))),
+    CONSTRAINT memory_owner_user_id_check CHECK ((owner_user_id <> ''::text))
+);
+
+ALTER TABLE context.memory OWNER TO contextkeep_owner;
+
+ALTER TABLE context.memory ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.memory_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE context.memory_user (
+    tenant_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    memory_count bigint NOT NULL,
+    CONSTRAINT memory_user_owner_user_id_check CHECK ((owner_user_id <> ''::text))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE context.memory_user OWNER TO contextkeep_owner;
 
 CREATE TABLE context.message (
     tenant_id uuid NOT NULL,
@@ -826,6 +1013,16 @@ ALTER TABLE ONLY context.passage_vector ALTER COLUMN vector SET STORAGE PLAIN;
 
 ALTER TABLE context.passage_vector OWNER TO contextkeep_owner;
 
+CREATE TABLE context.provider_setting (
+    tenant_id uuid NOT NULL,
+    provider_id text NOT NULL,
+    setting jsonb NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_by text NOT NULL
+);
+
+ALTER TABLE context.provider_setting OWNER TO contextkeep_owner;
+
 CREATE TABLE context.request (
     tenant_id uuid NOT NULL,
     request_id uuid NOT NULL,
@@ -838,6 +1035,23 @@ CREATE TABLE context.request (
 );
 
 ALTER TABLE context.request OWNER TO contextkeep_owner;
+
+CREATE TABLE context.source_test (
+    tenant_id uuid NOT NULL,
+    test_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    replay_of uuid,
+    context_ids uuid[] NOT NULL,
+    owner_user_id text NOT NULL,
+    created_by text NOT NULL,
+    label text NOT NULL,
+    warnings text[] NOT NULL,
+    outcome jsonb NOT NULL,
+    question bytea NOT NULL,
+    answer bytea NOT NULL
+);
+
+ALTER TABLE context.source_test OWNER TO contextkeep_owner;
 
 CREATE TABLE context.task (
     tenant_id uuid NOT NULL,
@@ -922,6 +1136,83 @@ CREATE TABLE context.upload_part (
 
 ALTER TABLE context.upload_part OWNER TO contextkeep_owner;
 
+CREATE TABLE context.wiki_citation (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    memory_version integer NOT NULL,
+    was_superseded boolean NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL
+);
+
+ALTER TABLE context.wiki_citation OWNER TO contextkeep_owner;
+
+CREATE TABLE context.wiki_page (
+    tenant_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    scope_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    as_of timestamp with time zone DEFAULT now() NOT NULL,
+    fresh_until timestamp with time zone,
+    version integer NOT NULL,
+    slug text NOT NULL,
+    title text NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    CONSTRAINT wiki_page_owner_user_id_check CHECK ((owner_user_id <> ''::text))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE context.wiki_page OWNER TO contextkeep_owner;
+
+CREATE TABLE context.wiki_page_name (
+    tenant_id uuid NOT NULL,
+    name_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL
+);
+
+ALTER TABLE context.wiki_page_name OWNER TO contextkeep_owner;
+
+CREATE TABLE context.wiki_page_version (
+    tenant_id uuid NOT NULL,
+    page_id uuid NOT NULL,
+    version integer NOT NULL,
+    seq bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    size_bytes integer NOT NULL,
+    passage_count integer NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    created_by text NOT NULL,
+    sha256 bytea NOT NULL,
+    title text NOT NULL,
+    aliases text[] NOT NULL,
+    memory_ids uuid[] NOT NULL,
+    sources json NOT NULL,
+    headings text[] NOT NULL,
+    markdown text NOT NULL
+);
+
+ALTER TABLE context.wiki_page_version OWNER TO contextkeep_owner;
+
+ALTER TABLE context.wiki_page_version ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME context.wiki_page_version_seq_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE context.window_block (
     tenant_id uuid NOT NULL,
     context_id uuid NOT NULL,
@@ -943,10 +1234,43 @@ CREATE TABLE context.window_block (
     masked_tokens integer,
     units text DEFAULT '[]'::text NOT NULL,
     names text DEFAULT '[]'::text NOT NULL,
-    renderer smallint DEFAULT 1 NOT NULL
+    renderer smallint DEFAULT 1 NOT NULL,
+    tools text DEFAULT '[]'::text NOT NULL,
+    masked_epoch integer,
+    epoch_to integer
 );
 
 ALTER TABLE context.window_block OWNER TO contextkeep_owner;
+
+CREATE TABLE context.window_checkpoint (
+    tenant_id uuid NOT NULL,
+    context_id uuid NOT NULL,
+    window_id uuid NOT NULL,
+    ancestors uuid[] NOT NULL,
+    number integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    epoch integer NOT NULL,
+    reached_seq bigint NOT NULL,
+    entry_count bigint NOT NULL,
+    block_count integer NOT NULL,
+    step_count integer NOT NULL,
+    folded_step integer NOT NULL,
+    first_number integer NOT NULL,
+    left_out_tokens bigint NOT NULL,
+    state_tokens integer NOT NULL,
+    has_untold boolean NOT NULL,
+    owner_user_id text NOT NULL,
+    app_id text NOT NULL,
+    agent_bundle_id text NOT NULL,
+    reason text NOT NULL,
+    created_by text NOT NULL,
+    label text NOT NULL,
+    state_text text NOT NULL,
+    state_pieces text NOT NULL,
+    tallies text NOT NULL
+);
+
+ALTER TABLE context.window_checkpoint OWNER TO contextkeep_owner;
 
 CREATE TABLE context.window_entry (
     tenant_id uuid NOT NULL,
@@ -968,7 +1292,9 @@ CREATE TABLE context.window_entry (
     app_id text NOT NULL,
     agent_bundle_id text NOT NULL,
     ended_seq bigint,
-    is_told boolean DEFAULT true NOT NULL
+    is_told boolean DEFAULT true NOT NULL,
+    ended_checkpoint integer,
+    told_checkpoint integer
 );
 
 ALTER TABLE context.window_entry OWNER TO contextkeep_owner;
@@ -1146,6 +1472,9 @@ ALTER TABLE context.wm_record ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY 
 ALTER TABLE ONLY context.action
     ADD CONSTRAINT action_pkey PRIMARY KEY (tenant_id, record_id, seq);
 
+ALTER TABLE ONLY context.agent
+    ADD CONSTRAINT agent_pkey PRIMARY KEY (tenant_id, is_template, agent_id);
+
 ALTER TABLE ONLY context.artifact
     ADD CONSTRAINT artifact_pkey PRIMARY KEY (tenant_id, task_id, artifact_id, version);
 
@@ -1167,11 +1496,32 @@ ALTER TABLE ONLY context.embedding
 ALTER TABLE ONLY context.erasure
     ADD CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, context_id);
 
+ALTER TABLE ONLY context.knowledge_base
+    ADD CONSTRAINT knowledge_base_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY context.knowledge_document
+    ADD CONSTRAINT knowledge_document_pkey PRIMARY KEY (tenant_id, document_id);
+
+ALTER TABLE ONLY context.knowledge_file
+    ADD CONSTRAINT knowledge_file_pkey PRIMARY KEY (tenant_id, document_id);
+
 ALTER TABLE ONLY context.mapping
     ADD CONSTRAINT mapping_pkey PRIMARY KEY (tenant_id, app_id, name);
 
 ALTER TABLE ONLY context.mapping_revision
     ADD CONSTRAINT mapping_revision_pkey PRIMARY KEY (singleton);
+
+ALTER TABLE ONLY context.mcp_server
+    ADD CONSTRAINT mcp_server_pkey PRIMARY KEY (tenant_id, server_id);
+
+ALTER TABLE ONLY context.mcp_tool
+    ADD CONSTRAINT mcp_tool_pkey PRIMARY KEY (tenant_id, server_id, tool_name);
+
+ALTER TABLE ONLY context.memory
+    ADD CONSTRAINT memory_pkey PRIMARY KEY (tenant_id, memory_id);
+
+ALTER TABLE ONLY context.memory_user
+    ADD CONSTRAINT memory_user_pkey PRIMARY KEY (tenant_id, owner_user_id, app_id, agent_bundle_id);
 
 ALTER TABLE ONLY context.message
     ADD CONSTRAINT message_pkey PRIMARY KEY (tenant_id, context_id, seq);
@@ -1197,8 +1547,14 @@ ALTER TABLE ONLY context.passage_session
 ALTER TABLE ONLY context.passage_vector
     ADD CONSTRAINT passage_vector_pkey PRIMARY KEY (tenant_id, scope_id, scope_kind, seq, ordinal) INCLUDE (model);
 
+ALTER TABLE ONLY context.provider_setting
+    ADD CONSTRAINT provider_setting_pkey PRIMARY KEY (tenant_id, provider_id);
+
 ALTER TABLE ONLY context.request
     ADD CONSTRAINT request_pkey PRIMARY KEY (tenant_id, request_id);
+
+ALTER TABLE ONLY context.source_test
+    ADD CONSTRAINT source_test_pkey PRIMARY KEY (tenant_id, test_id);
 
 ALTER TABLE ONLY context.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, task_id);
@@ -1218,8 +1574,23 @@ ALTER TABLE ONLY context.upload_part
 ALTER TABLE ONLY context.upload
     ADD CONSTRAINT upload_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY context.wiki_citation
+    ADD CONSTRAINT wiki_citation_pkey PRIMARY KEY (tenant_id, memory_id, page_id);
+
+ALTER TABLE ONLY context.wiki_page_name
+    ADD CONSTRAINT wiki_page_name_pkey PRIMARY KEY (tenant_id, name_id);
+
+ALTER TABLE ONLY context.wiki_page
+    ADD CONSTRAINT wiki_page_pkey PRIMARY KEY (tenant_id, page_id);
+
+ALTER TABLE ONLY context.wiki_page_version
+    ADD CONSTRAINT wiki_page_version_pkey PRIMARY KEY (tenant_id, page_id, version);
+
 ALTER TABLE ONLY context.window_block
     ADD CONSTRAINT window_block_pkey PRIMARY KEY (tenant_id, window_id, number);
+
+ALTER TABLE ONLY context.window_checkpoint
+    ADD CONSTRAINT window_checkpoint_pkey PRIMARY KEY (tenant_id, window_id, number);
 
 ALTER TABLE ONLY context.window_entry
     ADD CONSTRAINT window_entry_pkey PRIMARY KEY (tenant_id, window_id, number);
@@ -1246,6 +1617,8 @@ ALTER TABLE ONLY context.wm_record
     ADD CONSTRAINT wm_record_pkey PRIMARY KEY (tenant_id, id);
 
 CREATE INDEX action_entity ON context.action USING btree (tenant_id, entity_node_id, created_at, seq) WHERE (entity_node_id IS NOT NULL);
+
+CREATE INDEX agent_of_template ON context.agent USING btree (tenant_id, template_id) WHERE (template_id <> ''::text);
 
 CREATE INDEX artifact_change ON context.artifact USING btree (tenant_id, context_id, change);
 
@@ -1283,6 +1656,24 @@ CREATE INDEX erasure_finished ON context.erasure USING btree (tenant_id, finishe
 
 CREATE UNIQUE INDEX erasure_id ON context.erasure USING btree (tenant_id, erasure_id);
 
+CREATE UNIQUE INDEX knowledge_base_id ON context.knowledge_base USING btree (tenant_id, base_id);
+
+CREATE UNIQUE INDEX knowledge_document_list ON context.knowledge_document USING btree (tenant_id, base_id, seq);
+
+CREATE INDEX knowledge_document_record ON context.knowledge_document USING btree (tenant_id, record_id) WHERE (record_id IS NOT NULL);
+
+CREATE INDEX knowledge_document_unread ON context.knowledge_document USING btree (tenant_id, base_id, state) WHERE (state <> 'INDEXED'::text);
+
+CREATE UNIQUE INDEX mcp_tool_of_provider ON context.mcp_tool USING btree (tenant_id, provider_id);
+
+CREATE INDEX memory_key ON context.memory USING btree (tenant_id, owner_user_id, app_id, agent_bundle_id, key, happened_at, seq) WHERE (key <> ''::text);
+
+CREATE UNIQUE INDEX memory_newest ON context.memory USING btree (tenant_id, owner_user_id, seq DESC);
+
+CREATE INDEX memory_statement ON context.memory USING btree (tenant_id, owner_user_id, app_id, agent_bundle_id, statement_sha256);
+
+CREATE INDEX memory_user_scope ON context.memory_user USING btree (tenant_id, scope_id);
+
 CREATE UNIQUE INDEX message_id ON context.message USING btree (tenant_id, context_id, message_id);
 
 CREATE INDEX message_record_about ON context.message_record USING btree (tenant_id, context_id, entity_node_id) WHERE (entity_node_id IS NOT NULL);
@@ -1311,6 +1702,8 @@ CREATE INDEX request_about ON context.request USING btree (tenant_id, about_id) 
 
 CREATE INDEX request_age ON context.request USING btree (tenant_id, created_at);
 
+CREATE INDEX source_test_newest ON context.source_test USING btree (tenant_id, created_at DESC, test_id DESC);
+
 CREATE INDEX task_change ON context.task USING btree (tenant_id, context_id, change);
 
 CREATE INDEX task_newest ON context.task USING btree (tenant_id, context_id, task_id);
@@ -1319,7 +1712,19 @@ CREATE INDEX upload_due ON context.upload USING btree (tenant_id, due_at);
 
 CREATE UNIQUE INDEX upload_part_blob ON context.upload_part USING btree (tenant_id, blob_id);
 
+CREATE INDEX wiki_citation_of ON context.wiki_citation USING btree (tenant_id, page_id);
+
+CREATE INDEX wiki_page_list ON context.wiki_page USING btree (tenant_id, owner_user_id, slug COLLATE "C", page_id);
+
+CREATE INDEX wiki_page_name_of ON context.wiki_page_name USING btree (tenant_id, page_id);
+
+CREATE INDEX wiki_page_scope ON context.wiki_page USING btree (tenant_id, scope_id);
+
 CREATE INDEX window_block_context ON context.window_block USING btree (tenant_id, context_id);
+
+CREATE INDEX window_block_seen ON context.window_block USING btree (tenant_id, window_id, number) WHERE (epoch_to IS NULL);
+
+CREATE INDEX window_checkpoint_context ON context.window_checkpoint USING btree (tenant_id, context_id);
 
 CREATE INDEX window_entry_context ON context.window_entry USING btree (tenant_id, context_id);
 
@@ -1363,6 +1768,9 @@ CREATE TRIGGER keep_search_of_new BEFORE INSERT ON context.wm_record FOR EACH RO
 
 CREATE TRIGGER move_embedding AFTER UPDATE ON context.wm_record FOR EACH ROW WHEN (((((((old.entity_node_id IS DISTINCT FROM new.entity_node_id) OR (LEAST(old.archived_at, old.expires_at) IS DISTINCT FROM LEAST(new.archived_at, new.expires_at))) OR (old.memory_type IS DISTINCT FROM new.memory_type)) OR (old.graph_name IS DISTINCT FROM new.graph_name)) OR (old.agent_bundle_id IS DISTINCT FROM new.agent_bundle_id)) OR (old.app_id IS DISTINCT FROM new.app_id))) EXECUTE FUNCTION context.move_embedding();
 
+ALTER TABLE ONLY context.mcp_tool
+    ADD CONSTRAINT mcp_tool_tenant_id_server_id_fkey FOREIGN KEY (tenant_id, server_id) REFERENCES context.mcp_server(tenant_id, server_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY context.upload_part
     ADD CONSTRAINT upload_part_tenant_id_blob_id_fkey FOREIGN KEY (tenant_id, blob_id) REFERENCES context.blob(tenant_id, id);
 
@@ -1374,11 +1782,15 @@ ALTER TABLE ONLY context.wm_record
 
 ALTER TABLE context.action ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.agent ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.artifact ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.blob ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY bounds ON context.action AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_record(record_id) OR ((kind = 'purged'::text) AND (bounds = current_setting('app.bounds'::text, true)))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.agent AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1394,7 +1806,21 @@ CREATE POLICY bounds ON context.embedding AS RESTRICTIVE USING ((NULLIF((( SELEC
 
 CREATE POLICY bounds ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.knowledge_base AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.knowledge_document AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.knowledge_file AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.mapping AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ((app_id = ''::text) AND ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.mcp_server AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.mcp_tool AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.memory AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.memory_user AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1410,7 +1836,11 @@ CREATE POLICY bounds ON context.passage_session AS RESTRICTIVE USING ((NULLIF(((
 
 CREATE POLICY bounds ON context.passage_vector AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.passage_in_bounds(context_id, ancestors, graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.provider_setting AS RESTRICTIVE FOR SELECT USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR ( SELECT context.knows_bounds((NULLIF(current_setting('app.bounds'::text, true), ''::text))::jsonb) AS knows_bounds)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.request AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR (bounds = ( SELECT current_setting('app.bounds'::text, true) AS current_setting))), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.source_test AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1424,7 +1854,17 @@ CREATE POLICY bounds ON context.upload AS RESTRICTIVE USING ((NULLIF((( SELECT (
 
 CREATE POLICY bounds ON context.upload_part AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.sees_upload(upload_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds ON context.wiki_citation AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.wiki_page AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.wiki_page_name AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.wiki_page_version AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(''::text, agent_bundle_id, app_id)), false) IS NOT NULL));
+
 CREATE POLICY bounds ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds ON context.window_checkpoint AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
 CREATE POLICY bounds ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR access.context_in_bounds(ancestors, agent_bundle_id, app_id)), false) IS NOT NULL));
 
@@ -1440,19 +1880,43 @@ CREATE POLICY bounds ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( SE
 
 CREATE POLICY bounds ON context.wm_record AS RESTRICTIVE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.in_bounds(graph_name, agent_bundle_id, app_id)), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_delete ON context.agent AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_delete ON context.mapping AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_delete ON context.mcp_server AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_delete ON context.mcp_tool AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_delete ON context.provider_setting AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.window_profile AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_delete ON context.window_profile_version AS RESTRICTIVE FOR DELETE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_insert ON context.agent AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_insert ON context.mapping AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_insert ON context.mcp_server AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_insert ON context.mcp_tool AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_insert ON context.provider_setting AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_insert ON context.window_profile AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_insert ON context.window_profile_version AS RESTRICTIVE FOR INSERT WITH CHECK ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
+CREATE POLICY bounds_of_update ON context.agent AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
 CREATE POLICY bounds_of_update ON context.mapping AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR context.app_in_bounds(app_id)), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.mcp_server AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.mcp_tool AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
+
+CREATE POLICY bounds_of_update ON context.provider_setting AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
 CREATE POLICY bounds_of_update ON context.window_profile AS RESTRICTIVE FOR UPDATE USING ((NULLIF((( SELECT (COALESCE(current_setting('app.bounds'::text, true), ''::text) = ''::text)) OR false), false) IS NOT NULL));
 
@@ -1486,6 +1950,8 @@ CREATE POLICY context ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT ac
 
 CREATE POLICY context ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
+CREATE POLICY context ON context.window_checkpoint AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
+
 CREATE POLICY context ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
 
 CREATE POLICY context ON context.window_fold AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_contexts() AS sees_all_contexts) OR (context_id = ( SELECT access.context_seen() AS context_seen))), false) IS NOT NULL));
@@ -1502,7 +1968,21 @@ ALTER TABLE context.embedding ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.erasure ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.knowledge_base ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.knowledge_document ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.knowledge_file ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.mapping ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.mcp_server ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.mcp_tool ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.memory ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.memory_user ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.message ENABLE ROW LEVEL SECURITY;
 
@@ -1518,7 +1998,11 @@ ALTER TABLE context.passage_session ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.passage_vector ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.provider_setting ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.request ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.source_test ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY subject ON context.artifact AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -1529,6 +2013,10 @@ CREATE POLICY subject ON context.context_external_id AS RESTRICTIVE USING ((NULL
 CREATE POLICY subject ON context.context_window AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.erasure AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.memory AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.memory_user AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.message AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -1542,9 +2030,21 @@ CREATE POLICY subject ON context.passage_session AS RESTRICTIVE USING ((NULLIF((
 
 CREATE POLICY subject ON context.passage_vector AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.source_test AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.task AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
+CREATE POLICY subject ON context.wiki_citation AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.wiki_page AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.wiki_page_name AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.wiki_page_version AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
 CREATE POLICY subject ON context.window_block AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
+
+CREATE POLICY subject ON context.window_checkpoint AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
 CREATE POLICY subject ON context.window_entry AS RESTRICTIVE USING ((NULLIF((( SELECT access.sees_all_subjects() AS sees_all_subjects) OR (owner_user_id = ANY (( SELECT access.owners_seen() AS owners_seen)::text[]))), false) IS NOT NULL));
 
@@ -1557,6 +2057,8 @@ CREATE POLICY subject ON context.window_usage AS RESTRICTIVE USING ((NULLIF((( S
 ALTER TABLE context.task ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY tenant ON context.action USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.agent USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.artifact USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1572,7 +2074,21 @@ CREATE POLICY tenant ON context.embedding USING ((tenant_id = ( SELECT (NULLIF(c
 
 CREATE POLICY tenant ON context.erasure USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.knowledge_base USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.knowledge_document USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.knowledge_file USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.mapping USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.mcp_server USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.mcp_tool USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.memory USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.memory_user USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.message USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1588,7 +2104,11 @@ CREATE POLICY tenant ON context.passage_session USING ((tenant_id = ( SELECT (NU
 
 CREATE POLICY tenant ON context.passage_vector USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.provider_setting USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.request USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.source_test USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.task USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1602,7 +2122,17 @@ CREATE POLICY tenant ON context.upload USING ((tenant_id = ( SELECT (NULLIF(curr
 
 CREATE POLICY tenant ON context.upload_part USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
+CREATE POLICY tenant ON context.wiki_citation USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.wiki_page USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.wiki_page_name USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.wiki_page_version USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
 CREATE POLICY tenant ON context.window_block USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
+
+CREATE POLICY tenant ON context.window_checkpoint USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
 CREATE POLICY tenant ON context.window_entry USING ((tenant_id = ( SELECT (NULLIF(current_setting('app.tenant'::text, true), ''::text))::uuid AS "nullif")));
 
@@ -1628,7 +2158,17 @@ ALTER TABLE context.upload ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.upload_part ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE context.wiki_citation ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.wiki_page ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.wiki_page_name ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.wiki_page_version ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE context.window_block ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE context.window_checkpoint ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE context.window_entry ENABLE ROW LEVEL SECURITY;
 
@@ -1655,6 +2195,8 @@ GRANT ALL ON FUNCTION context.let_go_of_records(record_ids uuid[]) TO contextkee
 
 GRANT SELECT,INSERT ON TABLE context.action TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.agent TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.artifact TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.blob TO contextkeep_service;
@@ -1671,9 +2213,23 @@ GRANT SELECT ON TABLE context.embedding_of_tenant TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.erasure TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.knowledge_base TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.knowledge_document TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE context.knowledge_file TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mapping TO contextkeep_service;
 
 GRANT SELECT,UPDATE ON TABLE context.mapping_revision TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mcp_server TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.mcp_tool TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.memory TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.memory_user TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE ON TABLE context.message TO contextkeep_service;
 
@@ -1695,7 +2251,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_session TO contextkee
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.passage_vector TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.provider_setting TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.request TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.source_test TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.task TO contextkeep_service;
 
@@ -1709,7 +2269,17 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload TO contextkeep_service
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.upload_part TO contextkeep_service;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_citation TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_page TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.wiki_page_name TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE ON TABLE context.wiki_page_version TO contextkeep_service;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_block TO contextkeep_service;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_checkpoint TO contextkeep_service;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE context.window_entry TO contextkeep_service;
 

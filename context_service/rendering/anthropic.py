@@ -24,7 +24,7 @@ from context_service.rendering.turns import (
     reasoning_of,
 )
 
-SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""))
+SHAPE = Shape(messages="messages", pieces="content", system=('"system":', ""), system_at="/system")
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # within a request
 
 

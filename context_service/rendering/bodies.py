@@ -24,12 +24,14 @@ class Shape:
         messages: What the list of messages is called.
         pieces: What the list of a message's pieces is called; empty: a piece is a message.
         system: What stands around system prompts, in front and behind; empty: they are messages.
+        system_at: Where their list is, as a JSON Pointer.
         results_apart: Results have messages of their own.
     """
 
     messages: str
     pieces: str = ""
     system: tuple[str, str] = ("", "")
+    system_at: str = ""
     results_apart: bool = False
 
 
@@ -60,14 +62,17 @@ class Body:
     _system: bytes = b""
     _messages: bytes = b""
     _last: tuple[str, bool] | None = None  # whose message is open
+    _counts: tuple[int, int, int] = (0, 0, 0)  # of system prompts, of messages, of pieces of the last message
 
     def with_pieces(self, pieces: Iterable[Rendered]) -> Body:
         """Return a body with more behind it."""
         shape, last = self.shape, self._last
         system, messages = [self._system] if self._system else [], [self._messages]
+        systems, count, within = self._counts
         for role, json, is_result in pieces:
             if role == "system" and shape.system[0]:
                 system.append(json.encode())
+                systems += 1
                 continue
             whose = (role, is_result and shape.results_apart)
             if not shape.pieces:
@@ -77,8 +82,20 @@ class Body:
             else:
                 messages.append(f'{"]}," if last else ""}{{"role":"{role}","{shape.pieces}":['.encode())
             messages.append(json.encode())
+            is_another = not shape.pieces or whose != last
+            count, within = (count + 1, 1) if is_another else (count, within + 1)
             last = whose
-        return replace(self, _system=b",".join(system), _messages=b"".join(messages), _last=last)
+        counts = systems, count, within
+        return replace(self, _system=b",".join(system), _messages=b"".join(messages), _last=last, _counts=counts)
+
+    @property
+    def pointer(self) -> str:
+        """Where its last piece is, as a JSON Pointer (RFC 6901); empty: it has none."""
+        systems, count, within = self._counts
+        if count:
+            place = f"/{self.shape.messages}/{count - 1}"
+            return f"{place}/{self.shape.pieces}/{within - 1}" if self.shape.pieces else place
+        return f"{self.shape.system_at}/{systems - 1}" if systems else ""
 
     @property
     def prefix(self) -> bytes:

@@ -24,7 +24,13 @@ from context_service.rendering.turns import (
     reasoning_of,
 )
 
-SHAPE = Shape(messages="contents", pieces="parts", system=('"systemInstruction":{"parts":', "}"), results_apart=True)
+SHAPE = Shape(
+    messages="contents",
+    pieces="parts",
+    system=('"systemInstruction":{"parts":', "}"),
+    system_at="/systemInstruction/parts",
+    results_apart=True,
+)
 _MEDIA = re.compile(r"(?:image|audio|video)/.+|application/pdf")
 
 

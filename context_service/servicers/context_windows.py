@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from google.protobuf.message import Message
@@ -13,27 +15,34 @@ from context_service.rendering import Format
 from context_service.servicers import messages as message_wire
 from context_service.servicers import statistics_wire, wire
 from context_service.servicers.recalled_wire import by_meaning, recalled_item, which_of
-from context_service.servicers.said import principal_of
+from context_service.servicers.said import check_same_caller, principal_of
 from context_service.tokens import calibrated, is_exact
-from context_service.windows.accounts import Accounts, Explained
+from context_service.windows.accounts import Accounts, Explained, State
+from context_service.windows.checkpoint_rows import Checkpoint
+from context_service.windows.checkpoints import Checkpoints
 from context_service.windows.config import Config
 from context_service.windows.editing import Change, Editing
+from context_service.windows.left_out import LeftOut
 from context_service.windows.originals import Originals, Steps
 from context_service.windows.own_profiles import OwnProfiles
-from context_service.windows.packs import Packs, Prefix, Zones
+from context_service.windows.packs import Pack, Packs, Prefix, Zones
 from context_service.windows.patches import Said
 from context_service.windows.profile_rows import StoredProfile
+from context_service.windows.recovery import PackId, Recovery
 from context_service.windows.refs import refs_between
 from context_service.windows.statistics import Statistics
 from context_service.windows.summaries import SEGMENT
+from context_service.windows.tallies import ENTITY, TOOL, Tally, kind_of
 from context_service.windows.usage import Billing
 from context_service.windows.usage_rows import Usage
-from context_service.windows.view_rows import SUMMARY, Receipt
+from context_service.windows.view_rows import BY_RULE, SUMMARY, Held, Receipt
+from context_service.windows.watching import Happened, Place, WindowWatching
 from context_service.windows.window_rows import Window
 from context_service.windows.windows import Opening, Windows
 from contextkeep.context.v1 import chat_history_pb2, context_windows_pb2_grpc
 from contextkeep.context.v1 import context_windows_pb2 as pb
 from service_runtime import calls
+from service_runtime.auth import Authenticator
 from service_runtime.ids import parse_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -55,19 +64,27 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         profiles: OwnProfiles,
         editing: Editing,
         packs: Packs,
+        checkpoints: Checkpoints,
+        recovery: Recovery,
         originals: Originals,
         accounts: Accounts,
         billing: Billing,
         statistics: Statistics,
+        watching: WindowWatching,
+        callers: Authenticator,
     ) -> None:
         self._windows = windows
         self._profiles = profiles
         self._editing = editing
         self._packs = packs
+        self._checkpoints = checkpoints
+        self._recovery = recovery
         self._originals = originals
         self._accounts = accounts
         self._billing = billing
         self._statistics = statistics
+        self._watching = watching
+        self._callers = callers
 
     async def OpenWindow(self, request: pb.OpenWindowRequest, context: object) -> pb.OpenWindowResponse:
         """Open a window on a context."""
@@ -116,13 +133,16 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         return pb.CloseWindowResponse(window=_window(window))
 
     async def UpdateWindow(self, request: pb.UpdateWindowRequest, context: object) -> pb.UpdateWindowResponse:
-        """Change what stands in front of all."""
+        """Change what stands in front of all, and the config."""
         window = await self._editing.update(
             parse_id("window_id", request.window_id),
             Change(
                 system_prompt=request.system_prompt if request.HasField("system_prompt") else None,
                 tools_json=request.tools_json if request.HasField("tools_json") else None,
                 goal=request.goal if request.HasField("goal") else None,
+                config=_said(request.config),
+                token_budget=request.token_budget if request.HasField("token_budget") else None,
+                output_reservation=request.output_reservation if request.HasField("output_reservation") else None,
             ),
             principal=principal_of(request.subject_user_id),
             request=request_of("UpdateWindow", request),
@@ -186,23 +206,26 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             recalls=not request.without_recall,
             known=Prefix(request.if_prefix_sha, request.if_prefix_bytes),
         )
-        window = pack.window
-        return pb.PackResponse(
-            messages_json=pack.messages_json.decode(),
-            offset_bytes=pack.offset_bytes,
-            prefix_bytes=pack.prefix_bytes,
-            prefix_sha=pack.prefix_sha,
-            tokens=pack.zones.all,
-            tokens_by_zone=_zones(pack.zones),
-            step_count=pack.step_count,
-            omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens),
-            epoch=window.epoch,
-            last_seq=pack.last_seq,
-            is_waiting=pack.is_waiting,
-            fold_eta_steps=pack.fold_eta_steps,
-            wrap_up=pack.wraps_up,
-            calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
+        return _pack(pack)
+
+    async def ReportResponse(self, request: pb.ReportResponseRequest, context: object) -> pb.ReportResponseResponse:
+        """Take back what led to a response that is of no use."""
+        recovered = await self._recovery.report(
+            parse_id("window_id", request.window_id),
+            request.pack_id,
+            is_invalid=request.invalid,
+            expected_last_seq=request.expected_last_seq if request.HasField("expected_last_seq") else None,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("ReportResponse", request),
         )
+        if recovered is None:
+            return pb.ReportResponseResponse()
+        answer = pb.ReportResponseResponse(pack=_pack(recovered.pack))
+        if done := recovered.done:
+            answer.receipt.CopyFrom(_receipt(done.receipt))
+            answer.left_out_message_ids.extend(done.message_ids)
+            answer.left_out_message_count = done.message_count
+        return answer
 
     async def Fold(self, request: pb.FoldRequest, context: object) -> pb.FoldResponse:
         """Fold a window now, or say what that would do."""
@@ -212,6 +235,61 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
             dry_run=request.dry_run,
         )
         return pb.FoldResponse(receipt=_receipt(receipt))
+
+    async def PrepareFold(self, request: pb.PrepareFoldRequest, context: object) -> pb.PrepareFoldResponse:
+        """Work out a fold, and keep it."""
+        receipt, epoch = await self._packs.prepare_fold(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,
+        )
+        return pb.PrepareFoldResponse(receipt=_receipt(receipt), epoch=epoch)
+
+    async def CommitFold(self, request: pb.CommitFoldRequest, context: object) -> pb.CommitFoldResponse:
+        """Fold a window as was prepared."""
+        receipt = await self._packs.commit_fold(
+            parse_id("window_id", request.window_id),
+            principal=principal_of(request.subject_user_id),
+            expected_epoch=request.expected_epoch if request.HasField("expected_epoch") else None,
+            request=request_of("CommitFold", request),
+        )
+        return pb.CommitFoldResponse(receipt=_receipt(receipt))
+
+    async def CreateCheckpoint(
+        self, request: pb.CreateCheckpointRequest, context: object
+    ) -> pb.CreateCheckpointResponse:
+        """Keep what a window is."""
+        made = await self._checkpoints.create(
+            parse_id("window_id", request.window_id),
+            request.label,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("CreateCheckpoint", request),
+        )
+        return pb.CreateCheckpointResponse(checkpoint=_checkpoint(made))
+
+    async def ListCheckpoints(self, request: pb.ListCheckpointsRequest, context: object) -> pb.ListCheckpointsResponse:
+        """List the checkpoints of a window."""
+        found, next_page_token = await self._checkpoints.page(
+            parse_id("window_id", request.window_id),
+            PageRequest(size=request.page_size, token=request.page_token),
+            principal=principal_of(request.subject_user_id),
+        )
+        return pb.ListCheckpointsResponse(checkpoints=map(_checkpoint, found), next_page_token=next_page_token)
+
+    async def Rollback(self, request: pb.RollbackRequest, context: object) -> pb.RollbackResponse:
+        """Make a window what it was."""
+        done = await self._checkpoints.rollback(
+            parse_id("window_id", request.window_id),
+            request.checkpoint,
+            expected_last_seq=request.expected_last_seq,
+            principal=principal_of(request.subject_user_id),
+            request=request_of("Rollback", request),
+        )
+        return pb.RollbackResponse(
+            receipt=_receipt(done.receipt),
+            left_out_message_ids=done.message_ids,
+            left_out_message_count=done.message_count,
+        )
 
     async def Expand(self, request: pb.ExpandRequest, context: object) -> pb.ExpandResponse:
         """Answer the original of a ref."""
@@ -267,25 +345,30 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
 
     async def GetState(self, request: pb.GetStateRequest, context: object) -> pb.GetStateResponse:
         """Answer the state of the work."""
-        held = await self._accounts.state(
+        state = await self._accounts.state(
             parse_id("window_id", request.window_id),
             request.sections,
             principal=principal_of(request.subject_user_id),
         )
-        return pb.GetStateResponse(
-            entries=[
-                pb.StateEntry(
-                    section=one.entry.section,
-                    key=one.entry.key,
-                    text=one.entry.text,
-                    value=one.entry.value,
-                    ref=one.entry.ref,
-                    created_at=wire.timestamp(one.created_at),
-                    source=one.source,
-                )
-                for one in held
-            ]
+        answer = pb.GetStateResponse(entries=map(_entry, state.held))
+        answer.entries.extend(_tallied(state))
+        return answer
+
+    async def WatchWindow(
+        self, request: pb.WatchWindowRequest, context: object
+    ) -> AsyncIterator[pb.WatchWindowResponse]:
+        """Tell what changes of a window."""
+        calls.leave_place()  # watches have places of their own
+        happened = self._watching.watch(
+            parse_id("window_id", request.window_id),
+            Place(request.epoch_after, request.entry_from),
+            until_now=request.until_now,
+            principal=principal_of(request.subject_user_id),
+            check=partial(check_same_caller, self._callers),
         )
+        async with aclosing(happened):
+            async for one in happened:
+                yield _happened(one)
 
     async def RecordUsage(self, request: pb.RecordUsageRequest, context: object) -> pb.RecordUsageResponse:
         """Keep what a vendor billed for a pack."""
@@ -326,6 +409,28 @@ class ContextWindowsServicer(context_windows_pb2_grpc.ContextWindowsServicer):
         return statistics_wire.statistics_response(statistics, zones=_zones(statistics.zones))
 
 
+def _pack(pack: Pack) -> pb.PackResponse:
+    window = pack.window
+    return pb.PackResponse(
+        pack_id=str(PackId.of(pack)),
+        messages_json=pack.messages_json.decode(),
+        offset_bytes=pack.offset_bytes,
+        prefix_bytes=pack.prefix_bytes,
+        prefix_sha=pack.prefix_sha,
+        tokens=pack.zones.all,
+        tokens_by_zone=_zones(pack.zones),
+        step_count=pack.step_count,
+        omitted=pb.PackOmissions(step_count=window.first_number, tokens=window.left_out_tokens),
+        epoch=window.epoch,
+        last_seq=pack.last_seq,
+        is_waiting=pack.is_waiting,
+        fold_eta_steps=pack.fold_eta_steps,
+        wrap_up=pack.wraps_up,
+        calibrated_tokens=calibrated(pack.zones.all, window.token_factor),
+        breakpoints=[pb.CacheBreakpoint(**one._asdict()) for one in pack.breakpoints],
+    )
+
+
 def _profile(stored: StoredProfile) -> pb.CompressionProfile:
     return pb.CompressionProfile(
         name=stored.name,
@@ -334,6 +439,19 @@ def _profile(stored: StoredProfile) -> pb.CompressionProfile:
         text=stored.text,
         created_by=stored.created_by,
         created_at=wire.timestamp(stored.created_at) if stored.created_at else None,
+    )
+
+
+def _checkpoint(made: Checkpoint) -> pb.Checkpoint:
+    return pb.Checkpoint(
+        number=made.number,
+        reason=made.reason,
+        label=made.label,
+        created_by=made.created_by,
+        created_at=wire.timestamp(made.created_at),
+        epoch=made.epoch,
+        last_seq=made.reached_seq,
+        step_count=made.step_count,
     )
 
 
@@ -352,6 +470,9 @@ def _config(config: Config) -> pb.WindowConfig:
         summarize_every_n_steps=config.segment_steps,
         prices=pb.TokenPrices(**asdict(config.prices)),
         max_total_tokens=config.total_tokens_max,
+        cache_ttl_s=config.cache_ttl_s,
+        checkpoint_every_n_steps=config.checkpoint_steps,
+        recovery_strategy=config.recovery_strategy,
     )
 
 
@@ -421,7 +542,64 @@ def _receipt(receipt: Receipt) -> pb.FoldReceipt:
         tokens_written_again=account.written_again,
         pays_after_steps=account.pays_after_steps,
         token_factor=account.token_factor,
+        prepared_last_seq=account.prepared_seq,
+        checkpoint=account.checkpoint,
+        left_out_refs=LeftOut(tuple((first, last) for first, last in account.left_out)).refs,
+        left_out_step_count=account.steps_left_out,
     )
+
+
+def _entry(held: Held) -> pb.StateEntry:
+    return pb.StateEntry(
+        section=held.entry.section,
+        key=held.entry.key,
+        text=held.entry.text,
+        value=held.entry.value,
+        ref=held.entry.ref,
+        created_at=wire.timestamp(held.created_at),
+        source=held.source,
+    )
+
+
+def _tallied(state: State) -> Iterator[pb.StateEntry]:
+    for section, of in ((TOOL, state.tallies.tools), (ENTITY, state.tallies.entities)):
+        for name, tally in of.items():
+            yield pb.StateEntry(
+                section=section,
+                key=name,
+                text=_times_said(section, name, tally),
+                value=kind_of(name) if section == ENTITY else "",
+                ref=refs_between(tally.seq, tally.seq),
+                created_at=wire.timestamp(state.window.updated_at),
+                source=BY_RULE,
+                count=tally.count,
+                failure_count=tally.failures,
+                last_step=tally.step,
+            )
+
+
+def _times_said(section: str, name: str, tally: Tally) -> str:
+    if section == ENTITY:
+        return f"{name} ({_several(tally.count, 'step')})"
+    return f"{name} ({_several(tally.count, 'call')}, {tally.failures} failed)"
+
+
+def _several(count: int, of: str) -> str:
+    return f"{count} {of}" if count == 1 else f"{count} {of}s"
+
+
+def _happened(happened: Happened) -> pb.WatchWindowResponse:
+    response = pb.WatchWindowResponse(epoch_after=happened.place.epoch_after, entry_from=happened.place.entry_from)
+    match happened.what:
+        case Receipt() as receipt:
+            response.broken.CopyFrom(_receipt(receipt))
+        case Held() as held:
+            response.entry.CopyFrom(_entry(held))
+        case Window() as window:
+            response.window.CopyFrom(_window(window))
+        case None:
+            pass
+    return response
 
 
 def _window(window: Window) -> pb.Window:
@@ -450,4 +628,5 @@ def _window(window: Window) -> pb.Window:
         spent_tokens=window.spent_tokens,
         token_factor=window.token_factor,
         tokens_are_estimated=not is_exact(window.tokens_family),
+        left_out_refs=window.left_out.refs,
     )

@@ -13,7 +13,7 @@ from context_service.servicers import wire
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import message_pb2
 from service_runtime import calls
-from service_runtime.auth import Principal
+from service_runtime.auth import Authenticator, Principal, refusal
 from service_runtime.documents import beside_the_loop
 from service_runtime.ids import parse_id, parse_optional_id
 
@@ -21,6 +21,23 @@ from service_runtime.ids import parse_id, parse_optional_id
 def principal_of(subject_user_id: str) -> Principal:
     """Return whom the call under way acts for, of which the request may name a user; see `Principal.acting_for`."""
     return calls.principal().acting_for(subject_user_id)
+
+
+async def check_same_caller(callers: Authenticator) -> None:
+    """Refuse to go on for who may not call any more: of a stream that lasts longer than a key may.
+
+    Raises:
+        Unauthenticated: the credential of the call under way is revoked, over, or somebody else's since.
+    """
+    was, credential = calls.principal(), calls.credential()
+    now = await callers.authenticate([("authorization", f"Bearer {credential}")] if credential else [])
+    if (now.tenant_id, now.subject, now.key_id) != (was.tenant_id, was.subject, was.key_id):
+        raise refusal()
+
+
+def somebody_of(subject_user_id: str) -> Principal:
+    """Return `principal_of`, of a call about what is always a user's; see `Principal.acting_for_somebody`."""
+    return calls.principal().acting_for_somebody(subject_user_id)
 
 
 async def messages_of(sent: Mapping[str, pb.MessageInput]) -> list[MessageInput]:

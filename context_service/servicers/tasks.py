@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from functools import partial
 from typing import cast
 
 from context_service.contexts.artifacts import Artifacts, named
@@ -23,12 +24,12 @@ from context_service.contexts.watching import Happened, Watching
 from context_service.servicers import messages as message_wire
 from context_service.servicers import wire
 from context_service.servicers.headers import header_of
-from context_service.servicers.said import ids_of, messages_of, parts_of, principal_of
+from context_service.servicers.said import check_same_caller, ids_of, messages_of, parts_of, principal_of
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.context.v1 import contexts_pb2_grpc
 from contextkeep.errors import InvalidArgument
 from service_runtime import calls
-from service_runtime.auth import Authenticator, refusal
+from service_runtime.auth import Authenticator
 from service_runtime.ids import parse_id, parse_optional_id
 from service_runtime.pages import PageRequest
 from service_runtime.requests import request_of
@@ -161,18 +162,11 @@ class TasksServicer(contexts_pb2_grpc.ContextsServicer):
             change_after=request.change_after,
             until_now=request.until_now,
             principal=principal_of(request.subject_user_id),
-            check=self._same_caller,
+            check=partial(check_same_caller, self._callers),
         )
         async with aclosing(happened):
             async for one in happened:
                 yield _happened(one)
-
-    async def _same_caller(self) -> None:
-        """Refuse to go on for who may not call any more."""
-        was, credential = calls.principal(), calls.credential()
-        now = await self._callers.authenticate([("authorization", f"Bearer {credential}")] if credential else [])
-        if (now.tenant_id, now.subject, now.key_id) != (was.tenant_id, was.subject, was.key_id):
-            raise refusal()
 
 
 _NAME = "TASK_STATE_{}".format

@@ -100,8 +100,8 @@ def _tokenizer(encoding: str) -> Callable[[str], int] | None:
     def counted(text: str) -> int:
         try:
             return count(text)
-        except UnicodeEncodeError:  # half a character is counted as one
-            return count(text.encode(errors="replace").decode())
+        except UnicodeEncodeError:  # half a character is what tiktoken makes of it
+            return count(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
     return counted
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from context_service.contexts.log import Log
 from context_service.windows.packs import Zones, zones_of
 from context_service.windows.patches import SAID
+from context_service.windows.tallies import ENTITY, NO_TALLIES, TOOL, Tallies
 from context_service.windows.view_rows import PIN, Held, Receipt, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import InvalidArgument, InvalidPageToken
@@ -16,6 +17,7 @@ from service_runtime import pages
 from service_runtime.auth import Principal
 
 ENTRY_SECTIONS = SAID | {PIN}  # those that may hold
+_COUNTED = frozenset({TOOL, ENTITY})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,23 @@ class Explained:
     zones: Zones
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The state of the work.
+
+    Attributes:
+        window: Of which.
+        held: What holds, and what is pinned, in the order in which it was said.
+        tallies: What is counted.
+    """
+
+    window: Window
+    held: list[Held]
+    tallies: Tallies
+
+
 class Accounts:
-    """Reads accounts of windows; each call acts for its principal.
+    """Reads accounts of windows; each call acts for its principal, who sees what is his user's and nobody's.
 
     Args:
         rows: The windows.
@@ -47,6 +64,7 @@ class Accounts:
         Raises:
             WindowNotFound: there is no such window.
         """
+        principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         shown = await self._views.shown(window, principal=principal)
         if shown is None:
@@ -62,6 +80,7 @@ class Accounts:
             WindowNotFound: there is no such window.
             InvalidArgument, InvalidPageToken: see the contract.
         """
+        principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
         query = ("GetLineage", principal.tenant_id, window_id)
         key = pages.decode_token(query, page.token, parts=1)
@@ -75,10 +94,11 @@ class Accounts:
         token = pages.encode_token(query, (found[count - 1].epoch,)) if len(found) > count else ""
         return found[:count], token
 
-    async def state(self, window_id: UUID, sections: Collection[str], *, principal: Principal) -> list[Held]:
-        """Return what holds of the state, and what is pinned, in the order in which it was said.
+    async def state(self, window_id: UUID, sections: Collection[str], *, principal: Principal) -> State:
+        """Return the state of the work.
 
-        What was said in a message that is retracted is left out at once, and forgotten by the next pack.
+        What was said in a message that is retracted is left out at once, and forgotten by the next pack; until then
+        nothing is answered of what is counted, which has it, too.
 
         Args:
             window_id: Of which window.
@@ -90,16 +110,42 @@ class Accounts:
             InvalidArgument: there is no such section.
         """
         for section in sections:
-            if section not in ENTRY_SECTIONS:
-                raise InvalidArgument("sections has one that there is not: see StateEntry", field="sections")
+            if section not in ENTRY_SECTIONS | _COUNTED:
+                known = ", ".join(sorted(ENTRY_SECTIONS | _COUNTED))
+                raise InvalidArgument(f"sections has one that there is not; there are {known}", field="sections")
+        principal = principal.without_admin()
         window = await self._rows.find(window_id, principal=principal)
-        held = await self._views.held(window, principal=principal)
-        held = [one for one in held if one.entry.section in (sections or ENTRY_SECTIONS)]
+        wanted = frozenset(sections) or ENTRY_SECTIONS | _COUNTED
+        held = await self._views.held(window, principal=principal) if wanted & ENTRY_SECTIONS else []
+        held = [one for one in held if one.entry.section in wanted]
+        tallies = NO_TALLIES
+        if wanted & _COUNTED:
+            tallies = (await self._views.tallies(window, principal=principal)).most(wanted)
+        if await self._has_retracted(window, principal):
+            held, tallies = await self._there(window, held, principal), NO_TALLIES
+        return State(window=window, held=held, tallies=tallies)
+
+    async def said_still(self, window: Window, held: list[Held], *, principal: Principal) -> list[Held]:
+        """Return entries of a window without those whose messages are retracted.
+
+        Raises:
+            WindowNotFound: its context is gone.
+        """
+        return await self._there(window, held, principal) if await self._has_retracted(window, principal) else held
+
+    async def _has_retracted(self, window: Window, principal: Principal) -> bool:
+        """Say whether messages were retracted since a window looked.
+
+        Raises:
+            WindowNotFound: its context is gone.
+        """
         context = await self._log.read(window.context_id, principal=principal)
         if context is None:
-            raise no_window(window_id)
-        if context.last_seq - context.message_count == window.retracted_count:
-            return held
+            raise no_window(window.window_id)
+        return context.last_seq - context.message_count != window.retracted_count
+
+    async def _there(self, window: Window, held: list[Held], principal: Principal) -> list[Held]:
+        """Return entries without those whose messages are retracted."""
         seqs = {one.entry.seq for one in held if one.entry.ref}
         there = await self._log.message_ids(window.context_id, sorted(seqs), principal=principal)
         return [one for one in held if not one.entry.ref or one.entry.seq in there]

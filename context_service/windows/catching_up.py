@@ -15,6 +15,7 @@ from context_service.windows.packing import Block, block_of
 from context_service.windows.profiles import Profile
 from context_service.windows.refs import ref_of
 from context_service.windows.steps import Step, cut
+from context_service.windows.tallies import ToolUse, nodes_in, uses_of
 from context_service.windows.task_state import WHOLE, Entry, entries_of
 from context_service.windows.units import Unit, names_in, units_of
 
@@ -31,6 +32,7 @@ class Made:
         masked: As it sees it masked; None: a mask is not worth it.
         units: What a summary may be made of.
         names: Which things it speaks of.
+        tools: What it did with which.
         entries: What it says of the state.
         role: Who speaks.
         is_error: A call of it failed.
@@ -40,6 +42,7 @@ class Made:
     masked: Block | None
     units: tuple[Unit, ...]
     names: frozenset[str]
+    tools: Sequence[ToolUse]
     entries: tuple[Entry, ...]
     role: str
     is_error: bool
@@ -133,7 +136,8 @@ def _made(step: Step, messages: Sequence[Message], to: Format, profile: Profile,
         block=block,
         masked=as_masked if as_masked and as_masked.tokens < block.tokens else None,
         units=tuple(_summarized(units, entries, messages)),
-        names=frozenset(name for message in messages for name in names_in(message)),
+        names=frozenset(name for message in messages for name in names_in(message) | nodes_in(message)),
+        tools=uses_of(step.turn.calls),
         entries=tuple(entries),
         role=step.turn.role,
         is_error=any(call.result is not None and call.result.is_error for call in step.turn.calls),

@@ -1,7 +1,7 @@
 """What a window is told of its folds and of what it may cost: numbers, each with a default.
 
-What was said is kept as it was said, so that an update changes what it names and no more. It holds from the next fold
-on.
+What was said is kept as it was said, so that an update changes what it names and no more. It holds from the next pack
+on, and breaks no prefix by itself.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ KEEP_LAST_STEPS, SEGMENT_STEPS = 10, 20
 STEPS_MAX = 1_000  # of either
 HIGH_MARK, LOW_MARK = 0.97, 0.50
 HIGH_MARK_MIN = 0.1  # under it every pack would fold
+BUDGET_SHARE, OUTPUT_RESERVATION = 0.8, 4_096
 PRICE_MAX = 1_000_000
 TOTAL_TOKENS_MAX = 10**15
+CACHE_TTL_S, CACHE_TTL_S_MAX = 300, 86_400
+CHECKPOINT_STEPS = 50
+ROLLBACK, REREAD = "rollback_to_checkpoint", "reread_from_checkpoint"  # strategies of recovery
 
 _ROUNDING = 1e-9  # 0.7 + 0.2 + 0.1 is less than 1, and others are more
 _N = TypeVar("_N", int, float)
@@ -52,6 +56,13 @@ class Config:
         segment_steps: Of one segment: `summarize_every_n_steps` for callers.
         prices: Of tokens, for accounts and estimates.
         total_tokens_max: That its packs may have together: `max_total_tokens` for callers; 0: any.
+        token_budget: Share of what the model takes that a request may have.
+        output_reservation: Tokens of it that are kept for the answer.
+        cache_ttl_s: After so many seconds without a pack the vendor's cache is cold; 0: never.
+        checkpoint_steps: It makes a checkpoint behind so many, and before each fold: `checkpoint_every_n_steps` for
+            callers; 0: it makes none.
+        recovery_strategy: What is left out when a response is reported invalid: `ROLLBACK` all behind the checkpoint,
+            `REREAD` what came behind the pack.
     """
 
     weights: Weights = Weights()
@@ -62,9 +73,15 @@ class Config:
     segment_steps: int = SEGMENT_STEPS
     prices: Prices = Prices()
     total_tokens_max: int = 0
+    token_budget: float = BUDGET_SHARE
+    output_reservation: int = OUTPUT_RESERVATION
+    cache_ttl_s: int = CACHE_TTL_S
+    checkpoint_steps: int = CHECKPOINT_STEPS
+    recovery_strategy: str = ROLLBACK
 
 
 DEFAULT = Config()
+NOTHING = "{}"  # was said
 
 
 def config_of(said: Mapping[str, Any]) -> Config:
@@ -90,13 +107,63 @@ def config_of(said: Mapping[str, Any]) -> Config:
         ),
         prices=Prices(**_group("prices", Prices, said, most=PRICE_MAX)),
         total_tokens_max=_number("max_total_tokens", said.get("max_total_tokens", 0), 0, TOTAL_TOKENS_MAX),
+        token_budget=said.get("token_budget", BUDGET_SHARE),
+        output_reservation=said.get("output_reservation", OUTPUT_RESERVATION),
+        cache_ttl_s=_number("cache_ttl_s", said.get("cache_ttl_s", CACHE_TTL_S), 0, CACHE_TTL_S_MAX),
+        checkpoint_steps=_number(
+            "checkpoint_every_n_steps", said.get("checkpoint_every_n_steps", CHECKPOINT_STEPS), 0, STEPS_MAX
+        ),
+        recovery_strategy=said.get("recovery_strategy", ROLLBACK),
     )
+    if config.recovery_strategy not in (ROLLBACK, REREAD):
+        raise InvalidArgument(
+            f"config.recovery_strategy is none of {ROLLBACK}, {REREAD}", field="config.recovery_strategy"
+        )
     if config.low_mark >= config.high_mark:
         raise InvalidArgument(
             f"config.low_mark, {config.low_mark:g}, is not below config.high_mark, {config.high_mark:g}",
             field="config.low_mark" if "low_mark" in said else "config.high_mark",
         )
     return config
+
+
+def limit_of(context_tokens: int, config: Config) -> int:
+    """Return how many tokens a request may have: what the budget is, and no more than the answer leaves.
+
+    Args:
+        context_tokens: What the model takes.
+        config: With the budget.
+
+    Raises:
+        InvalidArgument: the budget cannot be; it names the field.
+    """
+    if not 0 < config.token_budget <= 1:
+        raise InvalidArgument("token_budget is not above 0 and up to 1", field="token_budget")
+    if not 0 < config.output_reservation < context_tokens:
+        raise InvalidArgument(
+            f"output_reservation is not between 0 and {context_tokens}, what the model takes",
+            field="output_reservation",
+        )
+    return min(math.floor(config.token_budget * context_tokens), context_tokens - config.output_reservation)
+
+
+def budget_of(token_budget: float | None, output_reservation: int | None) -> dict[str, float | int | None]:
+    """Return what was said of the budget, as of a config. 0: its default, as if nothing was; None: nothing."""
+    said = {"token_budget": token_budget, "output_reservation": output_reservation}
+    return {name: value or None for name, value in said.items() if value is not None}
+
+
+def updated(text: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `stored` wrote with more that was said: of groups, such as the weights, what it names.
+
+    Args:
+        text: That `stored` wrote.
+        said: What is other now; None: as if nothing had been said of it.
+    """
+    now = orjson.loads(text)
+    for name, value in said.items():
+        now[name] = {**now.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return {name: value for name, value in now.items() if value is not None}
 
 
 def stored(said: Mapping[str, Any]) -> str:

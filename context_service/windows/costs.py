@@ -93,13 +93,14 @@ def _grown(tokens: int, step: int, count: int) -> Cost:
 
 
 class Break(NamedTuple):
-    """A break of a prefix: behind which step, and tokens before, behind, and in front of it."""
+    """A break of a prefix: behind which step; tokens before, behind, and in front of it; and steps it takes back."""
 
     reason: str
     step: int
     before: int
     after: int
     kept: int
+    left_out: int = 0
 
 
 def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
@@ -117,7 +118,7 @@ def until_now(breaks: Sequence[Break], *, steps: int, tokens: int) -> Cost:
         kept = min(one.kept, one.after, last.tokens)
         total, last = total.plus(grown).plus(last, -1), Cost(kept, one.after - kept)
         total = total.plus(last)  # the pack behind the break, and not the one that would have been
-        step, shown = one.step, one.after
+        step, shown = one.step - one.left_out, one.after
     grown, _ = _between(step, shown, steps, tokens, last)
     return total.plus(grown)
 

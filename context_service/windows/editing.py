@@ -1,4 +1,4 @@
-"""What callers change in a window: what stands in front of all, what is pinned behind it, and the state.
+"""What callers change in a window: what stands in front of all, what is pinned behind it, the state, and the config.
 
 A change in front breaks the prefix that a vendor's cache holds, and has a receipt. Tokens are counted before the window
 is locked, and the change is written if the window is what it was then; else it is worked out again.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.contexts.order import Order
 from context_service.tokens import TokenCounter
-from context_service.windows import refs
+from context_service.windows import config, refs
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.packing import text_pieces, tokens_of
 from context_service.windows.packs import Packs
@@ -23,6 +23,8 @@ from context_service.windows.patches import ENTRIES_MAX, Said, entries_said, pat
 from context_service.windows.pins import PIN_BYTES_MAX, PINS_MAX, pinned, said_in
 from context_service.windows.refs import Ref
 from context_service.windows.task_state import WHOLE, Entry, shown
+from context_service.windows.telemetry import Telemetry
+from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import BY_CALLER, PIN, Account, Receipt, ViewRows
 from context_service.windows.window_rows import Standing, Window, WindowRows, no_window
 from contextkeep.errors import (
@@ -48,11 +50,26 @@ _COMPARING = 100  # as long as so many bytes of parsing: an entry with another
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What shall stand in front of all; None: what did."""
+    """What shall be other; None: as it was.
+
+    Attributes:
+        config: What is said of it: see `config.updated`. The rest stays as it was said.
+        token_budget: Of the limit, as `output_reservation`; 0: its default.
+    """
 
     system_prompt: str | None = None
     tools_json: str | None = None
     goal: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    token_budget: float | None = None
+    output_reservation: int | None = None
+
+
+class _Room(NamedTuple):
+    """What decides, beside its limit, whether something fits a window."""
+
+    token_factor: float  # by which its budget is kept from the next fold on
+    state_tokens: int  # of what each pack must have of the state
 
 
 class _Moved(Exception):
@@ -73,7 +90,9 @@ class Editing:
         requests: The request ids of this service.
         order: Who writes a window: of a process one at a time.
         packs: Fold them.
+        usage: What bills taught about counts.
         nesting_max: Of a window's tools.
+        telemetry: Counts.
     """
 
     def __init__(
@@ -85,41 +104,58 @@ class Editing:
         requests: Requests,
         order: Order,
         packs: Packs,
+        usage: UsageRows,
         nesting_max: int,
+        telemetry: Telemetry,
     ) -> None:
+        self._telemetry = telemetry
         self._rows = rows
         self._views = views
         self._log = log
         self._requests = requests
         self._order = order
         self._packs = packs
+        self._usage = usage
         self._nesting_max = nesting_max
 
     async def update(self, window_id: UUID, change: Change, *, principal: Principal, request: Request | None) -> Window:
-        """Change what stands in front of all, and return the window; the same again changes nothing.
+        """Change what stands in front of all, and the config, and return the window; the same again changes nothing.
 
-        Behind another goal it folds at once, if there is something to fold: what matters is another thing.
+        Behind another goal it folds at once, if there is something to fold: what matters is another thing. Another
+        config holds from the next pack on.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
-            BudgetTooSmall: it does not fit, with what is pinned.
+            BudgetTooSmall: it does not fit, with what is pinned and what each pack must have of the state.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
-        is_new_goal = False
+        is_new_goal = breaks = False
+        told = {**change.config, **config.budget_of(change.token_budget, change.output_reservation)}
 
         async def prepared(standing: Standing) -> _Write:
+            nonlocal breaks
             window = standing.window
             said = {name: value for name in _HEAD if (value := getattr(change, name)) is not None}
             changed = [name for name, value in said.items() if value != getattr(window, name)]
-            if not changed:
+            breaks = bool(changed)
+            wanted = _configured(replace(window, **said), told)
+            if wanted == window:
                 return _nothing
-            wanted = replace(window, **said)
-            size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
-            wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)
+            if changed:
+                size = len(wanted.system_prompt + wanted.tools_json + wanted.goal)
+                wanted = await beside_the_loop(RENDERING * size, self._checked, wanted)
+            if wanted.head_tokens > window.head_tokens or wanted.token_limit < window.token_limit:
+                room = await self._room(window, principal)
+                check_room(replace(wanted, token_factor=room.token_factor), state_tokens=room.state_tokens)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 nonlocal is_new_goal
                 is_new_goal = "goal" in changed
+                if locked.config_json != window.config_json:  # which breaks no prefix, so that nothing else tells
+                    raise _Moved
+                await self._rows.configure(transaction, wanted)
+                if not changed:
+                    return {}
                 await self._views.change_head(transaction, wanted)
                 rules = [f"{_HEAD[name]} is another one" for name in changed]
                 await self._account(transaction, locked, "updated", wanted.head_tokens - locked.head_tokens, rules)
@@ -128,7 +164,13 @@ class Editing:
             return write
 
         principal = principal.without_admin()
-        await self._edited(window_id, prepared, principal=principal, request=request)
+        await self._edited(
+            window_id,
+            prepared,
+            principal=principal,
+            request=request,
+            reason=lambda: "updated" if breaks else "",
+        )
         if is_new_goal:
             with suppress(FoldNoProgress, WindowBehind, Aborted):  # who packs meanwhile folds when it must
                 await self._packs.fold(window_id, principal=principal, dry_run=False, reason="goal")
@@ -145,7 +187,7 @@ class Editing:
             BudgetTooSmall: what stands in front of all does not fit with it.
             InvalidArgument, LimitExceeded, RequestIdReused, Aborted: see the contract.
         """
-        if bool(text) == bool(ref):
+        if bool(text.strip()) == bool(ref):
             raise InvalidArgument("text or ref is needed, and not both", field="text")
         named = refs.parsed(ref) if ref else None
         if ref and (named is None or named.passage is not None or named.seq != named.last_seq):
@@ -156,6 +198,7 @@ class Editing:
 
         async def prepared(standing: Standing) -> _Write:
             said = await self._said(standing, named, ref, principal) if named else text
+            room = await self._room(standing.window, principal)
             new = Entry(section=PIN, key=str(pin_id), text=said, value="", ref=ref, seq=named.seq if named else 0)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
@@ -176,12 +219,13 @@ class Editing:
                     reached_seq=locked.reached_seq,
                     source=BY_CALLER,
                 )
-                tokens = await self._write_pins(transaction, locked, [*pins, new], "pinned")
+                tokens = await self._write_pins(transaction, locked, [*pins, new], "pinned", room)
                 return {"pin_id": str(pin_id), "pins_tokens": tokens}
 
             return write
 
-        done = await self._edited(window_id, prepared, principal=principal.without_admin(), request=request)
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "pinned")
         return UUID(done["pin_id"]), done["pins_tokens"]
 
     async def unpin(self, window_id: UUID, pin_id: UUID, *, principal: Principal, request: Request | None) -> int:
@@ -205,7 +249,8 @@ class Editing:
 
             return write
 
-        done = await self._edited(window_id, prepared, principal=principal.without_admin(), request=request)
+        principal = principal.without_admin()
+        done = await self._edited(window_id, prepared, principal=principal, request=request, reason=lambda: "unpinned")
         tokens: int = done["pins_tokens"]
         return tokens
 
@@ -240,10 +285,12 @@ class Editing:
             patch = await beside_the_loop(work, patched, held, entries, gone)
             if not (patch.entries or patch.ended):
                 return _nothing_patched
-            held = await self._views.held(window, principal=principal)
-            now = [one.entry for one in held if one.number not in patch.ended] + list(patch.entries)
-            size = sum(len(one.text) for one in now)
-            await beside_the_loop(RENDERING * size, _check_room_of_state, window, now)
+            if any(one.section in WHOLE for one in patch.entries):
+                held = await self._views.held(window, principal=principal)
+                now = [one.entry for one in held if one.number not in patch.ended] + list(patch.entries)
+                needed = await beside_the_loop(_size_of(now), _tokens_needed, window, now)
+                factor = await self._usage.factor(window, principal=principal)
+                check_room(replace(window, token_factor=factor), state_tokens=needed)
 
             async def write(transaction: Transaction, locked: Window) -> Mapping[str, Any]:
                 count = await self._views.count_said(transaction, locked) + len(patch.entries)
@@ -281,6 +328,7 @@ class Editing:
         *,
         principal: Principal,
         request: Request | None,
+        reason: Callable[[], str] = str,
     ) -> Mapping[str, Any]:
         """Return the answer of a change, which happens once for a request.
 
@@ -289,6 +337,7 @@ class Editing:
             prepared: Works out the change of a window as it is, before that is locked.
             principal: Who asks.
             request: Its id.
+            reason: Returns of a change that was written why it broke the prefix; empty: it did not.
         """
         if request and (answer := await self._requests.answered(self._log.of(principal, new_id()), request)):
             return dict(answer)
@@ -297,25 +346,29 @@ class Editing:
                 standing = await self._standing(window_id, principal)
                 if standing.window.closed_at:
                     raise WindowClosed("the window is closed", window_id=window_id)
-                write = await prepared(standing)
-                try:
-                    return await self._written(standing.window, write, principal=principal, request=request)
-                except _Moved:  # by another replica
-                    continue
+                with self._telemetry.refusals():
+                    write = await prepared(standing)
+                    try:
+                        done, is_new = await self._written(standing.window, write, principal=principal, request=request)
+                    except _Moved:  # by another replica
+                        continue
+                if is_new and (broke := reason()):
+                    self._telemetry.broke(broke, profile=standing.window.profile)
+                return done
         raise Aborted("others write to the window all the time; try again")
 
     async def _written(
         self, window: Window, write: _Write, *, principal: Principal, request: Request | None
-    ) -> Mapping[str, Any]:
-        """Write a change of a window, and return its answer.
+    ) -> tuple[Mapping[str, Any], bool]:
+        """Write a change of a window, and return its answer, and whether that is new.
 
         Raises:
             _Moved: the window is another one meanwhile.
         """
 
-        async def work(transaction: Transaction) -> Mapping[str, Any]:
+        async def work(transaction: Transaction) -> tuple[Mapping[str, Any], bool]:
             if request and (answer := await self._requests.claim(transaction, request)):
-                return dict(answer)
+                return dict(answer), False
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked is None:
                 raise no_window(window.window_id)
@@ -324,7 +377,7 @@ class Editing:
             done = await write(transaction, locked)
             if request:
                 await self._rows.answer(transaction, request, locked, **done)
-            return done
+            return done, True
 
         return await self._log.of(principal, window.context_id).transaction(work)
 
@@ -336,9 +389,13 @@ class Editing:
 
     def _checked(self, wanted: Window) -> Window:
         check_head(wanted, nesting_max=self._nesting_max)
-        wanted = counted(wanted)
-        check_room(wanted, pins_tokens=wanted.pins_tokens)
-        return wanted
+        return counted(wanted)
+
+    async def _room(self, window: Window, principal: Principal) -> _Room:
+        """Return what decides whether something fits, as the next fold will have it."""
+        held = [one.entry for one in await self._views.held(window, principal=principal)]
+        tokens = await beside_the_loop(_size_of(held), _tokens_needed, window, held)
+        return _Room(await self._usage.factor(window, principal=principal), tokens)
 
     async def _said(self, standing: Standing, named: Ref, ref: str, principal: Principal) -> str:
         """Return what a ref is of. A message that is retracted from now on takes the pin with it at the next pack."""
@@ -362,12 +419,15 @@ class Editing:
         check_size("ref", said, size_bytes_max=PIN_BYTES_MAX)
         return said
 
-    async def _write_pins(self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str) -> int:
-        """Write what is pinned of a window that is locked, and return its tokens."""
+    async def _write_pins(
+        self, transaction: Transaction, locked: Window, pins: list[Entry], reason: str, room: _Room | None = None
+    ) -> int:
+        """Write what is pinned of a window that is locked, and return its tokens. Without `room` it fits as it is."""
         size = sum(len(one.text) for one in pins)
         front = await beside_the_loop(RENDERING * size, pinned, pins, locked)
-        if front.tokens > locked.pins_tokens:
-            check_room(locked, pins_tokens=front.tokens)
+        if room:
+            wanted = replace(locked, pins_tokens=front.tokens, token_factor=room.token_factor)
+            check_room(wanted, state_tokens=room.state_tokens)
         await self._views.change_pins(transaction, locked, front.pieces, front.tokens)
         rules = [f"{len(pins)} texts are pinned"]
         await self._account(transaction, locked, reason, front.tokens - locked.pins_tokens, rules)
@@ -409,16 +469,27 @@ async def _nothing_patched(transaction: Transaction, locked: Window) -> Mapping[
     return {"changed_count": 0}
 
 
-def _check_room_of_state(window: Window, entries: Sequence[Entry]) -> None:
-    """Refuse what leaves no room for what each pack must have.
+def _configured(window: Window, told: Mapping[str, Any]) -> Window:
+    """Return a window with more that is said of its config.
 
     Raises:
-        BudgetTooSmall: the limit has none.
+        InvalidArgument: a number cannot be, or two contradict each other.
     """
+    said = config.updated(window.config_json, told)
+    limit = config.limit_of(window.context_tokens, config.config_of(said)) if told else window.token_limit
+    return replace(window, config_json=config.stored(said), token_limit=limit)
+
+
+def _size_of(entries: Sequence[Entry]) -> int:
+    """Return for how long, as bytes of parsing, it takes to count entries."""
+    return RENDERING * sum(len(one.text) for one in entries)
+
+
+def _tokens_needed(window: Window, entries: Sequence[Entry]) -> int:
+    """Return the tokens of what each pack must have of the state."""
     state = shown([one for one in entries if one.section in WHOLE], tokens_max=0, count=len)
-    pieces = text_pieces(state.text, window.format)
-    tokens = tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
-    check_room(window, pins_tokens=window.pins_tokens + tokens)
+    pieces = text_pieces(state.text, window.format) if state.text else []
+    return tokens_of(pieces, window.format, TokenCounter(window.tokens_family).count)
 
 
 def _no_ref(ref: str) -> RefNotFound:

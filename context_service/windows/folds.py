@@ -134,6 +134,7 @@ class Fold:
         masked: Numbers of the blocks that are masked now.
         dropped: Of those that are seen no more: what was appended.
         merged: Of the steps that are in summaries now.
+        worth: Of the lines of these, what each is worth, and whether its segment shows it.
     """
 
     view: View
@@ -141,6 +142,7 @@ class Fold:
     dropped: frozenset[int]
     merged: frozenset[int]
     rules: tuple[str, ...] = field(default=())
+    worth: tuple[tuple[float, bool], ...] = field(default=())
 
     @property
     def changes(self) -> bool:
@@ -222,6 +224,7 @@ class _Folding:
         self._dropped: set[int] = set()
         self._merged: set[int] = set()
         self._rules: list[str] = []
+        self._worth: list[tuple[float, bool]] = []
         mentions = Counter(name for one in view.blocks for name in one.names)
         last = view.blocks[-1].step if view.blocks else 0
         units = [unit for one in view.blocks for unit in one.units]
@@ -270,6 +273,7 @@ class _Folding:
             return self._merge_summaries(force=is_last_resort)
         numbers = {one.number for one in taken}
         before = sum(one.tokens for one in taken)
+        worth: list[tuple[float, bool]] = []
         segment = summary(
             SEGMENT,
             steps=(taken[0].step, taken[-1].step),
@@ -279,6 +283,7 @@ class _Folding:
             seen=self._seen,
             weights=self._weights,
             count=self._count,
+            chose=lambda *one: worth.append(one),
         )
         segment = replace(segment, tokens=self._cost(segment.text))
         saves = before - segment.tokens >= TOKENS_SAVED_MIN and segment.tokens <= before * SHARE_SAVED_MIN
@@ -288,6 +293,7 @@ class _Folding:
         self._blocks = [one for one in self._blocks if one.number not in numbers]
         self._merged |= numbers
         self._masked -= numbers
+        self._worth += worth
         self._summaries.append(segment)
         self._rules.append(f"steps {segment.step_from} to {segment.step_to} become a segment")
         while self._merge_summaries(force=False):
@@ -317,6 +323,7 @@ class _Folding:
             dropped=frozenset(self._dropped),
             merged=frozenset(self._merged),
             rules=tuple(self._rules),
+            worth=tuple(self._worth),
         )
 
     def _merge_summaries(self, *, force: bool) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from context_service.tokens import TokenCounter
+from context_service.tokens import TokenCounter, calibrated
 from context_service.windows.packs import NOTE_TOKENS, body_of
-from context_service.windows.window_rows import WindowInput
+from context_service.windows.window_rows import Window, WindowInput
 from contextkeep.errors import BudgetTooSmall, InvalidArgument
 from service_runtime.documents import check_size, check_text, parse_json
 
@@ -49,20 +49,21 @@ def counted(window: _Head) -> _Head:
     return replace(window, head_tokens=count(body_of(window, []).decode()))
 
 
-def check_room(window: WindowInput, *, pins_tokens: int = 0) -> None:
-    """Refuse what does not fit in front of all steps.
+def check_room(window: Window, *, state_tokens: int = 0) -> None:
+    """Refuse what does not fit in front of all steps, as a pack would.
 
     Args:
-        window: With its tokens.
-        pins_tokens: Of what is pinned.
+        window: With its tokens, and the factor that its budget is kept by.
+        state_tokens: Of what each pack must have of the state.
 
     Raises:
         BudgetTooSmall: the limit has no room for it; `least` is one that has.
     """
-    least = window.head_tokens + pins_tokens + NOTE_TOKENS
-    if least > window.token_limit:
+    counted_tokens = window.head_tokens + window.pins_tokens + state_tokens + NOTE_TOKENS
+    if counted_tokens > window.counted_limit:
+        least = calibrated(counted_tokens, window.token_factor)
         raise BudgetTooSmall(
-            f"what stands in front of all has {least - NOTE_TOKENS} tokens; the limit is {window.token_limit}",
+            f"with what stands in front of all, a request has {least} tokens; the limit is {window.token_limit}",
             least=least,
             token_limit=window.token_limit,
         )

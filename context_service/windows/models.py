@@ -13,6 +13,7 @@ import yaml
 
 from context_service.rendering import Format
 from context_service.tokens import FAMILIES
+from context_service.windows.config import CACHE_TTL_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +24,13 @@ class Model:
         context_tokens: What it takes, with its answer; 0: nobody knows.
         family: Of tokenizers, of `tokens.FAMILIES`.
         format: Whose messages it wants.
+        cache_ttl_s: How long its vendor's cache keeps a prompt that nobody sends, in most cases.
     """
 
     context_tokens: int = 0
     family: str = "o200k"
     format: Format = Format.OPENAI
+    cache_ttl_s: int = CACHE_TTL_S
 
 
 def model(name: str) -> Model:
@@ -44,6 +47,7 @@ def _known() -> dict[str, Model]:
     for vendor in table.values():
         family, to = vendor["tokens_family"], Format(vendor["format"])
         assert family in FAMILIES, family
+        ttl_s = vendor.get("cache_ttl_s", CACHE_TTL_S)
         for name, context_tokens in vendor["models"].items():
-            made[name] = Model(context_tokens=context_tokens, family=family, format=to)
+            made[name] = Model(context_tokens=context_tokens, family=family, format=to, cache_ttl_s=ttl_s)
     return made

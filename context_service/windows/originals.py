@@ -14,6 +14,7 @@ from context_service.parts import Part
 from context_service.retrieval.passages import Passages, Scope
 from context_service.windows import refs
 from context_service.windows.refs import Ref
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.view_rows import STEP, SUMMARY, Seen, ViewRows
 from context_service.windows.window_rows import Window, WindowRows, no_window
 from contextkeep.errors import Erased, InvalidArgument, RefNotFound
@@ -60,11 +61,20 @@ class Originals:
         log: Their contexts.
         passages: What they are found by.
         recalling: Finds.
+        telemetry: Counts.
     """
 
     def __init__(
-        self, rows: WindowRows, views: ViewRows, *, log: Log, passages: Passages, recalling: Recalling
+        self,
+        rows: WindowRows,
+        views: ViewRows,
+        *,
+        log: Log,
+        passages: Passages,
+        recalling: Recalling,
+        telemetry: Telemetry,
     ) -> None:
+        self._telemetry = telemetry
         self._rows = rows
         self._views = views
         self._log = log
@@ -82,6 +92,7 @@ class Originals:
         """
         principal = principal.without_admin()
         context_id = await self._rows.context_of(window_id, principal=principal)
+        self._telemetry.looked_up("expand")
         named = refs.parsed(ref)
         if named is None:
             raise InvalidArgument("ref is none of m37, m37/2, m37.0, m37..m58, a2.0", field="ref")
@@ -130,6 +141,7 @@ class Originals:
             raise no_window(window_id)
         if steps.first or steps.last:
             asked = replace(asked, which=_within(asked.which, shown.parts, steps))
+        self._telemetry.looked_up("search")
         found = await self._recalling.search(context_id, asked, principal=principal)
         return [_hit(item, shown.parts, window) for item in found.items], found.meaning
 
@@ -183,6 +195,6 @@ def _hit(item: RecalledItem, parts: Sequence[Seen], window: Window) -> Hit:
     of = [one for one in parts if one.kind in (STEP, SUMMARY) and one.seq_from <= item.seq <= one.seq_to]
     # Steps may overlap, where somebody spoke while a tool ran: the one that begins last is meant.
     step = max(of, key=lambda one: one.seq_from, default=None)
-    if step is None or item.seq > window.reached_seq:
+    if step is None or item.seq > window.reached_seq or item.seq in window.left_out:
         return Hit(item=item)
     return Hit(item=item, step_from=step.step_from, step_to=step.step_to, zone=step.zone)

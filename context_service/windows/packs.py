@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -20,18 +21,22 @@ from context_service.contexts.recall import Asked, Filter, Recalling
 from context_service.parts import Part, texts_of
 from context_service.rendering import Body, Rendered, Turn, empty, pieces
 from context_service.tokens import TokenCounter, calibrated
+from context_service.windows.breakpoints import Breakpoint, breakpoints
 from context_service.windows.catching_up import CaughtUp, Made, caught_up
+from context_service.windows.checkpoint_rows import BY_FOLD, BY_STEPS, CheckpointRows
 from context_service.windows.folds import CLOSE_STEPS, Fold, Limits, View, fold
 from context_service.windows.own_profiles import OwnProfiles
 from context_service.windows.packing import Block, text_pieces, tokens_of
 from context_service.windows.patches import is_told_once, note_of_said
 from context_service.windows.pins import pinned
+from context_service.windows.prepared import Prepared, committed, prepared
 from context_service.windows.prices import pays_after
 from context_service.windows.profiles import Profile
 from context_service.windows.sights import KeptSights, Sight, tokens_by_zone
 from context_service.windows.steps import cut
 from context_service.windows.summaries import SEGMENT, Summary
 from context_service.windows.task_state import Change, Entry, after, changes, note_of, shown
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.usage_rows import UsageRows
 from context_service.windows.view_rows import (
     BY_CALLER,
@@ -52,6 +57,8 @@ from contextkeep.errors import (
     AnswerTooLarge,
     BudgetTooSmall,
     FoldNoProgress,
+    FoldNotPrepared,
+    FoldStale,
     TokensSpent,
     WindowBehind,
     WindowClosed,
@@ -59,7 +66,9 @@ from contextkeep.errors import (
 from service_runtime.auth import Principal
 from service_runtime.calls import remaining_s
 from service_runtime.documents import beside_the_loop
-from service_runtime.postgres import Transaction
+from service_runtime.ids import new_id
+from service_runtime.postgres import Tenant, Transaction
+from service_runtime.requests import Request, Requests
 
 PACK_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024
 MESSAGES_AT_ONCE = 256  # of a transaction that catches up
@@ -75,6 +84,9 @@ _READING = 4  # as long: what is read and joined
 _HASHING = 1  # as long: what is answered
 _FOLDING = 200  # bytes of parsing for each token that a fold looks through
 NOTE_TOKENS = 40  # that the note on a beginning may have, in any format
+_COMMITTING = 10  # the same of one that was prepared
+_SAVED_SHARE_MIN = 0.25  # of what is seen, by a fold for which only a cold cache is a reason
+_PACKED_SHARE = 0.1  # of the time that a cache keeps a prompt, within which packs of the same log are as one
 _TRIES = 8
 _RECALL_TEXT_CHARS = 2_000
 
@@ -112,6 +124,7 @@ class Pack:
         fold_eta_steps: After about how many more steps it will fold.
         last_seq: The newest message that was read.
         is_waiting: The last step waits for results.
+        breakpoints: Where a vendor's cache is to be told that something ends that stays.
         wraps_up: The window may soon pack no more: its tokens are nearly spent.
     """
 
@@ -125,6 +138,7 @@ class Pack:
     fold_eta_steps: int
     last_seq: int
     is_waiting: bool
+    breakpoints: Sequence[Breakpoint] = ()
     wraps_up: bool = False
 
 
@@ -138,19 +152,47 @@ class Prefix(NamedTuple):
 _NOTHING = Prefix("", 0)
 
 
+class About(NamedTuple):
+    """What is to be recalled behind the last step, whatever that calls for."""
+
+    text: str
+    block_count: int  # of the window, if nothing was recalled since it is wanted
+
+
+class _Moved(Exception):
+    """The window is not what it was when a fold was worked out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ahead:
-    """A window that has read all of its log, and what it shows."""
+    """A window that has read all of its log, and what it shows.
+
+    Attributes:
+        last_seq: Of the log.
+        packed_seq: Of the log, when the window was packed last for a model.
+        idle_s: How long ago that was; None: never.
+    """
 
     window: Window
     sight: Sight
     waiting: Block | None
     last_seq: int
+    packed_seq: int
+    idle_s: float | None
 
     @property
     def tokens(self) -> int:
         waiting = self.waiting.tokens if self.waiting else 0
         return _front_tokens(self.window) + sum(self.sight.tokens.values()) + waiting
+
+    @property
+    def is_to_be_noted(self) -> bool:
+        """Whether the next pack asks whether it is the first one of this log, and how long ago this one was."""
+        if self.waiting:  # no model is asked
+            return False
+        if self.idle_s is None or self.packed_seq < self.last_seq:
+            return True
+        return 0 < _PACKED_SHARE * self.window.config.cache_ttl_s < self.idle_s
 
 
 class Packs:
@@ -160,11 +202,14 @@ class Packs:
         rows: The windows.
         views: What they show.
         log: Their contexts.
+        requests: The request ids of this service.
         order: Who packs a window: of a process one at a time.
         recalling: Finds what is out of sight.
         usage: What bills taught about counts.
         kept: What was packed of late.
+        checkpoints: What windows were.
         profiles: What a window keeps of its log.
+        telemetry: Counts.
     """
 
     def __init__(
@@ -173,23 +218,35 @@ class Packs:
         views: ViewRows,
         *,
         log: Log,
+        requests: Requests,
         order: Order,
         recalling: Recalling,
         usage: UsageRows,
         kept: KeptSights,
+        checkpoints: CheckpointRows,
         profiles: OwnProfiles,
+        telemetry: Telemetry,
     ) -> None:
         self._profiles = profiles
+        self._telemetry = telemetry
         self._rows = rows
         self._views = views
         self._usage = usage
         self._kept = kept
+        self._checkpoints = checkpoints
         self._log = log
+        self._requests = requests
         self._order = order
         self._recalling = recalling
 
     async def pack(
-        self, window_id: UUID, *, principal: Principal, recalls: bool = True, known: Prefix = _NOTHING
+        self,
+        window_id: UUID,
+        *,
+        principal: Principal,
+        recalls: bool = True,
+        known: Prefix = _NOTHING,
+        about: About | None = None,
     ) -> Pack:
         """Catch up with the log, fold if it must be, and return what the model shall see now.
 
@@ -198,6 +255,7 @@ class Packs:
             principal: Who asks.
             recalls: Append what is recalled, if the last step calls for it.
             known: What need not be answered, if it is what the pack begins with.
+            about: What else is recalled, once.
 
         Raises:
             WindowNotFound, WindowClosed: there is no such window, or it is closed.
@@ -208,8 +266,22 @@ class Packs:
             Aborted: others write to the window all the time.
         """
         principal = principal.without_admin()
-        async with self._order.turn((principal.tenant_id, window_id)):  # of another replica one may be faster
-            return await self._packed(window_id, principal, recalls=recalls, known=known)
+        key = principal.tenant_id, window_id
+        with self._telemetry.refusals():
+            async with self._order.turn(key):  # of another replica one may be faster
+                pack = await self._packed(window_id, principal, recalls=recalls, known=known, about=about)
+        self._telemetry.packed(key, pack.window.epoch, asdict(pack.zones), profile=pack.window.profile)
+        return pack
+
+    async def read(self, window_id: UUID, *, principal: Principal) -> Window | None:
+        """Catch up with the log, in the window's turn, and return the window; None: another one wrote: look again.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+        """
+        ahead = await self._caught_up(window_id, principal)
+        return ahead.window if ahead else None
 
     async def fold(self, window_id: UUID, *, principal: Principal, dry_run: bool, reason: str = "requested") -> Receipt:
         """Fold a window now, or say what a fold would do.
@@ -230,16 +302,104 @@ class Packs:
                 if planned is None:
                     continue
                 if not planned.fold.changes:
-                    raise FoldNoProgress("there is nothing to fold: what is seen is folded as far as it can be")
+                    raise _no_progress()
                 if dry_run:
                     return planned.receipt(reason)
                 if receipt := await self._write(planned, reason, principal):
                     return receipt
         raise Aborted("others write to the window while it is folded; try again")
 
-    async def _packed(self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix) -> Pack:
+    async def prepare_fold(
+        self, window_id: UUID, *, principal: Principal, expected_epoch: int | None = None
+    ) -> tuple[Receipt, int]:
+        """Work out a fold and keep it, and return what it does now, and the epoch as long as which it holds.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+            FoldStale: the window has another epoch than was expected.
+            FoldNoProgress: there is nothing to fold.
+            Aborted: others write to the window all the time.
+        """
+        principal = principal.without_admin()
+        async with self._order.turn((principal.tenant_id, window_id)):
+            for _ in range(_TRIES):
+                ahead = await self._caught_up(window_id, principal)
+                if ahead is None:
+                    continue
+                _check_epoch(ahead.window, expected_epoch)
+                planned = await self._planned(ahead, principal)
+                if planned is None:
+                    continue
+                if not planned.fold.changes:
+                    raise _no_progress()
+                kept = prepared(planned.before, planned.fold, last_seq=ahead.window.reached_seq)
+                if await self._views.prepare(ahead.window, kept, principal=principal):
+                    planned = replace(planned, prepared_seq=kept.last_seq)
+                    return planned.receipt("prepared"), ahead.window.epoch
+        raise Aborted("others write to the window while its fold is prepared; try again")
+
+    async def commit_fold(
+        self, window_id: UUID, *, principal: Principal, request: Request | None, expected_epoch: int | None = None
+    ) -> Receipt:
+        """Fold a window as was prepared, with the state as it is now, and return the receipt.
+
+        Raises:
+            WindowNotFound, WindowClosed: there is no such window, or it is closed.
+            WindowBehind: there was no time to read all of the log; what was read stays.
+            FoldNotPrepared: no fold was prepared.
+            FoldStale: the window has another epoch than was expected, or than the fold was prepared for.
+            RequestIdReused: see the contract.
+            Aborted: others write to the window all the time.
+        """
+        principal = principal.without_admin()
+        if receipt := await self._committed_before(window_id, principal, request):
+            return receipt
+        try:
+            async with self._order.turn((principal.tenant_id, window_id)):
+                return await self._committed(window_id, principal, request, expected_epoch)
+        except (FoldStale, FoldNotPrepared):  # by a twin of this call, perhaps
+            if receipt := await self._committed_before(window_id, principal, request):
+                return receipt
+            raise
+
+    async def _committed(
+        self, window_id: UUID, principal: Principal, request: Request | None, expected_epoch: int | None
+    ) -> Receipt:
         for _ in range(_TRIES):
             ahead = await self._caught_up(window_id, principal)
+            if ahead is None:
+                continue
+            _check_epoch(ahead.window, expected_epoch)
+            kept, epoch = await self._views.prepared(ahead.window, principal=principal)
+            if epoch is None:
+                raise FoldNotPrepared("no fold of the window was prepared")
+            if epoch <= ahead.window.epoch:
+                _check_epoch(ahead.window, epoch)
+            planned = await self._planned(ahead, principal, kept) if kept else None
+            if planned is None or epoch > ahead.window.epoch:  # another replica was faster
+                continue
+            with suppress(_Moved):
+                return await self._write_prepared(planned, principal, request)
+        raise Aborted("others write to the window while it is folded; try again")
+
+    async def _committed_before(self, window_id: UUID, principal: Principal, request: Request | None) -> Receipt | None:
+        """Return the receipt of the fold that a request was answered with, if it was."""
+        if request is None:
+            return None
+        answer = await self._requests.answered(self._log.of(principal, new_id()), request)
+        return await self._receipt(window_id, answer["epoch"], principal) if answer else None
+
+    async def _receipt(self, window_id: UUID, epoch: int, principal: Principal) -> Receipt:
+        window = await self._rows.find(window_id, principal=principal)
+        (receipt,) = await self._views.receipts(window, principal=principal, before=epoch + 1, count=1)
+        return receipt
+
+    async def _packed(
+        self, window_id: UUID, principal: Principal, *, recalls: bool, known: Prefix, about: About | None
+    ) -> Pack:
+        for _ in range(_TRIES):
+            ahead = await self._caught_up(window_id, principal, packs=True)
             if ahead is None:
                 continue
             if ahead.window.has_untold and not ahead.waiting:  # results stand right behind their calls
@@ -260,7 +420,16 @@ class Packs:
                         least=least,
                         token_limit=ahead.window.token_limit,
                     )
-            if recalls and (block := await self._recalled(ahead, principal)):
+            elif not ahead.waiting and _is_cold(ahead) and ahead.tokens > _half_way(ahead.window):
+                planned = await self._planned(ahead, principal)
+                if planned is None:
+                    continue
+                if planned.saved_share >= _SAVED_SHARE_MIN:
+                    await self._write(planned, "cache_cold", principal)
+                    continue
+            if ahead.is_to_be_noted:
+                await self._rows.packed(ahead.window, last_seq=ahead.last_seq, principal=principal)
+            if recalls and (block := await self._recalled(ahead, principal, about)):
                 sight = await self._append(ahead, block, principal)
                 if sight is None:
                     continue
@@ -294,11 +463,17 @@ class Packs:
         wraps_up = spent >= WRAP_UP_SHARE * tokens_max or spent + next_one > tokens_max
         return replace(pack, window=replace(window, spent_tokens=spent), wraps_up=wraps_up)
 
-    async def _caught_up(self, window_id: UUID, principal: Principal) -> _Ahead | None:
+    async def _caught_up(self, window_id: UUID, principal: Principal, *, packs: bool = False) -> _Ahead | None:
         """Write the steps that the log has and the window has not; None: look again, another one wrote meanwhile.
 
         Messages are cut, rendered and counted before the window is locked, those of one step or `MESSAGES_AT_ONCE` of a
         transaction. What is far behind folds on the way, so that it never holds more than it shows.
+
+        Args:
+            window_id: Which.
+            principal: Who asks.
+            packs: It is packed then. That is written with the steps, unless a cold cache has a say first: until then
+                whoever packs the same log, another replica or a call after a kill, is to see that it is cold.
 
         Raises:
             WindowNotFound, WindowClosed: it is gone, or closed.
@@ -310,6 +485,7 @@ class Packs:
             if standing is None:
                 raise no_window(window_id)
             window, last_seq = standing.window, standing.last_seq
+            packed_seq, idle_s = standing.packed_seq, standing.idle_s
             if window.closed_at:
                 self._kept.drop((principal.tenant_id, window_id))
                 raise WindowClosed("the window is closed", window_id=window_id)
@@ -334,17 +510,25 @@ class Packs:
                     profile, principal, _RENDERING * size, _read, window, profile, messages, is_end, last_seq
                 )
                 if read.reached_seq != window.reached_seq:
-                    added = await self._add(window, read, principal)
+                    is_packed = packs and is_end and not read.waiting and not _is_cold(standing)
+                    added = await self._add(window, read, principal, packed_seq=last_seq if is_packed else None)
                     if added is None:
                         return None
                     window = added
+                    if is_packed:
+                        packed_seq, idle_s = last_seq, 0.0
             if not is_end and await self._views.tokens(window, principal=principal) <= _limits(window).high:
                 continue
             sight = await self._sight(window, principal)
             if sight is None:
                 return None
             ahead = _Ahead(
-                window=window, sight=sight, waiting=read.waiting if read and is_end else None, last_seq=last_seq
+                window=window,
+                sight=sight,
+                waiting=read.waiting if read and is_end else None,
+                last_seq=last_seq,
+                packed_seq=packed_seq,
+                idle_s=idle_s,
             )
             if is_end:
                 return ahead
@@ -379,41 +563,53 @@ class Packs:
     async def _messages(self, window: Window, last_seq: int, principal: Principal) -> tuple[list[Message], bool]:
         """Return what follows in the log, one whole step at least, and whether that is all of it up to `last_seq`."""
         messages: list[Message] = []
-        seq_from = window.reached_seq + 1
-        while seq_from <= last_seq:
+        seq_from, seq_to = window.left_out.stretch(window.reached_seq + 1, last_seq)
+        while seq_from <= seq_to:
             page = await self._log.page(
                 window.context_id,
                 principal=principal,
                 seq_from=seq_from,
-                seq_to=last_seq,
+                seq_to=seq_to,
                 count=MESSAGES_AT_ONCE,
                 newest_first=False,
             )
             if page is None:
                 raise no_window(window.window_id)
-            if not page:  # all that follow are retracted
-                return messages, True
             messages += page
-            seq_from = page[-1].seq + 1
-            if seq_from <= last_seq and await beside_the_loop(sum(map(_size_of, messages)), _has_whole_step, messages):
+            # Of none that is read all up to `seq_to` are retracted.
+            seq_from, seq_to = window.left_out.stretch(page[-1].seq + 1 if page else seq_to + 1, last_seq)
+            if seq_from <= seq_to and await beside_the_loop(sum(map(_size_of, messages)), _has_whole_step, messages):
                 return messages, False
         return messages, True
 
-    async def _add(self, window: Window, read: CaughtUp, principal: Principal) -> Window | None:
+    async def _add(
+        self, window: Window, read: CaughtUp, principal: Principal, *, packed_seq: int | None
+    ) -> Window | None:
         """Write what was read, and return the window then; None: another call has written."""
         said = [entry for made in read.steps for entry in made.entries]
         held = await self._views.held_of(window, said, principal=principal) if said else []
         size = sum(_MESSAGE_BYTES + sum(len(one.text) for one in made.entries) for made in read.steps)
         blocks, entries = await beside_the_loop(_RENDERING * size, _written, window, read.steps, held)
         door = self._log.of(principal, window.context_id)
-        if not await self._views.add(
-            door,
-            window,
-            blocks,
-            entries=entries.new,
-            ended=entries.ended,
-            reached_seq=read.reached_seq,
-        ):
+
+        async def add(to: Tenant | Transaction) -> bool:
+            return await self._views.add(
+                to,
+                window,
+                blocks,
+                entries=entries.new,
+                ended=entries.ended,
+                reached_seq=read.reached_seq,
+                packed_seq=packed_seq,
+            )
+
+        async def add_behind_checkpoint(transaction: Transaction) -> bool:
+            made = await self._checkpoints.make(transaction, window, reason=BY_STEPS)
+            return made is not None and await add(transaction)
+
+        # As the last pack had it, with what was recalled then.
+        is_due = bool(blocks) and 0 < window.config.checkpoint_steps <= window.step_count - window.checkpoint_step
+        if not await (door.transaction(add_behind_checkpoint) if is_due else add(door)):
             return None
         kept = self._kept.get((principal.tenant_id, window.window_id), window)
         if kept and kept.block_count == window.block_count:
@@ -421,6 +617,7 @@ class Packs:
         return replace(
             window,
             reached_seq=read.reached_seq,
+            checkpoint_step=window.step_count if is_due else window.checkpoint_step,
             block_count=window.block_count + len(blocks),
             step_count=window.step_count + len(read.steps),
             entry_count=window.entry_count + len(entries.new),
@@ -459,7 +656,7 @@ class Packs:
         """Forget what was made of the log behind a message that was retracted: no pack shall have it."""
         window = standing.window
 
-        async def work(transaction: Transaction) -> None:
+        async def work(transaction: Transaction) -> bool:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if locked and locked.retracted_count == window.retracted_count:
                 pins = [one.entry for one in await self._views.kept_pins(transaction, locked)]
@@ -486,63 +683,112 @@ class Packs:
                     account=Account(rules=[f"begin anew {where}: {count} were retracted"]),
                 )
                 await self._views.account(transaction, locked, receipt)
+                return True
+            return False
 
-        await self._log.of(principal, window.context_id).transaction(work)
+        if await self._log.of(principal, window.context_id).transaction(work):
+            self._telemetry.broke("retracted", profile=window.profile)
 
-    async def _planned(self, ahead: _Ahead, principal: Principal) -> _Planned | None:
-        """Return the fold of what a window shows, by the newest factor; None: it shows something else meanwhile."""
+    async def _planned(self, ahead: _Ahead, principal: Principal, kept: Prepared | None = None) -> _Planned | None:
+        """Return the fold of what a window shows, by the newest factor; None: it shows something else meanwhile.
+
+        Args:
+            ahead: What it shows.
+            principal: Who asks.
+            kept: The fold, if it was prepared.
+        """
         factor = await self._usage.factor(ahead.window, principal=principal)
         window = replace(ahead.window, token_factor=factor)
         ahead = replace(ahead, window=window)
-        blocks = await self._views.blocks(window, principal=principal)
+        blocks = await self._views.blocks(window, principal=principal, with_units=kept is None)
         summaries = await self._views.summaries(window, principal=principal)
         held = await self._views.held(window, principal=principal)
         state = await self._views.state_text(window, principal=principal)
-        planned = await beside_the_loop(_FOLDING * ahead.tokens, _plan, ahead, blocks, summaries, held, state)
+        work = (_COMMITTING if kept else _FOLDING) * ahead.tokens
+        planned = await beside_the_loop(work, _plan, ahead, blocks, summaries, held, state, kept)
         waiting = ahead.waiting.tokens if ahead.waiting else 0
         return planned if planned.before.tokens + waiting == ahead.tokens else None
 
     async def _write(self, planned: _Planned, reason: str, principal: Principal) -> Receipt | None:
         """Write a fold, and return its receipt; None: the window is another one meanwhile."""
-        window, done = planned.ahead.window, planned.fold
-        receipt = planned.receipt(reason)
-        before, now = planned.before.summaries, done.view.summaries
-        merged_tokens = sum(one.tokens for one in planned.before.blocks if one.number in done.merged)
-        to = window.format
+        window, receipt = planned.ahead.window, planned.receipt(reason)
 
         async def work(transaction: Transaction) -> Receipt | None:
             locked = await self._rows.lock(transaction, window.context_id, window.window_id)
             if not _is_same(locked, window):
                 return None
-            await self._views.write_fold(
-                transaction,
-                window,
-                masked=sorted(done.masked),
-                removed=sorted(done.merged | done.dropped),
-                merged=len(done.merged),
-                merged_tokens=merged_tokens,
-                gone=[one for one in before if one not in now],
-                made=[(one, text_pieces(one.text, to)) for one in now if one not in before],
-                state=(planned.state, text_pieces(planned.state, to) if planned.state else [], done.view.state),
-                receipt=receipt,
-            )
+            await self._write_fold(transaction, planned, receipt)
             return receipt
 
-        return await self._log.of(principal, window.context_id).transaction(work)
+        written = await self._log.of(principal, window.context_id).transaction(work)
+        if written:
+            self._count(planned, reason)
+        return written
 
-    async def _recalled(self, ahead: _Ahead, principal: Principal) -> NewBlock | None:
+    async def _write_prepared(self, planned: _Planned, principal: Principal, request: Request | None) -> Receipt:
+        """Write a fold that was prepared, once for a request, and return its receipt.
+
+        Raises:
+            _Moved: the window is another one meanwhile.
+        """
+        window, receipt = planned.ahead.window, planned.receipt("prepared")
+
+        async def work(transaction: Transaction) -> tuple[int, bool]:
+            if request and (answer := await self._requests.claim(transaction, request)):
+                return int(answer["epoch"]), False
+            locked = await self._rows.lock(transaction, window.context_id, window.window_id)
+            if locked is None or not _is_same(locked, window):
+                raise _Moved
+            await self._write_fold(transaction, planned, receipt)
+            if request:
+                await self._rows.answer(transaction, request, locked, epoch=receipt.epoch)
+            return receipt.epoch, True
+
+        epoch, is_new = await self._log.of(principal, window.context_id).transaction(work)
+        if is_new:
+            self._count(planned, receipt.reason)
+        return await self._receipt(window.window_id, epoch, principal)
+
+    def _count(self, planned: _Planned, reason: str) -> None:
+        self._telemetry.broke(reason, profile=planned.ahead.window.profile)
+        self._telemetry.folded(planned.before, planned.fold)
+
+    async def _write_fold(self, transaction: Transaction, planned: _Planned, receipt: Receipt) -> None:
+        """Write a fold of a window that is locked."""
+        window, done = planned.ahead.window, planned.fold
+        before, now = planned.before.summaries, done.view.summaries
+        merged_tokens = sum(one.tokens for one in planned.before.blocks if one.number in done.merged)
+        to = window.format
+        if window.config.checkpoint_steps:
+            await self._checkpoints.make(transaction, window, reason=BY_FOLD)
+        await self._views.write_fold(
+            transaction,
+            window,
+            masked=sorted(done.masked),
+            removed=sorted(done.merged | done.dropped),
+            merged=len(done.merged),
+            merged_tokens=merged_tokens,
+            gone=[one for one in before if one not in now],
+            made=[(one, text_pieces(one.text, to)) for one in now if one not in before],
+            state=(planned.state, text_pieces(planned.state, to) if planned.state else [], done.view.state),
+            receipt=receipt,
+        )
+        await self._checkpoints.prune(transaction, window)
+
+    async def _recalled(self, ahead: _Ahead, principal: Principal, about: About | None) -> NewBlock | None:
         """Return what is recalled behind the last step; None: it calls for nothing, all is in sight, or it was done."""
         window, parts = ahead.window, ahead.sight.parts
         last = parts[-1] if parts else None
-        if ahead.waiting or last is None or last.kind not in (STEP, NOTE):
+        if ahead.waiting or last is None or last.kind not in (STEP, NOTE, RECALLED):
             return None
-        if any(one.kind == RECALLED for one in takewhile(lambda one: one.kind != STEP, reversed(parts))):
+        is_recalled = any(one.kind == RECALLED for one in takewhile(lambda one: one.kind != STEP, reversed(parts)))
+        if is_recalled and not (about and window.block_count == about.block_count):
             return None
         in_sight = list(takewhile(lambda one: not one.level, (one for one in reversed(parts) if one.kind == STEP)))
         if not in_sight or (len(in_sight) == ahead.sight.step_count and not window.first_number):
             return None
         step, role = in_sight[0], ahead.sight.speaker
-        if role != "user" and not step.is_error and step.step_to % RECALL_STEPS:
+        if role != "user" and not step.is_error and step.step_to % RECALL_STEPS and not about:
             return None
         messages = await self._log.page(
             window.context_id,
@@ -552,16 +798,18 @@ class Packs:
             count=MESSAGES_AT_ONCE,
             newest_first=False,
         )
-        text = " ".join(text for one in messages or [] for text in texts_of(one.content, one.parts))
-        text = text[:_RECALL_TEXT_CHARS].strip()
-        if role == "user" and "?" in text:
+        read = [one for one in messages or [] if one.seq not in window.left_out]
+        text = " ".join(text for one in read for text in texts_of(one.content, one.parts))
+        text = (about.text if about else text)[:_RECALL_TEXT_CHARS].strip()
+        if about or (role == "user" and "?" in text):
             tokens_max = min(ANSWERING_TOKENS, window.counted_limit // ANSWERING_SHARE)
         else:
             tokens_max = min(RECALLED_TOKENS, window.counted_limit // RECALLED_SHARE)
         room = _limits(window).high - ahead.tokens
         if not text or tokens_max > room:
             return None
-        asked = Asked(text=text, tokens_max=tokens_max, which=Filter(seq_to=min(one.seq_from for one in in_sight) - 1))
+        out_of_sight = Filter(seq_to=min(one.seq_from for one in in_sight) - 1, left_out=window.left_out.ranges)
+        asked = Asked(text=text, tokens_max=tokens_max, which=out_of_sight)
         recalled = await self._recalling.recall(window.context_id, asked, principal=principal)
         said = recalled.prompt_text if recalled.items else ""
         # What it says may hold no longer, and nothing behind it would tell.
@@ -582,6 +830,12 @@ class _Planned:
     state_left_out: int
     state_added: Sequence[Change]
     state_removed: Sequence[Change]
+    prepared_seq: int = 0
+
+    @property
+    def saved_share(self) -> float:
+        """How much it takes away, of what is seen."""
+        return 1 - self.fold.view.tokens / self.before.tokens if self.fold.changes else 0.0
 
     def receipt(self, reason: str) -> Receipt:
         """Return the account of it."""
@@ -613,8 +867,10 @@ class _Planned:
                 first_change=zone,
                 tokens_kept=kept,
                 written_again=max(behind - removed, 0),
-                pays_after_steps=pays_after(behind, removed, window.config.prices),
+                # A prompt that no cache holds is written anew in any case, and then less of it.
+                pays_after_steps=0 if reason == "cache_cold" else pays_after(behind, removed, window.config.prices),
                 token_factor=window.token_factor,
+                prepared_seq=self.prepared_seq,
             ),
         )
 
@@ -660,11 +916,26 @@ def _limits(window: Window) -> Limits:
     return Limits.of(window.counted_limit, window.config)
 
 
+def _is_cold(last: Standing | _Ahead) -> bool:
+    """Say whether no vendor's cache holds a window any more, and something came since: of the same log it stays."""
+    ttl_s = last.window.config.cache_ttl_s
+    return last.idle_s is not None and 0 < ttl_s < last.idle_s and last.packed_seq < last.last_seq
+
+
+def _half_way(window: Window) -> int:
+    """Return over how many tokens a window folds whose cache is cold: half way between its marks.
+
+    Then a fold costs nothing but detail, and one would come before long. Below it is too early: each rest would be one.
+    """
+    limits = _limits(window)
+    return (limits.low + limits.high) // 2
+
+
 def _is_same(locked: Window | None, window: Window) -> bool:
     """Say whether a window that is locked is what it was when somebody looked at it."""
     if locked is None or locked.closed_at:
         return False
-    names = ("epoch", "block_count", "reached_seq", "retracted_count", "entry_count")
+    names = ("epoch", "block_count", "reached_seq", "retracted_count", "entry_count", "config_json", "token_limit")
     return all(getattr(locked, name) == getattr(window, name) for name in names)
 
 
@@ -719,6 +990,7 @@ def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tup
                 masked=(masked.pieces, masked.tokens) if masked else None,
                 units=made.units,
                 names=made.names,
+                tools=made.tools,
             )
         )
         before, (entries, superseded) = entries, after(entries, made.entries)
@@ -735,7 +1007,12 @@ def _written(window: Window, steps: Sequence[Made], held: Sequence[Held]) -> tup
 
 
 def _plan(
-    ahead: _Ahead, blocks: Sequence[Any], summaries: Sequence[Summary], held: Sequence[Held], state_before: str
+    ahead: _Ahead,
+    blocks: Sequence[Any],
+    summaries: Sequence[Summary],
+    held: Sequence[Held],
+    state_before: str,
+    kept: Prepared | None,
 ) -> _Planned:
     window = ahead.window
     count = TokenCounter(window.tokens_family).count
@@ -753,17 +1030,20 @@ def _plan(
         state=window.state_tokens,
         blocks=tuple(blocks),
     )
-    done = fold(
-        view,
-        limits,
-        state_tokens=state_tokens,
-        goal=window.goal,
-        count=count,
-        cost=cost,
-        weights=window.config.weights,
-        is_close=window.step_count - window.folded_step < CLOSE_STEPS,
-        waiting=ahead.waiting.tokens if ahead.waiting else 0,
-    )
+    if kept:
+        done = committed(view, kept, state_tokens=state_tokens)
+    else:
+        done = fold(
+            view,
+            limits,
+            state_tokens=state_tokens,
+            goal=window.goal,
+            count=count,
+            cost=cost,
+            weights=window.config.weights,
+            is_close=window.step_count - window.folded_step < CLOSE_STEPS,
+            waiting=ahead.waiting.tokens if ahead.waiting else 0,
+        )
     added, removed = changes(state_before, text)
     return _Planned(
         ahead=ahead,
@@ -773,7 +1053,24 @@ def _plan(
         state_left_out=state.left_out,
         state_added=added,
         state_removed=removed,
+        prepared_seq=kept.last_seq if kept else 0,
     )
+
+
+def _check_epoch(window: Window, expected: int | None) -> None:
+    """Refuse what is for another epoch of a window.
+
+    Raises:
+        FoldStale: the window has another one.
+    """
+    if expected is not None and expected != window.epoch:
+        raise FoldStale(
+            f"the window is at epoch {window.epoch}, and not {expected}: prepare another fold", epoch=window.epoch
+        )
+
+
+def _no_progress() -> FoldNoProgress:
+    return FoldNoProgress("there is nothing to fold: what is seen is folded as far as it can be")
 
 
 def _first_change(before: View, now: View) -> tuple[str, int]:
@@ -795,7 +1092,8 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
         raise AnswerTooLarge("the pack does not fit one answer", size_bytes=size, size_bytes_max=PACK_BYTES_MAX)
     offset = known.size_bytes if _is_known(prefix, known) else 0
     # A step that waits and is cut is another one when its results are there.
-    promised = sight.body.prefix if waiting and waiting.is_cut else prefix
+    is_cut = waiting is not None and waiting.is_cut
+    promised = sight.body.prefix if is_cut else prefix
     zones = zones_by(window, sight.tokens)
     zones = replace(
         zones, verbatim=zones.verbatim + (waiting.tokens if waiting else 0), notes=zones.notes + note_tokens
@@ -811,6 +1109,29 @@ def _pack_of(ahead: _Ahead, known: Prefix) -> Pack:
         fold_eta_steps=_fold_eta(zones, sight.parts, window),
         last_seq=ahead.last_seq,
         is_waiting=waiting is not None,
+        breakpoints=_breakpoints(sight, zones, sight.body if is_cut else body, waiting if is_cut else None),
+    )
+
+
+def _breakpoints(sight: Sight, zones: Zones, stays: Body, behind: Block | None) -> list[Breakpoint]:
+    """Return where what stands in front ends, and all that stays of a pack until its epoch is another.
+
+    Args:
+        sight: Without what waits.
+        zones: Of all of the pack.
+        stays: All that stays.
+        behind: What does not.
+    """
+    front, digests, state = sight.ends
+    of_digests = zones.system + zones.pins + zones.digests
+    all_of_it = zones.all - (behind.tokens if behind else 0)
+    return breakpoints(
+        [
+            Breakpoint(front, "system", zones.system),
+            Breakpoint(digests, "digests", of_digests),
+            Breakpoint(state, "state", of_digests + zones.segments + zones.state),
+            Breakpoint(stays.pointer, "verbatim", all_of_it),
+        ]
     )
 
 

@@ -12,7 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context_service.windows.profiles import SECTIONS
-from context_service.windows.task_state import KEY_CHARS_MAX, REMOVED, SUB_GOAL, Entry, after, key_of, place_of
+from context_service.windows.task_state import (
+    KEY_CHARS_MAX,
+    REMOVED,
+    SUB_GOAL,
+    Entry,
+    after,
+    key_of,
+    per_cent_in,
+    place_of,
+)
 from context_service.windows.view_rows import BY_RULE, Held
 from contextkeep.errors import InvalidArgument, LimitExceeded
 from service_runtime.documents import check_text
@@ -115,7 +124,8 @@ def is_told_once(entry: Entry) -> bool:
 
 def _entry(said: Said, field: str, last_seq: int, *, is_removed: bool = False) -> Entry:
     if said.section not in SAID:
-        raise InvalidArgument("section is none that callers say: see StateEntry", field=f"{field}.section")
+        said_ones = ", ".join(sorted(SAID))
+        raise InvalidArgument(f"section is none that callers say: {said_ones}", field=f"{field}.section")
     for name, text, chars_max in (
         ("key", said.key, KEY_CHARS_MAX),
         ("text", said.text, TEXT_CHARS_MAX),
@@ -137,6 +147,10 @@ def _entry(said: Said, field: str, last_seq: int, *, is_removed: bool = False) -
         value = value or STATUSES[0]
         if value not in STATUSES:
             raise InvalidArgument(f"the value of a sub-goal is one of {', '.join(STATUSES)}", field=f"{field}.value")
+    if said.section == "progress":
+        value = value or per_cent_in(text)
+        if value and not (value.isascii() and value.isdecimal() and int(value) <= 100):
+            raise InvalidArgument("the value of progress is its per cent: 0 to 100", field=f"{field}.value")
     if said.section == "value" and not value:
         raise InvalidArgument("it is set to nothing: remove it", field=f"{field}.value")
     if said.section == "value" and not text:

@@ -34,6 +34,7 @@ class Sight:
         speaker: The role of the first piece of the last step.
         note_tokens: Of the note that it begins with the assistant, for vendors who want a user first.
         is_bare: Nothing is seen yet but the system's: what comes first may need that note.
+        ends: Where what stands in front of all ends in the body, then pins and digests, then the state.
     """
 
     epoch: int
@@ -47,6 +48,7 @@ class Sight:
     speaker: str = ""
     note_tokens: int = 0
     is_bare: bool = False
+    ends: tuple[str, str, str] = ("", "", "")
 
     @classmethod
     def of(cls, window: Window, front: Body, parts: Sequence[Seen]) -> Sight:
@@ -58,16 +60,21 @@ class Sight:
             parts: All that it shows.
         """
         summaries = [one for one in parts if one.kind == SUMMARY]
-        shown = [*window.pins_pieces, *(piece for one in summaries for piece in one.pieces), *window.state_pieces]
+        digest_count = sum(one.zone == "digests" for one in summaries)  # they are the oldest
+        digests = [piece for one in summaries[:digest_count] for piece in one.pieces]
+        segments = [piece for one in summaries[digest_count:] for piece in one.pieces]
+        with_digests = front.with_pieces([*window.pins_pieces, *digests])
+        begun = with_digests.with_pieces([*segments, *window.state_pieces])
         bare = cls(
             epoch=window.epoch,
             block_count=0,
             format=window.format,
             tokens_family=window.tokens_family,
-            body=front.with_pieces(shown),
+            body=begun,
             parts=tuple(one._replace(pieces_json="") for one in summaries),
             tokens=tokens_by_zone(summaries),
             is_bare=not (window.pins_pieces or summaries or window.state_pieces),
+            ends=(front.pointer, with_digests.pointer, begun.pointer),
         )
         return bare.with_parts([one for one in parts if one.kind != SUMMARY], block_count=window.block_count)
 

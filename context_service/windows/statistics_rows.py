@@ -46,7 +46,7 @@ FROM (
     SELECT CASE WHEN kind <> 'step' THEN kind WHEN is_masked THEN 'masked' ELSE 'verbatim' END,
         (kind = 'step')::integer, tokens, nullif(seq_from, 0), nullif(seq_to, 0)
     FROM context.window_block
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
 ) seen
 GROUP BY zone
 """  # noqa: S608 - a constant
@@ -56,11 +56,13 @@ SELECT coalesce(sum(m.tokens), 0)::bigint AS tokens
 FROM unnest(%(seqs_from)s::bigint[], %(seqs_to)s::bigint[]) WITH ORDINALITY AS r (seq_from, seq_to, n)
 LEFT JOIN context.message m ON m.tenant_id = %(tenant_id)s AND m.context_id = %(context_id)s
     AND m.seq BETWEEN r.seq_from AND r.seq_to AND m.retracted_at IS NULL
+    AND NOT m.seq <@ %(left_out)s::int8multirange
 GROUP BY r.n
 ORDER BY r.n
 """
 _BREAKS = f"""
-SELECT reason, step, tokens_before, tokens_after, coalesce((receipt ->> 'tokens_kept')::integer, 0) AS tokens_kept
+SELECT reason, step, tokens_before, tokens_after, coalesce((receipt ->> 'tokens_kept')::integer, 0) AS tokens_kept,
+    coalesce((receipt ->> 'steps_left_out')::integer, 0) AS steps_left_out
 FROM context.window_fold
 WHERE tenant_id = %s AND window_id = %s
 ORDER BY epoch DESC
@@ -97,7 +99,8 @@ class StatisticsRows:
             "seqs_from": [0, *(one.seq_from for one in of_log.values())],
             "seqs_to": [window.reached_seq, *(one.seq_to for one in of_log.values())],
         }
-        rows = await door.query(_LOG_TOKENS, {"tenant_id": door.tenant_id, "context_id": window.context_id, **ranges})
+        named = {"tenant_id": door.tenant_id, "context_id": window.context_id, "left_out": window.left_out.stored}
+        rows = await door.query(_LOG_TOKENS, named | ranges)
         all_of_it, *each = [row.tokens for row in rows]
         return all_of_it, dict(zip(of_log, each, strict=True))
 
@@ -114,6 +117,7 @@ class StatisticsRows:
                     before=row.tokens_before,
                     after=row.tokens_after,
                     kept=row.tokens_kept,
+                    left_out=row.steps_left_out,
                 )
                 for row in reversed(rows)
             ]

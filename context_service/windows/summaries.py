@@ -60,6 +60,7 @@ def summary(
     seen: Seen,
     weights: Weights,
     count: Callable[[str], int],
+    chose: Callable[[float, bool], None] | None = None,
 ) -> Summary:
     """Return a summary of steps: as many of their best units as have room, in their order.
 
@@ -72,6 +73,7 @@ def summary(
         seen: For what is worth how much.
         weights: Of that.
         count: Counts the tokens of a text.
+        chose: Told of each unit what it is worth, and whether the text has it.
     """
     kept_max = _KEPT_OF_SEGMENT if level == SEGMENT else max(_KEPT_OF_DIGEST, tokens_max // _KEPT_TOKENS)
     worth = [importance(one.unit, step=one.step, is_error=one.is_error, seen=seen, weights=weights) for one in units]
@@ -84,6 +86,10 @@ def summary(
         if needed <= room:
             chosen.append(one)
             room -= needed
+    if chose is not None:
+        shown = set(chosen)
+        for one, worth_of_one in enumerate(worth):
+            chose(worth_of_one, one in shown)
     text = "\n".join([head, *(_line(units[one].unit) for one in sorted(chosen))])
     return Summary(
         level=level,

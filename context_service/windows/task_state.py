@@ -71,6 +71,8 @@ _NEGATIVE = re.compile(
 _LONG_WORD = re.compile(r"\w{5,}")
 _SAYS_NOTHING = frozenset(terms_of("always never please use using make sure keep everything rule from now on future"))
 
+_PER_CENT = re.compile(r"(?<![\d.,-])(\d{1,3})(?:[.,]\d{1,3})? ?(?:%|per ?cent\b)")
+_PARTS = re.compile(r"(?<![\d./,-])(\d{1,9}) ?(?:/|of|out of) ?(\d{1,9})(?![\d./,-])")
 _REF_OF_LINE = re.compile(r"^- .*\((\S+)\)$")
 
 _PATHS = ("path", "file_path", "file", "filename", "file_name", "uri", "paths", "files")
@@ -89,7 +91,8 @@ class Entry:
         key: What it is of: a later entry of the section with it takes its place. Empty: of nothing in particular.
             Of `lifted`: `duty`, if it is what had to be done, else `what`.
         text: As it was said.
-        value: Of a value, to what it is set; of `lifted`, what is; of an error, what helped, empty if nothing did yet.
+        value: Of a value, to what it is set; of `lifted`, what is; of an error, what helped, empty if nothing did yet;
+            of progress the per cent, if it says them; of an artifact `read` or `edited`.
         ref: Where; empty of what a caller says.
         seq: Of the message; of what a caller says, how far the log was then.
     """
@@ -138,7 +141,7 @@ def entries_of(message: Message, profile: Profile) -> list[Entry]:
     for number, part in enumerate(message.parts, 1):
         if part.tool_call:
             made += [
-                _entry("artifact", f"{path} ({did})", ref_of(message.seq, number), message.seq, key=path)
+                _entry("artifact", f"{path} ({did})", ref_of(message.seq, number), message.seq, key=path, value=did)
                 for path, did in _files(part.tool_call)
             ]
     return made[:_ENTRIES_OF_MESSAGE_MAX]
@@ -264,12 +267,24 @@ def _of_sentence(sentence: Sentence, role: str, ref: str, seq: int, profile: Pro
                 key, value = key_of(groups.get("key", "")), groups.get("value", "").strip("\"'`").rstrip(".,;:")
                 if not (key and value):
                     continue
+            elif rule.section == "progress":
+                value = per_cent_in(sentence.text)
             elif rule.section == "lifted":
                 key = "duty" if "duty" in groups else "what"
                 value = groups.get(key, "")
             sections.add(rule.section)
             made.append(_entry(rule.section, sentence.text, ref, seq, key=key, value=value))
     return made
+
+
+def per_cent_in(text: str) -> str:
+    """Return how much of something is done, as a text says: 0 to 100, in full per cent; empty: it does not say."""
+    if said := _PER_CENT.search(text):
+        return str(int(said[1])) if int(said[1]) <= 100 else ""
+    if not (said := _PARTS.search(text)):
+        return ""
+    done, of = int(said[1]), int(said[2])
+    return str(100 * done // of) if 0 < of >= done else ""
 
 
 def _error_line(text: str) -> str:
@@ -307,7 +322,7 @@ def _put(now: dict[tuple[str, str], Entry], entry: Entry) -> Entry | None:
     if before and entry.section == "constraint" and not entry.key:
         now[place] = before  # said again: it holds since then
     elif before and entry.ref and entry.section == "artifact" and before.text.endswith(_EDITED):
-        now[place] = replace(entry, text=before.text)
+        now[place] = replace(entry, text=before.text, value=before.value)
     return before if before and _says_otherwise(before, entry) else None
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from context_service.contexts.log import Log
 from context_service.tokens import is_believed
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.usage_rows import Usage, UsageRows
 from context_service.windows.window_rows import WindowRows, no_window
 from contextkeep.errors import InvalidArgument
@@ -41,9 +42,13 @@ class Billing:
         usage: What was billed for them.
         log: Their contexts.
         requests: The request ids of this service.
+        telemetry: Counts.
     """
 
-    def __init__(self, rows: WindowRows, usage: UsageRows, *, log: Log, requests: Requests) -> None:
+    def __init__(
+        self, rows: WindowRows, usage: UsageRows, *, log: Log, requests: Requests, telemetry: Telemetry
+    ) -> None:
+        self._telemetry = telemetry
         self._rows = rows
         self._usage = usage
         self._log = log
@@ -71,9 +76,9 @@ class Billing:
             return Learned(**answer["learned"])
         context_id = await self._rows.context_of(window_id, principal=principal)
 
-        async def work(transaction: Transaction) -> Learned:
+        async def work(transaction: Transaction) -> tuple[Learned, bool]:
             if request and (answer := await self._requests.claim(transaction, request)):
-                return Learned(**answer["learned"])
+                return Learned(**answer["learned"]), False
             window = await self._rows.lock(transaction, context_id, window_id)
             if window is None:
                 raise no_window(window_id)
@@ -96,9 +101,12 @@ class Billing:
             )
             if request:
                 await self._rows.answer(transaction, request, window, learned=asdict(learned))
-            return learned
+            return learned, True
 
-        return await self._log.of(principal, context_id).transaction(work)
+        learned, is_new = await self._log.of(principal, context_id).transaction(work)
+        if is_new:
+            self._telemetry.billed(billed)
+        return learned
 
 
 def _check(billed: Usage) -> None:

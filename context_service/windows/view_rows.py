@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,8 +12,12 @@ import orjson
 from context_service.contexts.log import Log
 from context_service.rendering import RENDERER, Rendered
 from context_service.windows.folds import Standing
+from context_service.windows.prepared import Prepared
 from context_service.windows.rewinding import Rewound, StepPlace, rewound
 from context_service.windows.summaries import SEGMENT, Scored, Summary
+from context_service.windows.tallies import StepTally, Tallies, ToolUse, added
+from context_service.windows.tallies import loaded as loaded_tallies
+from context_service.windows.tallies import stored as stored_tallies
 from context_service.windows.task_state import REMOVED, Change, Entry, place_of
 from context_service.windows.units import Unit
 from context_service.windows.window_rows import Window, loaded, stored
@@ -28,7 +32,9 @@ PIN = "pin"  # the section of what is pinned; its key is the id
 _HELD_MAX = 5_000  # entries that a state is written of: the newest
 _HELD_OF_MAX = 500
 _ENDED_OF_MAX = 50  # of what is recalled at once: the newest
+_WORTH_BYTES = 30  # of a line that a fold chose from, or did not
 _ROW_BYTES = 200  # as long to read as so many bytes to parse
+_COUNTING = 8  # times as long as parsing: names are added up
 _WRITING = 4  # times as long as parsing: what is stored is written as JSON, and that as JSON
 # Sections whose entries have no key, by the section of what may change them.
 _CHANGED_BY = {
@@ -62,6 +68,7 @@ class NewBlock:
     masked: tuple[Sequence[Rendered], int] | None = None
     units: Sequence[Unit] = ()
     names: Iterable[str] = ()
+    tools: Sequence[ToolUse] = ()
 
 
 class Seen(NamedTuple):
@@ -146,6 +153,11 @@ class Account:
         written_again: Tokens behind it, that a vendor's cache takes anew.
         pays_after_steps: When the smaller prompt has paid for that; -1: never.
         token_factor: By which its budget was kept, and is since; 0: it was no fold.
+        prepared_seq: How far the window had read when the fold was prepared; 0: it was not.
+        checkpoint: The number of the one that it was rolled back to; 0: it was not.
+        block_count: Of a rollback: how many blocks the window had behind it.
+        left_out: Messages that are left out since, each row of them from one place to another.
+        steps_left_out: How many steps are seen and counted no more.
     """
 
     rules: Sequence[str] = ()
@@ -162,6 +174,11 @@ class Account:
     written_again: int = 0
     pays_after_steps: int = -1
     token_factor: float = 0.0
+    prepared_seq: int = 0
+    checkpoint: int = 0
+    block_count: int = 0
+    left_out: Sequence[Sequence[int]] = ()
+    steps_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +187,8 @@ class Receipt:
 
     Attributes:
         epoch: Since it.
-        reason: Why: `high_mark`, `requested`, `goal`, `updated`, `pinned`, `unpinned` or `retracted`.
+        reason: Why: `high_mark`, `cache_cold`, `requested`, `goal`, `prepared`, `updated`, `pinned`, `unpinned`,
+            `retracted` or `rolled_back`.
         step: How many steps there were.
         account: What was done.
     """
@@ -191,29 +209,31 @@ _ADD = """
 WITH w AS (
     UPDATE context.context_window
     SET block_count = block_count + %(blocks)s, step_count = step_count + %(steps_added)s,
-        reached_seq = %(reached_seq)s, entry_count = entry_count + %(entries)s, updated_at = now()
+        reached_seq = %(reached_seq)s, entry_count = entry_count + %(entries)s, updated_at = now(),
+        packed_at = CASE WHEN %(packed_seq)s::bigint IS NULL THEN packed_at ELSE now() END,
+        packed_seq = coalesce(%(packed_seq)s::bigint, packed_seq)
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
         AND (epoch, block_count, reached_seq, retracted_count, entry_count) = (
             %(epoch)s, %(block_count)s, %(reached_before)s, %(retracted_count)s, %(entry_count)s
         )
-    RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id
+    RETURNING tenant_id, context_id, window_id, ancestors, owner_user_id, app_id, agent_bundle_id, checkpoint_count
 ), blocks AS (
     INSERT INTO context.window_block (
         tenant_id, context_id, window_id, ancestors, number, tokens, seq_from, seq_to, owner_user_id, app_id,
-        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names
+        agent_bundle_id, pieces, renderer, step, kind, is_error, masked, masked_tokens, units, names, tools
     )
     SELECT w.tenant_id, w.context_id, w.window_id, w.ancestors, %(block_count)s + b.n - 1, b.tokens, b.seq_from,
         b.seq_to, w.owner_user_id, w.app_id, w.agent_bundle_id, b.pieces, %(renderer)s, b.step, b.kind, b.is_error,
-        b.masked, b.masked_tokens, b.units, b.names
+        b.masked, b.masked_tokens, b.units, b.names, b.tools
     FROM w, unnest(
         %(tokens)s::integer[], %(seqs_from)s::bigint[], %(seqs_to)s::bigint[], %(pieces)s::text[],
         %(steps)s::integer[], %(kinds)s::text[], %(errors)s::boolean[], %(masked)s::text[],
-        %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[]
+        %(masked_tokens)s::integer[], %(units)s::text[], %(names)s::text[], %(tools)s::text[]
     ) WITH ORDINALITY AS b (
-        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, n
+        tokens, seq_from, seq_to, pieces, step, kind, is_error, masked, masked_tokens, units, names, tools, n
     )
 ), ended AS (
-    UPDATE context.window_entry e SET ended_at = now(), ended_seq = (
+    UPDATE context.window_entry e SET ended_at = now(), ended_checkpoint = w.checkpoint_count, ended_seq = (
         SELECT u.seq FROM unnest(%(ended)s::bigint[], %(ended_seqs)s::bigint[]) u (number, seq)
         WHERE u.number = e.number
     )
@@ -260,6 +280,12 @@ SELECT {_ENTRY} FROM context.window_entry
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND ended_at IS NULL AND source = 'caller'
 ORDER BY number
 """  # noqa: S608
+_HELD_FROM = f"""
+SELECT {_ENTRY} FROM context.window_entry
+WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND number >= %s AND number < %s
+ORDER BY number
+LIMIT %s
+"""  # noqa: S608
 _HELD_IN = f"""
 SELECT {_ENTRY} FROM context.window_entry
 WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL AND section = ANY (%s)
@@ -281,17 +307,19 @@ WHERE tenant_id = %s AND window_id = %s AND ended_at IS NULL
 _CHANGE_HEAD = """
 UPDATE context.context_window
 SET epoch = epoch + 1, system_prompt = %(system_prompt)s, tools = %(tools)s::json, goal = %(goal)s,
-    head_tokens = %(head_tokens)s, updated_at = now()
+    head_tokens = %(head_tokens)s, prepared = NULL, updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 _CHANGE_PINS = """
 UPDATE context.context_window
-SET epoch = epoch + 1, pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, updated_at = now()
+SET epoch = epoch + 1, pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, prepared = NULL, updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
 _END_ENTRIES = """
-UPDATE context.window_entry SET ended_at = now(), ended_seq = 0
-WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+UPDATE context.window_entry e SET ended_at = now(), ended_seq = 0, ended_checkpoint = w.checkpoint_count
+FROM context.context_window w
+WHERE e.tenant_id = %s AND e.window_id = %s AND e.number = ANY (%s)
+    AND w.tenant_id = e.tenant_id AND w.window_id = e.window_id
 """
 _HAS_UNTOLD = """
 UPDATE context.context_window SET has_untold = true WHERE tenant_id = %s AND window_id = %s
@@ -308,8 +336,10 @@ ORDER BY number
 _TOLD = """
 WITH w AS (
     UPDATE context.context_window SET has_untold = false WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    RETURNING checkpoint_count
 )
-UPDATE context.window_entry SET is_told = true
+UPDATE context.window_entry SET is_told = true, told_checkpoint = w.checkpoint_count
+FROM w
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND NOT is_told
 """
 # One statement is one look: the first row says which view it is.
@@ -323,28 +353,33 @@ UNION ALL
 FROM context.window_summary
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND %(number_from)s = 0)
 UNION ALL
-(SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens, pieces, number, is_error, 2
+(SELECT kind, is_masked::integer, step, step, seq_from, seq_to, tokens,
+    CASE WHEN is_masked THEN coalesce(masked, pieces) ELSE pieces END, number, is_error, 2
 FROM context.window_block
-WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number >= %(number_from)s::integer)
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
+    AND number >= %(number_from)s::integer)
 ORDER BY zone, number, step_from
 """
 # Of what is seen, without head and state.
 _TOKENS = """
 SELECT coalesce(sum(tokens), 0)::bigint AS tokens
 FROM (
-    SELECT tokens FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+    SELECT tokens FROM context.window_block
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
     UNION ALL
     SELECT tokens FROM context.window_summary
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL
 ) seen
 """
-_BLOCKS = """
-SELECT number, step, kind, seq_from, seq_to, tokens, coalesce(masked_tokens, tokens) AS masked_tokens, is_masked,
-    is_error, units, names
+_SIZES = """
+SELECT number, step, kind, seq_from, seq_to, tokens,
+    CASE WHEN is_masked THEN tokens ELSE coalesce(masked_tokens, tokens) END AS masked_tokens, is_masked, is_error,
+    '[]' AS units, '[]' AS names
 FROM context.window_block
-WHERE tenant_id = %s AND window_id = %s
+WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY number
 """
+_BLOCKS = _SIZES.replace("'[]' AS ", "")
 _SUMMARIES = """
 SELECT level, step_from, step_to, seq_from, seq_to, tokens, text, kept
 FROM context.window_summary
@@ -352,13 +387,28 @@ WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL
 ORDER BY step_from
 """
 _STATE_TEXT = "SELECT state_text FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
+# Its tokens are those of what is seen; both forms stay where they are, for neither is written again then.
 _MASK = """
 UPDATE context.window_block
-SET is_masked = true, pieces = coalesce(masked, pieces), tokens = coalesce(masked_tokens, tokens), masked = NULL,
-    masked_tokens = NULL
+SET is_masked = true, masked_epoch = %s, tokens = masked_tokens, masked_tokens = tokens
 WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
 """
-_REMOVE = "DELETE FROM context.window_block WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)"
+# They stay, out of sight, as long as a checkpoint shows them.
+_REMOVE = """
+UPDATE context.window_block SET epoch_to = %s
+WHERE tenant_id = %s AND window_id = %s AND number = ANY (%s)
+RETURNING kind, step, seq_from, names, tools
+"""
+_TALLIES = "SELECT tallies FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
+_KEEP_TALLIES = "UPDATE context.context_window SET tallies = %s WHERE tenant_id = %s AND window_id = %s"
+# One look at both: of the window, at step 0, what it keeps of steps that no block stands for.
+_COUNTED = """
+SELECT 'window' AS kind, 0 AS step, 0 AS seq_from, tallies AS names, '' AS tools FROM context.context_window
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+UNION ALL
+SELECT kind, step, seq_from, names, tools FROM context.window_block
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND epoch_to IS NULL AND kind = 'step'
+"""
 _OUT_OF_VIEW = """
 UPDATE context.window_summary SET epoch_to = %s
 WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND (step_from, level) IN (
@@ -383,9 +433,17 @@ UPDATE context.context_window
 SET epoch = epoch + 1, folded_step = step_count, first_number = first_number + %(merged)s,
     left_out_tokens = left_out_tokens + %(merged_tokens)s, state_text = %(state_text)s,
     state_pieces = %(state_pieces)s, state_tokens = %(state_tokens)s, token_factor = %(token_factor)s,
-    updated_at = now()
+    prepared = NULL, updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
+# Of a window that is another one, what was worked out is void; what was appended to it meanwhile changes nothing.
+_PREPARE = """
+UPDATE context.context_window SET prepared = %(prepared)s, prepared_epoch = epoch
+WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND closed_at IS NULL
+    AND (epoch, retracted_count, config::text) = (%(epoch)s, %(retracted_count)s, %(config)s)
+RETURNING window_id
+"""
+_PREPARED = "SELECT prepared, prepared_epoch FROM context.context_window WHERE tenant_id = %s AND window_id = %s"
 _ADD_RECEIPT = """
 INSERT INTO context.window_fold (
     tenant_id, context_id, window_id, ancestors, epoch, reason, last_seq, step, tokens_before, tokens_after,
@@ -403,6 +461,13 @@ WHERE tenant_id = %s AND window_id = %s AND (%s::integer IS NULL OR epoch < %s)
 ORDER BY epoch DESC
 LIMIT %s
 """
+_RECEIPTS_FROM = """
+SELECT epoch, created_at, reason, last_seq, step, tokens_before, tokens_after, receipt::text AS receipt
+FROM context.window_fold
+WHERE tenant_id = %s AND window_id = %s AND epoch > %s AND epoch <= %s
+ORDER BY epoch
+LIMIT %s
+"""
 # What is pinned of a message goes with it, also what was pinned once.
 _FORGET_PINS = """
 DELETE FROM context.window_entry e
@@ -412,10 +477,12 @@ WHERE e.tenant_id = %(tenant_id)s AND e.window_id = %(window_id)s AND e.section 
         WHERE m.tenant_id = e.tenant_id AND m.context_id = %(context_id)s AND m.seq = e.seq AND m.retracted_at IS NULL
     )
 """
-# What is made of the log again; pins, and what callers said, stay.
+# What is made of the log again; pins, and what callers said, stay. A checkpoint may have words of what was retracted.
 _BEGIN_ANEW = """
 WITH blocks AS (
     DELETE FROM context.window_block WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), checkpoints AS (
+    DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), summaries AS (
     DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), entries AS (
@@ -439,8 +506,8 @@ WITH blocks AS (
 )
 UPDATE context.context_window
 SET epoch = epoch + 1, reached_seq = 0, first_number = 0, block_count = 0, step_count = 0, folded_step = 0,
-    left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, pins_pieces = %(pieces)s,
-    pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s,
+    left_out_tokens = 0, state_text = '', state_pieces = '[]', state_tokens = 0, tallies = DEFAULT, prepared = NULL,
+    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, checkpoint_step = 0,
     has_untold = EXISTS (SELECT FROM said WHERE NOT is_told), updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
@@ -464,7 +531,7 @@ FROM (
 """
 _STEPS = """
 SELECT number, step, seq_from, seq_to FROM context.window_block
-WHERE tenant_id = %s AND window_id = %s AND kind = 'step'
+WHERE tenant_id = %s AND window_id = %s AND epoch_to IS NULL AND kind = 'step'
 ORDER BY number
 """
 # Of entries that ended before it was written by what, nobody knows when they held.
@@ -480,7 +547,9 @@ SELECT coalesce((
 _REWIND = """
 WITH blocks AS (
     DELETE FROM context.window_block
-    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND number >= %(number)s
+    WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND (number >= %(number)s OR epoch_to IS NOT NULL)
+), checkpoints AS (
+    DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), entries AS (
     DELETE FROM context.window_entry
     WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s AND source = 'rule' AND seq >= %(seq)s
@@ -506,7 +575,8 @@ WITH blocks AS (
 )
 UPDATE context.context_window
 SET epoch = epoch + 1, reached_seq = %(seq)s - 1, block_count = %(number)s, step_count = %(step)s - 1,
-    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s,
+    checkpoint_step = least(checkpoint_step, %(step)s - 1),
+    pins_pieces = %(pieces)s, pins_tokens = %(tokens)s, retracted_count = %(retracted_count)s, prepared = NULL,
     has_untold = EXISTS (SELECT FROM said WHERE NOT is_told), updated_at = now()
 WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 """
@@ -532,6 +602,7 @@ class ViewRows:
         ended: Mapping[int, int],
         reached_seq: int,
         source: str = BY_RULE,
+        packed_seq: int | None = None,
     ) -> bool:
         """Write blocks behind those of a window, what they say of the state, and how far it reads now.
 
@@ -543,6 +614,7 @@ class ViewRows:
             ended: Numbers of those that hold no longer, also of new ones, each with the message that ended it.
             reached_seq: Up to which message all are read.
             source: Who says the entries.
+            packed_seq: Up to which message it is packed for a model with this; None: it is not.
 
         Returns:
             Whether it was written.
@@ -560,6 +632,7 @@ class ViewRows:
                 "retracted_count": window.retracted_count,
                 "entry_count": window.entry_count,
                 "reached_seq": reached_seq,
+                "packed_seq": packed_seq,
                 "blocks": len(blocks),
                 "steps_added": sum(one.kind == STEP for one in blocks),
                 **columns,
@@ -706,10 +779,10 @@ class ViewRows:
         tokens: int = row.tokens
         return tokens
 
-    async def blocks(self, window: Window, *, principal: Principal) -> list[Standing]:
-        """Return the blocks as far as folds need them."""
+    async def blocks(self, window: Window, *, principal: Principal, with_units: bool = True) -> list[Standing]:
+        """Return the blocks as far as folds need them; without units, which are most of them, one that is prepared."""
         door = self._log.of(principal, window.context_id)
-        rows = await door.query(_BLOCKS, (door.tenant_id, window.window_id))
+        rows = await door.query(_BLOCKS if with_units else _SIZES, (door.tenant_id, window.window_id))
         size = sum(_ROW_BYTES + len(row.units) for row in rows)
         return await beside_the_loop(size, _standings, rows)
 
@@ -723,6 +796,43 @@ class ViewRows:
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_STATE_TEXT, (door.tenant_id, window.window_id))
         return rows[0].state_text if rows else ""
+
+    async def state_text_in(self, transaction: Transaction, window: Window) -> str:
+        """Return the same of a window that is locked."""
+        (row,) = await transaction.query(_STATE_TEXT, (transaction.tenant_id, window.window_id))
+        text: str = row.state_text
+        return text
+
+    async def prepare(self, window: Window, fold: Prepared, *, principal: Principal) -> bool:
+        """Keep a fold until it is done, in the place of one before; False: the window is another one meanwhile."""
+        door = self._log.of(principal, window.context_id)
+        size = sum(_ROW_BYTES * (1 + len(one.kept)) for one in fold.made) + _WORTH_BYTES * len(fold.worth)
+        named = {
+            "tenant_id": door.tenant_id,
+            "window_id": window.window_id,
+            "epoch": window.epoch,
+            "retracted_count": window.retracted_count,
+            "config": window.config_json,
+            "prepared": await beside_the_loop(_WRITING * size, _prepared_text, fold),
+        }
+        return bool(await door.query(_PREPARE, named))
+
+    async def prepared(self, window: Window, *, principal: Principal) -> tuple[Prepared | None, int | None]:
+        """Return the fold that is prepared, if there is one, and the epoch that the last one was for, if there was."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_PREPARED, (door.tenant_id, window.window_id))
+        if not rows or rows[0].prepared_epoch is None:
+            return None, None
+        text = rows[0].prepared
+        fold = await beside_the_loop(len(text), _prepared_of, text) if text else None
+        return fold, rows[0].prepared_epoch
+
+    async def tallies(self, window: Window, *, principal: Principal) -> Tallies:
+        """Return what is counted of a window's steps."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_COUNTED, {"tenant_id": door.tenant_id, "window_id": window.window_id})
+        kept = next((row.names for row in rows if row.kind == "window"), "{}")
+        return await beside_the_loop(_size_of(rows), _tallies, kept, rows)
 
     async def write_fold(
         self,
@@ -755,9 +865,12 @@ class ViewRows:
         tenant_id, window_id = transaction.tenant_id, window.window_id
         named = {"tenant_id": tenant_id, "window_id": window_id}
         if masked:
-            await transaction.query(_MASK, (tenant_id, window_id, list(masked)))
+            await transaction.query(_MASK, (window.epoch + 1, tenant_id, window_id, list(masked)))
         if removed:
-            await transaction.query(_REMOVE, (tenant_id, window_id, list(removed)))
+            rows = await transaction.query(_REMOVE, (window.epoch + 1, tenant_id, window_id, list(removed)))
+            (kept,) = await transaction.query(_TALLIES, (tenant_id, window_id))
+            tallies = await beside_the_loop(_size_of(rows), _tallies, kept.tallies, rows)
+            await transaction.query(_KEEP_TALLIES, (stored_tallies(tallies), tenant_id, window_id))
         if gone:
             places = [one.step_from for one in gone], [one.level for one in gone]
             await transaction.query(_OUT_OF_VIEW, (window.epoch + 1, tenant_id, window_id, *places))
@@ -810,19 +923,21 @@ class ViewRows:
         """Return the accounts of a window, the newest first, of epochs before one."""
         door = self._log.of(principal, window.context_id)
         rows = await door.query(_RECEIPTS, (door.tenant_id, window.window_id, before, before, count))
-        return [
-            Receipt(
-                epoch=row.epoch,
-                reason=row.reason,
-                last_seq=row.last_seq,
-                step=row.step,
-                tokens_before=row.tokens_before,
-                tokens_after=row.tokens_after,
-                account=_account(orjson.loads(row.receipt)),
-                created_at=row.created_at,
-            )
-            for row in rows
-        ]
+        return list(map(_receipt, rows))
+
+    async def receipts_since(
+        self, window: Window, *, principal: Principal, epoch_after: int, count: int
+    ) -> list[Receipt]:
+        """Return the accounts of a window behind an epoch and up to its own, the oldest first."""
+        door = self._log.of(principal, window.context_id)
+        rows = await door.query(_RECEIPTS_FROM, (door.tenant_id, window.window_id, epoch_after, window.epoch, count))
+        return list(map(_receipt, rows))
+
+    async def held_from(self, window: Window, *, principal: Principal, number_from: int, count: int) -> list[Held]:
+        """Return the entries that hold, from a number on and up to those that the window has, in their order."""
+        door = self._log.of(principal, window.context_id)
+        named = door.tenant_id, window.window_id, number_from, window.entry_count, count
+        return list(map(_held, await door.query(_HELD_FROM, named)))
 
     async def kept_pins(self, transaction: Transaction, window: Window) -> list[Held]:
         """Remove the pins of messages that are retracted, of a window that is locked, and return the others."""
@@ -907,7 +1022,27 @@ def _columns(blocks: Sequence[NewBlock]) -> dict[str, Any]:
         "masked_tokens": [one.masked[1] if one.masked else None for one in blocks],
         "units": TextArray([_json(list(map(_unit_row, one.units))) for one in blocks]),
         "names": TextArray([_json(sorted(one.names)) for one in blocks]),
+        "tools": TextArray([_json(list(map(tuple, one.tools))) for one in blocks]),
     }
+
+
+def _size_of(rows: Sequence[Row]) -> int:
+    return sum(_ROW_BYTES + _COUNTING * len(row.names) for row in rows)
+
+
+def _tallies(kept: str, rows: Sequence[Row]) -> Tallies:
+    """Return what is counted of steps: of those that were removed before, and of these."""
+    steps = [
+        StepTally(
+            step=row.step,
+            seq=row.seq_from,
+            names=orjson.loads(row.names),
+            tools=[ToolUse(*one) for one in orjson.loads(row.tools)],
+        )
+        for row in rows
+        if row.kind == STEP
+    ]
+    return added(loaded_tallies(kept), steps)
 
 
 def _json(value: Any) -> str:
@@ -956,13 +1091,47 @@ def _summary(row: Row) -> Summary:
         seq_to=row.seq_to,
         tokens=row.tokens,
         text=row.text,
-        kept=tuple(Scored(unit=_unit(one[:5]), step=one[5], is_error=one[6]) for one in orjson.loads(row.kept)),
+        kept=_kept(orjson.loads(row.kept)),
     )
+
+
+def _kept(rows: Sequence[Sequence[Any]]) -> tuple[Scored, ...]:
+    return tuple(Scored(unit=_unit(one[:5]), step=one[5], is_error=one[6]) for one in rows)
+
+
+def _prepared_text(fold: Prepared) -> str:
+    said = {one.name: getattr(fold, one.name) for one in fields(fold)}
+    said["made"] = [
+        {one.name: getattr(made, one.name) for one in fields(made)} | {"kept": list(map(_scored_row, made.kept))}
+        for made in fold.made
+    ]
+    return _json(said)
+
+
+def _prepared_of(text: str) -> Prepared:
+    said = orjson.loads(text)
+    said["gone"] = [(level, step_from) for level, step_from in said["gone"]]
+    said["worth"] = [(worth, is_shown) for worth, is_shown in said["worth"]]
+    said["made"] = [Summary(**made | {"kept": _kept(made["kept"])}) for made in said["made"]]
+    return Prepared(**said)
 
 
 def _account(said: dict[str, Any]) -> Account:
     lists = {"summaries": MadeSummary, "state_added": Change, "state_removed": Change}
     return Account(**said | {name: [of(**one) for one in said.get(name, ())] for name, of in lists.items()})
+
+
+def _receipt(row: Row) -> Receipt:
+    return Receipt(
+        epoch=row.epoch,
+        reason=row.reason,
+        last_seq=row.last_seq,
+        step=row.step,
+        tokens_before=row.tokens_before,
+        tokens_after=row.tokens_after,
+        account=_account(orjson.loads(row.receipt)),
+        created_at=row.created_at,
+    )
 
 
 def _held(row: Row) -> Held:

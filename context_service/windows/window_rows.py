@@ -18,6 +18,7 @@ from context_service.rendering import Format, Rendered
 from context_service.tokens import countable
 from context_service.windows.config import Config
 from context_service.windows.config import loaded as loaded_config
+from context_service.windows.left_out import LeftOut
 from contextkeep.errors import WindowNotFound
 from service_runtime.auth import Principal
 from service_runtime.postgres import Across, Database, Row, Transaction
@@ -58,6 +59,9 @@ class Window(WindowInput):
         spent_tokens: Of its packs together, since its config has a limit of that.
         token_factor: Tokens as they are counted, times this, are what a vendor bills at most: see `tokens.Calibration`.
         has_untold: Callers said something of the state of which no model was told yet.
+        checkpoint_step: The step behind which it made the last checkpoint for so many steps.
+        rolled_back_epoch: Since which it was rolled back last; 0: never.
+        left_out: Messages that rollbacks left out.
     """
 
     window_id: UUID
@@ -77,6 +81,9 @@ class Window(WindowInput):
     pins_pieces: tuple[Rendered, ...]
     spent_tokens: int
     has_untold: bool
+    checkpoint_step: int
+    rolled_back_epoch: int
+    left_out: LeftOut
     owner_user_id: str
     created_by: str
     created_at: datetime
@@ -102,6 +109,8 @@ class Standing(NamedTuple):
     last_seq: int  # of the log
     retracted_count: int  # messages of the log that are
     following: list[Message]  # all that the window has not read, if they are few and small; else none
+    packed_seq: int  # the newest message that its last pack had read, for a model
+    idle_s: float | None  # how long ago that was, by the database's clock; None: never
 
 
 _FEW, _SMALL_BYTES = 4, 32 * 1024  # messages
@@ -110,7 +119,8 @@ _LISTED = """
     w.window_id, w.context_id, w.model, w.format, w.tokens_family, w.context_tokens, w.token_limit, w.head_tokens,
     w.goal, w.epoch, w.reached_seq, w.retracted_count, w.first_number, w.block_count, w.left_out_tokens,
     w.profile, w.entry_count, w.step_count, w.folded_step, w.state_tokens, w.pins_tokens, w.owner_user_id, w.created_by,
-    w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens, w.token_factor
+    w.has_untold, w.created_at, w.updated_at, w.closed_at, w.config::text AS config_json, w.spent_tokens,
+    w.token_factor, w.checkpoint_step, w.rolled_back_epoch, w.left_out::text AS left_out
 """
 _WINDOW = f"{_LISTED}, w.system_prompt, w.tools::text AS tools_json, w.state_pieces, w.pins_pieces"
 
@@ -148,11 +158,14 @@ _READ_ANYBODYS = Across(sql=_READ, subjects=True, why="an administrator reads al
 # One look at both: how far the window is, and how far the log; with what an ordinary step has added.
 _STANDING = Across(
     sql=f"""
-        SELECT {_WINDOW}, c.last_seq, c.retracted, CASE WHEN c.last_seq - w.reached_seq BETWEEN 1 AND {_FEW} THEN (
+        SELECT {_WINDOW}, c.last_seq, c.retracted, w.packed_seq,
+            extract(epoch FROM now() - w.packed_at)::double precision AS idle_s,
+            CASE WHEN c.last_seq - w.reached_seq BETWEEN 1 AND {_FEW} THEN (
             SELECT {MESSAGES_JSON}
             FROM context.message m
             WHERE m.tenant_id = w.tenant_id AND m.context_id = w.context_id AND m.seq > w.reached_seq
                 AND m.seq <= c.last_seq AND m.retracted_at IS NULL AND m.size_bytes <= {_SMALL_BYTES}
+                AND NOT m.seq <@ w.left_out
         ) END AS following
         FROM context.context_window w CROSS JOIN LATERAL (
             SELECT last_seq, last_seq - message_count AS retracted FROM context.context
@@ -175,14 +188,17 @@ _WHY_CONTEXT_OF = "it finds which context is meant: that of a window"
 _CONTEXT_OF_SEEN = Across(sql=_CONTEXT_OF, contexts=True, why=_WHY_CONTEXT_OF)
 _CONTEXT_OF_ANYBODYS = Across(sql=_CONTEXT_OF, contexts=True, subjects=True, why=_WHY_CONTEXT_OF)
 
-_LIST = f"""
+_HEADERS = f"""
 SELECT {_LISTED}, '' AS system_prompt, '' AS tools_json, '[]' AS state_pieces,
     '[]' AS pins_pieces
 FROM context.context_window w
-WHERE w.tenant_id = %s AND w.context_id = %s AND (%s::uuid IS NULL OR w.window_id < %s)
+"""  # noqa: S608
+_HEADER = f"{_HEADERS} WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s"
+_LIST = f"""
+{_HEADERS} WHERE w.tenant_id = %s AND w.context_id = %s AND (%s::uuid IS NULL OR w.window_id < %s)
 ORDER BY w.window_id DESC
 LIMIT %s
-"""  # noqa: S608
+"""
 _LIST_ANYBODYS = Across(sql=_LIST, subjects=True, why="an administrator lists all of the tenant")
 
 _CLOSE = f"""
@@ -192,16 +208,26 @@ WITH blocks AS (
     DELETE FROM context.window_summary WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 ), entries AS (
     DELETE FROM context.window_entry WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
+), checkpoints AS (
+    DELETE FROM context.window_checkpoint WHERE tenant_id = %(tenant_id)s AND window_id = %(window_id)s
 )
 UPDATE context.context_window w
 SET closed_at = coalesce(closed_at, now()), updated_at = coalesce(closed_at, now()), system_prompt = '', tools = NULL,
-    goal = '', state_text = '', state_pieces = '[]', state_tokens = 0,
-    pins_pieces = '[]', pins_tokens = 0, has_untold = false
+    goal = '', tallies = DEFAULT, state_text = '', state_pieces = '[]', state_tokens = 0,
+    pins_pieces = '[]', pins_tokens = 0, has_untold = false, prepared = NULL
 WHERE w.tenant_id = %(tenant_id)s AND w.window_id = %(window_id)s
 RETURNING {_WINDOW}
 """  # noqa: S608
 
 
+# A fold that was prepared by another config is none.
+_CONFIGURE = """
+UPDATE context.context_window
+SET config = %(config)s::text::json, token_limit = %(token_limit)s, updated_at = now(),
+    prepared = CASE WHEN config::text = %(config)s THEN prepared END,
+    prepared_epoch = CASE WHEN config::text = %(config)s THEN prepared_epoch END
+WHERE tenant_id = %(tenant_id)s AND context_id = %(context_id)s AND window_id = %(window_id)s
+"""
 _SPENT = """
 SELECT w.spent_tokens, w.spent_epoch, w.spent_seq
 FROM context.context_window w WHERE w.tenant_id = %s AND w.context_id = %s AND w.window_id = %s
@@ -210,6 +236,12 @@ FOR UPDATE
 _SPEND = """
 UPDATE context.context_window SET spent_tokens = %s, spent_epoch = %s, spent_seq = %s
 WHERE tenant_id = %s AND context_id = %s AND window_id = %s
+"""
+
+# It was packed for a model.
+_PACKED = """
+UPDATE context.context_window SET packed_at = now(), packed_seq = greatest(packed_seq, %s)
+WHERE tenant_id = %s AND context_id = %s AND window_id = %s AND closed_at IS NULL
 """
 
 
@@ -297,6 +329,12 @@ class WindowRows:
         rows = await door.query(statement, (door.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
 
+    async def header(self, context_id: UUID, window_id: UUID, *, principal: Principal) -> Window | None:
+        """Return a window without its texts, which may be large; None: the principal himself sees none of this id."""
+        door = self._log.of(principal, context_id)
+        rows = await door.query(_HEADER, (door.tenant_id, context_id, window_id))
+        return _window(rows[0]) if rows else None
+
     async def standing(self, window_id: UUID, *, principal: Principal) -> Standing | None:
         """Return a window of what the principal himself may see, and how far its log is; None: there is none."""
         door = self._database.of(principal)
@@ -306,12 +344,29 @@ class WindowRows:
         window, last_seq = _window(rows[0]), rows[0].last_seq
         following = messages_of(rows[0].following or "[]")
         is_all = len(following) == last_seq - window.reached_seq
-        return Standing(window, last_seq, rows[0].retracted, following if is_all else [])
+        following = following if is_all else []
+        return Standing(window, last_seq, rows[0].retracted, following, rows[0].packed_seq, rows[0].idle_s)
 
     async def lock(self, transaction: Transaction, context_id: UUID, window_id: UUID) -> Window | None:
         """Return a window, locked until the transaction ends."""
         rows = await transaction.query(_LOCK, (transaction.tenant_id, context_id, window_id))
         return _window(rows[0]) if rows else None
+
+    async def configure(self, transaction: Transaction, window: Window) -> None:
+        """Write the config of a window that is locked, and the limit that follows from it."""
+        named = {
+            "tenant_id": transaction.tenant_id,
+            "context_id": window.context_id,
+            "window_id": window.window_id,
+            "config": window.config_json,
+            "token_limit": window.token_limit,
+        }
+        await transaction.query(_CONFIGURE, named)
+
+    async def packed(self, window: Window, *, last_seq: int, principal: Principal) -> None:
+        """Write that a window is packed now, of a log that ends with a message."""
+        door = self._log.of(principal, window.context_id)
+        await door.query(_PACKED, (last_seq, door.tenant_id, window.context_id, window.window_id))
 
     async def spend(
         self, transaction: Transaction, window: Window, tokens: int, *, last_seq: int, tokens_max: int
@@ -396,6 +451,9 @@ def _window(row: Row) -> Window:
         pins_pieces=tuple(loaded(row.pins_pieces)),
         spent_tokens=row.spent_tokens,
         has_untold=row.has_untold,
+        checkpoint_step=row.checkpoint_step,
+        rolled_back_epoch=row.rolled_back_epoch,
+        left_out=LeftOut.parsed(row.left_out),
         owner_user_id=row.owner_user_id,
         created_by=row.created_by,
         created_at=row.created_at,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from context_service.windows import config
 from context_service.windows.heads import RENDERING, check_head, check_room, counted
 from context_service.windows.models import model
 from context_service.windows.own_profiles import OwnProfiles
+from context_service.windows.telemetry import Telemetry
 from context_service.windows.window_rows import Window, WindowInput, WindowRows, no_window
 from contextkeep.errors import (
     ContextClosed,
@@ -30,8 +30,6 @@ from service_runtime.ids import new_id
 from service_runtime.postgres import Transaction
 from service_runtime.requests import Request, Requests
 
-BUDGET_SHARE = 0.8
-OUTPUT_RESERVATION = 4_096
 CONTEXT_TOKENS_MAX = 10_000_000
 MODEL_CHARS_MAX = 200
 WINDOWS_MAX = 16  # open ones of a context
@@ -63,6 +61,7 @@ class Windows:
         order: The writers of a context.
         nesting_max: Of a window's tools.
         profiles: What a window may keep of its log.
+        telemetry: Counts.
     """
 
     def __init__(
@@ -74,7 +73,9 @@ class Windows:
         order: Order,
         nesting_max: int,
         profiles: OwnProfiles,
+        telemetry: Telemetry,
     ) -> None:
+        self._telemetry = telemetry
         self._profiles = profiles
         self._rows = rows
         self._log = log
@@ -88,36 +89,32 @@ class Windows:
         known = model(said.model)
         context_tokens = said.context_tokens or known.context_tokens
         if not context_tokens:
-            raise InvalidArgument(f"{said.model} is not known: say how many tokens it takes", field="context_tokens")
+            raise InvalidArgument(
+                f"{said.model} is not a model that is known: say in context_tokens how many tokens it takes",
+                field="context_tokens",
+            )
         if not 0 < context_tokens <= CONTEXT_TOKENS_MAX:
             raise InvalidArgument(f"context_tokens is not between 1 and {CONTEXT_TOKENS_MAX}", field="context_tokens")
-        share = said.token_budget or BUDGET_SHARE
-        if not 0 < share <= 1:
-            raise InvalidArgument("token_budget is not above 0 and up to 1", field="token_budget")
-        reserved = said.output_reservation or OUTPUT_RESERVATION
-        if not 0 < reserved < context_tokens:
-            raise InvalidArgument(
-                f"output_reservation is not between 0 and {context_tokens}, what the model takes",
-                field="output_reservation",
-            )
-        config.config_of(said.config)
+        told = config.updated(
+            config.NOTHING, {**said.config, **config.budget_of(said.token_budget, said.output_reservation)}
+        )
+        if known.cache_ttl_s != config.CACHE_TTL_S:  # the default is another one
+            told = {"cache_ttl_s": known.cache_ttl_s, **told}
         given = WindowInput(
             model=said.model,
             format=said.format or known.format,
             tokens_family=known.family,
             context_tokens=context_tokens,
-            token_limit=min(math.floor(share * context_tokens), context_tokens - reserved),
+            token_limit=config.limit_of(context_tokens, config.config_of(told)),
             head_tokens=0,
             system_prompt=said.system_prompt,
             tools_json=said.tools_json,
             goal=said.goal,
             profile=said.compression_profile,
-            config_json=config.stored(said.config),
+            config_json=config.stored(told),
         )
         check_head(given, nesting_max=self._nesting_max)
-        given = counted(given)
-        check_room(given)
-        return given
+        return counted(given)
 
     async def open(self, context_id: UUID, said: Opening, *, principal: Principal, request: Request | None) -> Window:
         """Open a window on a context.
@@ -149,12 +146,14 @@ class Windows:
                     value=count + 1,
                 )
             window = await self._rows.open(transaction, context_id, new_id(), given, created_by=principal.subject)
+            check_room(window)  # by what bills taught of its model
             if request:
                 await self._rows.answer(transaction, request, window)
             return window
 
         async with self._order.turn((principal.tenant_id, context_id)):
-            made = await self._log.of(principal, context_id).transaction(work)
+            with self._telemetry.refusals():
+                made = await self._log.of(principal, context_id).transaction(work)
         if isinstance(made, Window):
             return made
         opened_before = await self._rows.standing(made, principal=principal)

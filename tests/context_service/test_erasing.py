@@ -78,11 +78,19 @@ EMPTIED = {
     "context.window_entry",
     "context.window_fold",
     "context.window_usage",
+    "context.window_checkpoint",
 }
 # Tables with a column `context_id` or `owner_user_id` that no context and no user takes along.
 STAYS = {
     "context.erasure": "the receipt",
     "context.wm_record": "of a node: purged with it",
+    "context.source_test": "a user's",
+    "context.memory": "a user's",
+    "context.memory_user": "a user's",
+    "context.wiki_page": "a user's",
+    "context.wiki_page_name": "a user's",
+    "context.wiki_citation": "a user's",
+    "context.wiki_page_version": "a user's",
 }
 
 
@@ -156,6 +164,7 @@ class Stack:
         )
         window_id = window.window.window_id
         await caller.call("Pack", window_id=window_id)
+        await caller.call("CreateCheckpoint", window_id=window_id, label=words)
         await caller.call("RecordUsage", window_id=window_id, pack_tokens=9, input_tokens=9)
         await self.fold(answer.context_id, words, key=key)
         await self.embed(answer.context_id, key=key)
@@ -189,6 +198,8 @@ class Stack:
             )
             named = {"tenant_id": PRINCIPAL.tenant_id, "context_id": context, "words": words}
             await door.query(statement, named)
+        prepared = "UPDATE context.context_window SET prepared = %s WHERE tenant_id = %s AND context_id = %s"
+        await door.query(prepared, (words, PRINCIPAL.tenant_id, context))
 
     async def record(self) -> str:
         """Insert a record that a message can point at."""
@@ -275,7 +286,7 @@ async def test_a_deleted_context_is_gone_from_every_table(stack: Stack):
     done = await finished(stack.caller, receipt.erasure_id)
 
     assert (done.messages_removed, done.external_ids_removed, done.tasks_removed, done.answers_removed) == (1, 1, 1, 5)
-    assert (done.windows_removed, done.window_steps_removed) == (1, 5)
+    assert (done.windows_removed, done.window_steps_removed) == (1, 6)
     assert (done.passages_removed > 0, done.vectors_removed > 0) == (True, True)
     assert done.finished_at.ToDatetime() >= done.created_at.ToDatetime()
     assert stack.holding(words) == []
@@ -366,6 +377,33 @@ async def test_replicas_that_erase_at_once_count_every_row_once(stack: Stack, mo
             1,
         )
     assert stack.holding(words) == []
+
+
+async def test_a_step_that_finds_what_another_replica_has_removed_is_not_the_last(stack: Stack):
+    """It began before the other one was done, and went on behind it. Each is let look for a while at the receipt."""
+    vain: list[Row] = []
+    with psycopg.connect(stack.urls.superuser, autocommit=True) as connection:
+        for late in range(10):
+            receipt = await deleted(stack.caller, await stack.begun(an_id(), messages=1))
+            of = {"tenant_id": stack.tenant.tenant_id, "context_id": uuid.UUID(receipt.context_id)}
+
+            async def step(after_s: float, of: dict[str, uuid.UUID] = of) -> list[Row]:
+                await asyncio.sleep(after_s)
+                return await stack.tenant.query(erasing._REMOVE_ANSWERS, {**of, "rows": 1, "bytes": 2**20})
+
+            slowly = (
+                f"context_id <> '{of['context_id']}' OR (SELECT true FROM pg_sleep(0.1 + 0 * length(requested_by)))"
+            )
+            connection.execute(f"CREATE POLICY slow ON context.erasure AS RESTRICTIVE FOR SELECT USING ({slowly})")
+            try:
+                steps = await asyncio.gather(*(step(one and one + 0.02 * late) for one in (0, 0.14, 0.165, 0.19)))
+            finally:
+                connection.execute("DROP POLICY slow ON context.erasure")
+            await stack.eraser.erase_tenant(stack.tenant)
+            assert (await finished(stack.caller, receipt.erasure_id)).answers_removed == 5
+            if vain := [row for rows in steps for row in rows if not row.removed]:
+                break
+    assert vain and all(row.found for row in vain)
 
 
 async def test_a_context_past_its_time_goes_by_itself(stack: Stack):

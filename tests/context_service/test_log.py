@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from context_service.contexts import log as log_module
 from context_service.contexts.indexing import passages_of
 from context_service.contexts.log import Log
 from context_service.contexts.model import ContextInput, MessageInput, NewMessage
@@ -52,3 +54,19 @@ async def test_a_context_begins_and_goes_on_in_one_round_trip_each(postgres: Emb
             assert [after - before for before, after in pairwise(turns)] == [2] * 8
             totals = await passages.totals(PRINCIPAL, Scope.of_context(context_id))
             assert (totals.passages, totals.last_seq) == (15, 15)
+
+
+async def test_the_ids_of_messages_are_found_by_their_places_in_a_context_that_nobody_has_counted(database: Database):
+    """By the index of ids, all messages of the context would be read for twenty of them."""
+    log, context_id = Log(database, Passages(database)), uuid.uuid4()
+    messages = [a_message() for _ in range(500)]
+    await log.begin(context_id, ContextInput(), messages, principal=PRINCIPAL, only=None, request=None)
+    seqs = list(range(1, 501, 25))
+    parameters = {"tenant_id": PRINCIPAL.tenant_id, "context_id": context_id, "seqs": seqs}
+    door = database.of(PRINCIPAL, context_id=context_id)
+    plan = "\n".join(row[0] for row in await door.query(f"EXPLAIN {log_module._IDS}", parameters, ad_hoc=True))
+
+    (condition,) = re.findall(r"Index Scan using message_pkey .*\n\s+Index Cond: \((.*)\)", plan)
+    assert "seq >= s.seq" in condition and "seq <= s.seq" in condition, plan
+    found = await log.message_ids(context_id, [*seqs, 999, 1], principal=PRINCIPAL)
+    assert found == {seq: messages[seq - 1].said.message_id for seq in seqs}

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from context_service.contexts import watching
+from context_service.contexts import lookout
 from contextkeep.context.v1 import contexts_pb2 as pb
 from contextkeep.errors import (
     ContextKeepError,
@@ -264,7 +264,7 @@ async def test_a_watch_ends_with_its_context(caller: Caller):
 
 
 async def test_a_watch_ends_with_its_key(caller: Caller, callers: Callers, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watching, "CHECK_S", 0.3)
+    monkeypatch.setattr(lookout, "CHECK_S", 0.3)
     context_id = (await caller.send("one")).context_id
     watch, other = Watch(caller, context_id), Watch(caller.of("admin"), context_id)
     await watch.until("one")
@@ -296,14 +296,14 @@ async def test_watches_have_a_limit_of_their_own_and_give_it_back(caller: Caller
 async def test_of_many_watches_one_asks(caller: Caller, monkeypatch: pytest.MonkeyPatch):
     """A look is one statement for a tenant, however many contexts are watched."""
     looks = []
-    look = watching.Watching._look
+    look = lookout.Lookout._look
 
-    async def counted(self: watching.Watching) -> None:
+    async def counted(self: lookout.Lookout) -> None:
         if self._watchers:
             looks.append(len(self._watchers))
         await look(self)
 
-    monkeypatch.setattr(watching.Watching, "_look", counted)
+    monkeypatch.setattr(lookout.Lookout, "_look", counted)
     contexts = [(await caller.send("one")).context_id for _ in range(2)]
     watches = [Watch(caller, context_id) for context_id in contexts]
     for watch in watches:
@@ -316,7 +316,7 @@ async def test_of_many_watches_one_asks(caller: Caller, monkeypatch: pytest.Monk
 
 
 async def test_who_hears_nothing_hears_that(caller: Caller, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(watching, "SILENT_S", 0.3)
+    monkeypatch.setattr(lookout, "SILENT_S", 0.3)
     context_id = (await caller.send("one")).context_id
     call = caller.stub.WatchContext(pb.WatchContextRequest(context_id=context_id), metadata=caller.metadata)
     async with asyncio.timeout(10):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Any
 
 import pytest
 
-from context_service.windows.config import DEFAULT, config_of, loaded, stored
+from context_service.windows.config import DEFAULT, config_of, loaded, stored, updated
 from context_service.windows.folds import Limits
+from context_service.windows.packs import Packs
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
-from contextkeep.errors import InvalidArgument, TokensSpent
-from tests.context_service.contexts import Caller
+from contextkeep.errors import BudgetTooSmall, InvalidArgument, RequestIdReused, TokensSpent
+from tests.context_service.contexts import Caller, an_id
 from tests.context_service.windows.calling import calls, opened, packed, result, said
 
 ROWS = "\n".join(f"row {n} of a long listing" for n in range(200))
@@ -35,6 +37,7 @@ def nested(name: str, value: object) -> dict[str, Any]:
         ("keep_last_steps", 1, 1_000, 1),
         ("summarize_every_n_steps", 1, 1_000, 1),
         ("max_total_tokens", 0, 10**15, 1),
+        ("cache_ttl_s", 0, 86_400, 1),
     ],
 )
 def test_a_number_is_taken_up_to_its_borders_and_refused_behind_them(name: str, least: float, most: float, step: float):
@@ -154,3 +157,161 @@ async def test_a_number_that_cannot_be_is_refused_by_name(caller: Caller, config
     with pytest.raises(InvalidArgument) as error:
         await opened(caller, context_id, config=config)
     assert [one.field for one in error.value.violations] == [field]
+
+
+async def changed(caller: Caller, window: windows_pb.Window, **fields: Any) -> windows_pb.Window:
+    return (await caller.call("UpdateWindow", window_id=window.window_id, **fields)).window
+
+
+def test_what_is_said_later_is_put_to_what_was_said_before():
+    """By name, also within a group; what is taken back is as if it had never been said."""
+    text = stored({"tier_ratios": {"hot": 0.5, "state": 0.1}, "keep_last_steps": 3, "token_budget": 0.5})
+    now = updated(text, {"tier_ratios": {"hot": 0.3}, "high_mark": 0.9, "token_budget": None})
+    assert now == {"tier_ratios": {"hot": 0.3, "state": 0.1}, "keep_last_steps": 3, "high_mark": 0.9}
+    assert stored(updated(text, {})) == text
+
+
+async def test_another_config_breaks_no_prefix_and_holds_from_the_next_fold_on(caller: Caller, other_replica: Caller):
+    context_id = await worked(caller, "", 12)
+    window = await opened(caller, context_id, 100_000, config=windows_pb.WindowConfig(keep_last_steps=3, low_mark=0.2))
+    before = await packed(caller, window)
+    config = windows_pb.WindowConfig(keep_last_steps=2, tier_ratios=windows_pb.TierRatios(hot=0.5))
+
+    told = await changed(caller, window, config=config)
+
+    assert (told.config.keep_last_steps, told.config.low_mark, told.config.high_mark) == (2, 0.2, 0.97)
+    assert (told.config.tier_ratios.hot, told.config.tier_ratios.state) == (0.5, 0.07)
+    assert (told.epoch, told.token_limit) == (0, 100_000)
+    assert await packed(caller, window) == before
+    await caller.call("Fold", window_id=window.window_id)
+    parts = (await other_replica.call("ExplainPack", window_id=window.window_id)).parts
+    assert sum(part.zone == "verbatim" for part in parts) == 2
+
+
+async def test_another_budget_holds_from_the_next_pack_on(caller: Caller, other_replica: Caller):
+    """What is over it folds; what had to be folded before stays so, and there is room for more."""
+    context_id = await worked(caller, "", 12)
+    window = await opened(caller, context_id, 100_000)
+    whole = await packed(caller, window)
+    assert (await packed(other_replica, window), whole.epoch) == (whole, 0)
+
+    smaller = await changed(caller, window, token_budget=0.08)
+    assert (smaller.epoch, smaller.token_limit) == (0, 8_000)
+    packs = [await packed(one, window) for one in (other_replica, caller)]
+    assert packs[0] == packs[1] and packs[0].tokens <= 8_000 < whole.tokens and packs[0].epoch == 1
+
+    larger = await changed(other_replica, window, token_budget=0.0)
+    assert larger.token_limit == 80_000  # the default
+    same = await packed(caller, window)
+    assert (same.messages_json, same.epoch) == (packs[0].messages_json, 1) and same.fold_eta_steps > packs[
+        0
+    ].fold_eta_steps
+    assert (await changed(caller, window, output_reservation=90_000)).token_limit == 10_001
+    assert (await changed(caller, window, goal="Find it.")).token_limit == 10_001
+
+
+async def test_a_budget_smaller_than_what_must_be_there_changes_nothing(caller: Caller):
+    """Pins, and the constraints and values of the state: a pack could not be without them."""
+    context_id = await said(caller, "", {"content": "Hello."})
+    window = await opened(caller, context_id)
+    await caller.call("Pin", window_id=window.window_id, text="word " * 1_000)
+    rules = [
+        windows_pb.StateEntryInput(section="constraint", key=f"{n}", text=f"Never do {n}. " + "word " * 200)
+        for n in range(5)
+    ]
+    await caller.call("PatchState", window_id=window.window_id, set=rules)
+    before = (await caller.call("GetWindow", window_id=window.window_id)).window
+    leasts = []
+    for share in (0.05, 0.15):
+        with pytest.raises(BudgetTooSmall) as error:
+            await changed(
+                caller, window, token_budget=share, goal="Find it.", config=windows_pb.WindowConfig(low_mark=0.1)
+            )
+        leasts.append(int(error.value.metadata["least"]))
+        assert (await caller.call("GetWindow", window_id=window.window_id)).window == before
+    with pytest.raises(BudgetTooSmall) as error:
+        await changed(caller, window, token_budget=0.15)
+    least = int(error.value.metadata["least"])
+    assert 2_000 < least < min(leasts)
+    with pytest.raises(BudgetTooSmall):
+        await changed(caller, window, output_reservation=10_001 - least + 1)
+    assert (await changed(caller, window, output_reservation=10_001 - least)).token_limit == least
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"config": {"low_mark": 0.98}}, "config.low_mark"),
+        ({"config": {"high_mark": math.nan}}, "config.high_mark"),
+        ({"config": {"tier_ratios": {"hot": 0.6}}}, "config.tier_ratios"),  # with what was said of the others
+        ({"config": {"keep_last_steps": 0}}, "config.keep_last_steps"),
+        ({"token_budget": 1.1}, "token_budget"),
+        ({"token_budget": math.nan}, "token_budget"),
+        ({"token_budget": -0.1}, "token_budget"),
+        ({"output_reservation": -1}, "output_reservation"),
+        ({"output_reservation": 10_001}, "output_reservation"),
+    ],
+    ids=str,
+)
+async def test_a_change_that_cannot_be_is_refused_by_name_and_changes_nothing(
+    fields: dict[str, Any], named: str, caller: Caller
+):
+    config = windows_pb.WindowConfig(tier_ratios=windows_pb.TierRatios(segments=0.35))
+    window = await opened(caller, await said(caller, "", {"content": "Hello."}), config=config)
+    with pytest.raises(InvalidArgument) as error:
+        await changed(caller, window, goal="Find it.", **fields)
+    assert [one.field for one in error.value.violations] == [named]
+    assert (await caller.call("GetWindow", window_id=window.window_id)).window == window
+
+
+async def test_two_replicas_change_a_config_at_once_and_every_change_is_there(caller: Caller, other_replica: Caller):
+    """Each puts what it says to what the other said, though no epoch tells of it; and a request happens once."""
+    window = await opened(caller, await said(caller, "", {"content": "Hello."}))
+    request_id = an_id()
+    said_of_it: list[dict[str, Any]] = [
+        {"keep_last_steps": 7},
+        {"low_mark": 0.3},
+        {"high_mark": 0.8},
+        {"summarize_every_n_steps": 9},
+    ]
+    await asyncio.gather(
+        *(
+            changed((caller, other_replica)[n % 2], window, config=windows_pb.WindowConfig(**one))
+            for n, one in enumerate(said_of_it)
+        ),
+        *(changed(one, window, token_budget=0.9, request_id=request_id) for one in (caller, other_replica)),
+    )
+    now = (await caller.call("GetWindow", window_id=window.window_id)).window
+    config = now.config
+    assert (config.keep_last_steps, config.low_mark, config.high_mark, config.summarize_every_n_steps) == (
+        7,
+        0.3,
+        0.8,
+        9,
+    )
+    assert (now.token_limit, now.epoch) == (9_000, 0)
+    with pytest.raises(RequestIdReused):
+        await changed(caller, window, token_budget=0.8, request_id=request_id)
+
+
+async def test_a_fold_that_was_worked_out_by_another_budget_is_not_written(
+    caller: Caller, other_replica: Caller, monkeypatch: pytest.MonkeyPatch
+):
+    """It would leave more than there is room for since; it is worked out again."""
+    context_id = await worked(caller, "", 12)
+    window = await opened(caller, context_id, 20_000)
+    write, is_first = Packs._write, True
+
+    async def late(self: Packs, *args: Any) -> Any:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            await changed(other_replica, window, token_budget=0.2)
+        return await write(self, *args)
+
+    monkeypatch.setattr(Packs, "_write", late)
+    pack = await packed(caller, window)
+    assert not is_first and pack.tokens <= 4_000
+    assert [
+        one.tokens_after <= 4_000 for one in (await caller.call("GetLineage", window_id=window.window_id)).receipts
+    ] == [True]

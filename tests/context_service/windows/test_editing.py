@@ -190,6 +190,7 @@ async def test_what_is_too_large_in_front_is_refused_with_the_least_limit(caller
     ("fields", "error"),
     [
         ({}, InvalidArgument),
+        ({"text": " \n"}, InvalidArgument),
         ({"text": "a", "ref": "m1"}, InvalidArgument),
         ({"text": "a\0b"}, InvalidArgument),
         ({"text": "ä" * 8193}, LimitExceeded),

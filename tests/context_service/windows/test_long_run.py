@@ -22,7 +22,7 @@ from tests.bench.long_run.prepared import Prepared, Step, prepared
 from tests.bench.long_run.strategies import Shown
 from tests.bench.long_run.workload import Log, Probe
 
-STEPS, LIMIT, EVERY = 500, 24_000, 50
+STEPS, LIMIT, EVERY = {Coding: 1_000, Operations: 500}, 24_000, 50
 KINDS = pytest.mark.parametrize("kind", [Coding, Operations])
 
 _PRINTED = re.compile(
@@ -98,7 +98,7 @@ class Ran:
 
 @cache
 def ran(kind: type[Log]) -> Ran:
-    ready = prepared(kind(seed=7, steps=STEPS).workload(), cache(TokenCounter().count), lambda _: None)
+    ready = prepared(kind(seed=7, steps=STEPS[kind]).workload(), cache(TokenCounter().count), lambda _: None)
     ours = Watched(ready, LIMIT)
     return Ran(ready, ours, measured(ours, ready, every=EVERY, progress=lambda _: None))
 
@@ -133,19 +133,21 @@ def test_summaries_and_steps_tile_the_log_behind_every_fold(kind: type[Log]):
 def test_what_is_saved_grows_with_the_log(kind: type[Log]):
     saved = ran(kind).figures.savings
 
-    assert saved.keys() == {50, 100, 200, STEPS}
+    assert max(saved) >= STEPS[kind]
     assert saved[50] > 0.25
     assert saved[100] > 0.5
     assert saved[200] > 0.8
-    assert saved[STEPS] > 0.9
+    assert saved[max(saved)] > 0.9
+    assert saved.get(1_000, 1) > 0.95
 
 
 @KINDS
 def test_what_was_said_long_ago_is_found_as_what_was_said_of_late(kind: type[Log]):
     """At the end within ten per cent of step 100."""
-    began, last = (one for one in ran(kind).figures.samples if one.asked is not None)
+    began, *_, last = (one for one in ran(kind).figures.samples if one.asked is not None)
 
-    assert (began.step, last.step) == (100, STEPS)
+    assert began.step == 100
+    assert last.step >= STEPS[kind]
     assert began.share(asked=True) - last.share(asked=True) <= 0.1
     assert last.share(asked=True) >= 0.95
     assert last.share() >= 0.45

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from context_service.contexts.model import Message
 from context_service.parts import Part
 from context_service.windows.profiles import profile
-from context_service.windows.task_state import Change, Entry, after, changes, entries_of, note_of, shown
+from context_service.windows.task_state import (
+    Change,
+    Entry,
+    after,
+    changes,
+    entries_of,
+    note_of,
+    per_cent_in,
+    shown,
+)
 from tests import cpu
 from tests.case_files import FOLDER
 from tests.context_service.windows.messages import answered, called, message
@@ -401,3 +410,33 @@ def test_the_difference_of_two_states_is_what_only_one_of_them_shows(before: lis
     only_now, only_before = lines(now) - lines(before), lines(before) - lines(now)
     assert Counter(added) == Counter(Change(section, ref) for section, ref, _ in only_now)
     assert Counter(removed) == Counter(Change(section, ref) for section, ref, _ in only_before)
+
+
+@pytest.mark.parametrize(
+    ("text", "per_cent"),
+    [
+        ("Progress: 40 % of the files are read.", "40"),
+        ("We are 100% done.", "100"),
+        ("87.5 percent complete", "87"),
+        ("3 of 12 modules are migrated.", "25"),
+        ("Done with 7/7 tests.", "100"),
+        ("150 % done", ""),
+        ("Step 4 was done.", ""),
+        ("5 of 3 are ready", ""),
+        ("0 of 0 files read", ""),
+        ("Release 1.2/3.4 is ready", ""),
+        ("On 2026-11/12 it was done", ""),
+    ],
+)
+def test_progress_says_how_many_per_cent_are_done(text: str, per_cent: str):
+    assert per_cent_in(text) == per_cent
+
+
+def test_a_file_is_read_or_edited_and_one_that_was_edited_stays_so():
+    entries, _ = state(
+        called("read_file", {"path": "a.py"}),
+        called("edit_file", {"path": "b.py"}, seq=2),
+        called("read_file", {"path": "b.py"}, seq=3),
+    )
+
+    assert [(one.key, one.value) for one in entries] == [("a.py", "read"), ("b.py", "edited")]

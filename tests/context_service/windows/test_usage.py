@@ -225,3 +225,53 @@ async def test_a_tenant_remembers_so_many_models(stack: Stack, caller: Caller, w
         ).fetchall()
         connection.execute("DELETE FROM context.token_calibration WHERE updated_at < now() - interval '30 minutes'")
     assert row == (CALIBRATIONS_MAX, True)
+
+
+@pytest.mark.parametrize("ratio", [1.5, 0.7])
+async def test_what_bills_taught_decides_alike_what_may_be_pinned_and_what_is_packed(ratio: float, caller: Caller):
+    """A pin that is taken is packed, and one that no pack has room for is refused, with the limit that has."""
+    model = f"m-{an_id()}"
+    context_id = await said(caller, "", {"content": "Hello."})
+    await taught(caller, await opened(caller, context_id, model=model), ratio)
+    text = "word " * 400
+    narrow = await opened(caller, context_id, 200, model=model)
+    with pytest.raises(BudgetTooSmall) as error:
+        await caller.call("Pin", window_id=narrow.window_id, text=text)
+    least = int(error.value.metadata["least"])
+    for limit, fits in ((least - 1, False), (least, True), (least + 30, True)):
+        window = await opened(caller, context_id, limit, model=model)
+        if not fits:
+            with pytest.raises(BudgetTooSmall):
+                await caller.call("Pin", window_id=window.window_id, text=text)
+            continue
+        await caller.call("Pin", window_id=window.window_id, text=text)
+    pack = await packed(caller, window)
+    assert text in pack.messages_json
+    assert 0.85 * least < pack.calibrated_tokens <= window.token_limit
+    assert pack.calibrated_tokens == pytest.approx(pack.tokens * ratio, abs=1)
+    with pytest.raises(BudgetTooSmall) as error:
+        await opened(caller, context_id, 300, model=model, system_prompt=text)
+    of_prompt = int(error.value.metadata["least"])
+    await opened(caller, context_id, of_prompt, model=model, system_prompt=text)
+    with pytest.raises(BudgetTooSmall):
+        await opened(caller, context_id, of_prompt - 1, model=model, system_prompt=text)
+
+
+async def test_bills_that_leave_no_room_for_what_is_there_are_met_by_less_in_front(caller: Caller):
+    """What was taken before the bills came is packed no more; more of it is refused, and less of it is taken."""
+    context_id = await said(caller, "", {"content": "Hello."})
+    window = await opened(caller, context_id, 600, model=f"m-{an_id()}", system_prompt="word " * 500)
+    await packed(caller, window)
+    await taught(caller, window, 1.5)
+    with pytest.raises(BudgetTooSmall):
+        await packed(caller, window)
+    for name, fields in (
+        ("UpdateWindow", {"goal": "Find it."}),
+        ("Pin", {"text": "Be brief."}),
+        ("UpdateWindow", {"token_budget": 0.9}),
+    ):
+        with pytest.raises(BudgetTooSmall) as error:
+            await caller.call(name, window_id=window.window_id, **fields)
+        assert 750 < int(error.value.metadata["least"]) < 900
+    await caller.call("UpdateWindow", window_id=window.window_id, system_prompt="word " * 300)
+    assert (await packed(caller, window)).calibrated_tokens <= 600

@@ -19,6 +19,8 @@ from context_service.windows.task_state import Entry
 from context_service.windows.view_rows import ViewRows
 from context_service.windows.windows import WINDOWS_MAX
 from contextkeep.context.v1 import context_windows_pb2 as windows_pb
+from contextkeep.context.v1 import contexts_pb2 as pb
+from contextkeep.context.v1 import message_pb2
 from contextkeep.errors import (
     BudgetTooSmall,
     ContextClosed,
@@ -341,11 +343,24 @@ async def test_a_window_is_seen_by_who_sees_its_context(caller: Caller):
     assert for_her == await packed(caller.of("ada"), window)
     with pytest.raises(WindowNotFound):
         await packed(caller.of("runtime"), window, subject_user_id="bob")
-    # An administrator reads all, and writes no user's.
+    # An administrator finds all, and neither writes what is a user's nor reads what its windows show of it.
     assert (await caller.of("admin").call("GetWindow", window_id=window.window_id)).window.context_id == context_id
     assert len((await caller.of("admin").call("ListWindows", context_id=context_id)).windows) == 1
-    with pytest.raises(WindowNotFound):
-        await packed(caller.of("admin"), window)
+    await caller.of("ada").call("Pin", window_id=window.window_id, text="of ada")
+    told: dict[str, dict[str, Any]] = {
+        "Pack": {},
+        "Expand": {"ref": "m1"},
+        "SearchWindow": {"query": "ada"},
+        "ExplainPack": {},
+        "GetLineage": {},
+        "GetState": {},
+        "WindowStats": {},
+        "EstimateCost": {"steps": 1},
+    }
+    for name, fields in told.items():
+        with pytest.raises(WindowNotFound):
+            await caller.of("admin").call(name, window_id=window.window_id, **fields)
+        await caller.of("ada").call(name, window_id=window.window_id, **fields)
 
 
 async def test_two_replicas_pack_while_others_write(caller: Caller, other_replica: Caller):
@@ -424,6 +439,30 @@ async def test_a_mebibyte_in_one_line_is_counted_and_masked(caller: Caller):
     pack = await packed(caller, window)
     checked(pack, window, Format.OPENAI)
     assert pack.step_count == 2 and "characters more: m1/0]" in pack.messages_json
+
+
+async def test_half_a_character_is_in_no_log_and_a_whole_one_comes_back(caller: Caller):
+    """Postgres and vendors take none: in a text protobuf refuses it, in a document its message is refused whole."""
+    context_id = await said(caller, "", calls("c"))
+    window = await opened(caller, context_id)
+    half = message_pb2.ToolResult(tool_call_id="c", content_json='"a \\ud83d b"')
+    with pytest.raises(InvalidArgument) as error:
+        await said(caller, context_id, {"role": "tool", "parts": [message_pb2.Part(tool_result=half)]})
+    assert error.value.violations[0].field.endswith("content_json")
+    for method, request in (
+        ("Contexts/AppendMessages", pb.AppendMessagesRequest(messages=[pb.MessageInput(content="???")])),
+        ("ContextWindows/Pin", windows_pb.PinRequest(window_id=window.window_id, text="???")),
+        ("ContextWindows/SearchWindow", windows_pb.SearchWindowRequest(window_id=window.window_id, query="???")),
+    ):
+        sent = request.SerializeToString().replace(b"???", b"\xed\xa0\xbd")
+        call = caller.channel.unary_unary(f"/contextkeep.context.v1.{method}", request_serializer=bytes)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call(sent, metadata=caller.metadata)
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    whole = message_pb2.ToolResult(tool_call_id="c", content_json='"a \\ud83d\\ude02 b"')
+    await said(caller, context_id, {"role": "tool", "parts": [message_pb2.Part(tool_result=whole)]})
+    pack = await packed(caller, window)
+    assert "a 😂 b" in checked(pack, window, Format.OPENAI).decode()
 
 
 async def test_many_messages_behind_a_call_that_is_never_answered_are_read(

@@ -12,8 +12,36 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class WatchWindowRequest(_message.Message):
+    __slots__ = ("window_id", "epoch_after", "entry_from", "until_now", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_AFTER_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FROM_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_NOW_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    epoch_after: int
+    entry_from: int
+    until_now: bool
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., epoch_after: _Optional[int] = ..., entry_from: _Optional[int] = ..., until_now: _Optional[bool] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class WatchWindowResponse(_message.Message):
+    __slots__ = ("broken", "entry", "window", "epoch_after", "entry_from")
+    BROKEN_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_AFTER_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FROM_FIELD_NUMBER: _ClassVar[int]
+    broken: FoldReceipt
+    entry: StateEntry
+    window: Window
+    epoch_after: int
+    entry_from: int
+    def __init__(self, broken: _Optional[_Union[FoldReceipt, _Mapping]] = ..., entry: _Optional[_Union[StateEntry, _Mapping]] = ..., window: _Optional[_Union[Window, _Mapping]] = ..., epoch_after: _Optional[int] = ..., entry_from: _Optional[int] = ...) -> None: ...
+
 class Window(_message.Message):
-    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens", "token_factor", "tokens_are_estimated")
+    __slots__ = ("window_id", "context_id", "model", "format", "tokens_family", "context_tokens", "token_limit", "system_prompt", "tools_json", "goal", "epoch", "reached_seq", "step_count", "left_out_count", "owner_user_id", "created_by", "created_at", "updated_at", "is_closed", "compression_profile", "config", "spent_tokens", "token_factor", "tokens_are_estimated", "left_out_refs")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -38,6 +66,7 @@ class Window(_message.Message):
     SPENT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
     TOKENS_ARE_ESTIMATED_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_REFS_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     context_id: str
     model: str
@@ -62,10 +91,11 @@ class Window(_message.Message):
     spent_tokens: int
     token_factor: float
     tokens_are_estimated: bool
-    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ...) -> None: ...
+    left_out_refs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, window_id: _Optional[str] = ..., context_id: _Optional[str] = ..., model: _Optional[str] = ..., format: _Optional[_Union[_chat_history_pb2.MessageFormat, str]] = ..., tokens_family: _Optional[str] = ..., context_tokens: _Optional[int] = ..., token_limit: _Optional[int] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., epoch: _Optional[int] = ..., reached_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., left_out_count: _Optional[int] = ..., owner_user_id: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., is_closed: _Optional[bool] = ..., compression_profile: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., spent_tokens: _Optional[int] = ..., token_factor: _Optional[float] = ..., tokens_are_estimated: _Optional[bool] = ..., left_out_refs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WindowConfig(_message.Message):
-    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens")
+    __slots__ = ("importance_weights", "tier_ratios", "high_mark", "low_mark", "keep_last_steps", "summarize_every_n_steps", "prices", "max_total_tokens", "cache_ttl_s", "checkpoint_every_n_steps", "recovery_strategy")
     IMPORTANCE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     TIER_RATIOS_FIELD_NUMBER: _ClassVar[int]
     HIGH_MARK_FIELD_NUMBER: _ClassVar[int]
@@ -74,6 +104,9 @@ class WindowConfig(_message.Message):
     SUMMARIZE_EVERY_N_STEPS_FIELD_NUMBER: _ClassVar[int]
     PRICES_FIELD_NUMBER: _ClassVar[int]
     MAX_TOTAL_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CACHE_TTL_S_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_EVERY_N_STEPS_FIELD_NUMBER: _ClassVar[int]
+    RECOVERY_STRATEGY_FIELD_NUMBER: _ClassVar[int]
     importance_weights: ImportanceWeights
     tier_ratios: TierRatios
     high_mark: float
@@ -82,7 +115,10 @@ class WindowConfig(_message.Message):
     summarize_every_n_steps: int
     prices: TokenPrices
     max_total_tokens: int
-    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ...) -> None: ...
+    cache_ttl_s: int
+    checkpoint_every_n_steps: int
+    recovery_strategy: str
+    def __init__(self, importance_weights: _Optional[_Union[ImportanceWeights, _Mapping]] = ..., tier_ratios: _Optional[_Union[TierRatios, _Mapping]] = ..., high_mark: _Optional[float] = ..., low_mark: _Optional[float] = ..., keep_last_steps: _Optional[int] = ..., summarize_every_n_steps: _Optional[int] = ..., prices: _Optional[_Union[TokenPrices, _Mapping]] = ..., max_total_tokens: _Optional[int] = ..., cache_ttl_s: _Optional[int] = ..., checkpoint_every_n_steps: _Optional[int] = ..., recovery_strategy: _Optional[str] = ...) -> None: ...
 
 class ImportanceWeights(_message.Message):
     __slots__ = ("recency", "relevance", "causal", "references", "success", "domain")
@@ -263,20 +299,26 @@ class CloseWindowResponse(_message.Message):
     def __init__(self, window: _Optional[_Union[Window, _Mapping]] = ...) -> None: ...
 
 class UpdateWindowRequest(_message.Message):
-    __slots__ = ("window_id", "system_prompt", "tools_json", "goal", "subject_user_id", "request_id")
+    __slots__ = ("window_id", "system_prompt", "tools_json", "goal", "subject_user_id", "request_id", "config", "token_budget", "output_reservation")
     WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
     SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
     TOOLS_JSON_FIELD_NUMBER: _ClassVar[int]
     GOAL_FIELD_NUMBER: _ClassVar[int]
     SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_RESERVATION_FIELD_NUMBER: _ClassVar[int]
     window_id: str
     system_prompt: str
     tools_json: str
     goal: str
     subject_user_id: str
     request_id: str
-    def __init__(self, window_id: _Optional[str] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    config: WindowConfig
+    token_budget: float
+    output_reservation: int
+    def __init__(self, window_id: _Optional[str] = ..., system_prompt: _Optional[str] = ..., tools_json: _Optional[str] = ..., goal: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ..., config: _Optional[_Union[WindowConfig, _Mapping]] = ..., token_budget: _Optional[float] = ..., output_reservation: _Optional[int] = ...) -> None: ...
 
 class UpdateWindowResponse(_message.Message):
     __slots__ = ("window",)
@@ -411,7 +453,7 @@ class PackOmissions(_message.Message):
     def __init__(self, step_count: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class PackResponse(_message.Message):
-    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens")
+    __slots__ = ("messages_json", "prefix_bytes", "prefix_sha", "tokens", "tokens_by_zone", "step_count", "omitted", "epoch", "last_seq", "is_waiting", "fold_eta_steps", "wrap_up", "offset_bytes", "calibrated_tokens", "breakpoints", "pack_id")
     MESSAGES_JSON_FIELD_NUMBER: _ClassVar[int]
     PREFIX_BYTES_FIELD_NUMBER: _ClassVar[int]
     PREFIX_SHA_FIELD_NUMBER: _ClassVar[int]
@@ -426,6 +468,8 @@ class PackResponse(_message.Message):
     WRAP_UP_FIELD_NUMBER: _ClassVar[int]
     OFFSET_BYTES_FIELD_NUMBER: _ClassVar[int]
     CALIBRATED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    BREAKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    PACK_ID_FIELD_NUMBER: _ClassVar[int]
     messages_json: str
     prefix_bytes: int
     prefix_sha: str
@@ -440,10 +484,22 @@ class PackResponse(_message.Message):
     wrap_up: bool
     offset_bytes: int
     calibrated_tokens: int
-    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ...) -> None: ...
+    breakpoints: _containers.RepeatedCompositeFieldContainer[CacheBreakpoint]
+    pack_id: str
+    def __init__(self, messages_json: _Optional[str] = ..., prefix_bytes: _Optional[int] = ..., prefix_sha: _Optional[str] = ..., tokens: _Optional[int] = ..., tokens_by_zone: _Optional[_Union[PackZones, _Mapping]] = ..., step_count: _Optional[int] = ..., omitted: _Optional[_Union[PackOmissions, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., is_waiting: _Optional[bool] = ..., fold_eta_steps: _Optional[int] = ..., wrap_up: _Optional[bool] = ..., offset_bytes: _Optional[int] = ..., calibrated_tokens: _Optional[int] = ..., breakpoints: _Optional[_Iterable[_Union[CacheBreakpoint, _Mapping]]] = ..., pack_id: _Optional[str] = ...) -> None: ...
+
+class CacheBreakpoint(_message.Message):
+    __slots__ = ("pointer", "zone", "tokens")
+    POINTER_FIELD_NUMBER: _ClassVar[int]
+    ZONE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    pointer: str
+    zone: str
+    tokens: int
+    def __init__(self, pointer: _Optional[str] = ..., zone: _Optional[str] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class FoldReceipt(_message.Message):
-    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed", "token_factor")
+    __slots__ = ("epoch", "reason", "created_at", "last_seq", "step_count", "tokens_before", "tokens_after", "rules", "masked_steps", "merged_step_count", "dropped_count", "summaries", "state_tokens", "state_left_out_count", "first_change", "tokens_kept", "tokens_written_again", "pays_after_steps", "state_added", "state_removed", "token_factor", "prepared_last_seq", "checkpoint", "left_out_refs", "left_out_step_count")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -465,6 +521,10 @@ class FoldReceipt(_message.Message):
     STATE_ADDED_FIELD_NUMBER: _ClassVar[int]
     STATE_REMOVED_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FACTOR_FIELD_NUMBER: _ClassVar[int]
+    PREPARED_LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_REFS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     reason: str
     created_at: _timestamp_pb2.Timestamp
@@ -486,7 +546,121 @@ class FoldReceipt(_message.Message):
     state_added: _containers.RepeatedCompositeFieldContainer[StateChange]
     state_removed: _containers.RepeatedCompositeFieldContainer[StateChange]
     token_factor: float
-    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., token_factor: _Optional[float] = ...) -> None: ...
+    prepared_last_seq: int
+    checkpoint: int
+    left_out_refs: _containers.RepeatedScalarFieldContainer[str]
+    left_out_step_count: int
+    def __init__(self, epoch: _Optional[int] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., rules: _Optional[_Iterable[str]] = ..., masked_steps: _Optional[_Iterable[int]] = ..., merged_step_count: _Optional[int] = ..., dropped_count: _Optional[int] = ..., summaries: _Optional[_Iterable[_Union[PackPart, _Mapping]]] = ..., state_tokens: _Optional[int] = ..., state_left_out_count: _Optional[int] = ..., first_change: _Optional[str] = ..., tokens_kept: _Optional[int] = ..., tokens_written_again: _Optional[int] = ..., pays_after_steps: _Optional[int] = ..., state_added: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., state_removed: _Optional[_Iterable[_Union[StateChange, _Mapping]]] = ..., token_factor: _Optional[float] = ..., prepared_last_seq: _Optional[int] = ..., checkpoint: _Optional[int] = ..., left_out_refs: _Optional[_Iterable[str]] = ..., left_out_step_count: _Optional[int] = ...) -> None: ...
+
+class Checkpoint(_message.Message):
+    __slots__ = ("number", "reason", "label", "created_by", "created_at", "epoch", "last_seq", "step_count")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    STEP_COUNT_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    reason: str
+    label: str
+    created_by: str
+    created_at: _timestamp_pb2.Timestamp
+    epoch: int
+    last_seq: int
+    step_count: int
+    def __init__(self, number: _Optional[int] = ..., reason: _Optional[str] = ..., label: _Optional[str] = ..., created_by: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., last_seq: _Optional[int] = ..., step_count: _Optional[int] = ...) -> None: ...
+
+class CreateCheckpointRequest(_message.Message):
+    __slots__ = ("window_id", "label", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    label: str
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., label: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CreateCheckpointResponse(_message.Message):
+    __slots__ = ("checkpoint",)
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    checkpoint: Checkpoint
+    def __init__(self, checkpoint: _Optional[_Union[Checkpoint, _Mapping]] = ...) -> None: ...
+
+class ListCheckpointsRequest(_message.Message):
+    __slots__ = ("window_id", "subject_user_id", "page_size", "page_token")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    subject_user_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListCheckpointsResponse(_message.Message):
+    __slots__ = ("checkpoints", "next_page_token")
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    checkpoints: _containers.RepeatedCompositeFieldContainer[Checkpoint]
+    next_page_token: str
+    def __init__(self, checkpoints: _Optional[_Iterable[_Union[Checkpoint, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class RollbackRequest(_message.Message):
+    __slots__ = ("window_id", "checkpoint", "expected_last_seq", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    checkpoint: int
+    expected_last_seq: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., checkpoint: _Optional[int] = ..., expected_last_seq: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ReportResponseRequest(_message.Message):
+    __slots__ = ("window_id", "pack_id", "invalid", "expected_last_seq", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    PACK_ID_FIELD_NUMBER: _ClassVar[int]
+    INVALID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_LAST_SEQ_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    pack_id: str
+    invalid: bool
+    expected_last_seq: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., pack_id: _Optional[str] = ..., invalid: _Optional[bool] = ..., expected_last_seq: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class ReportResponseResponse(_message.Message):
+    __slots__ = ("pack", "receipt", "left_out_message_ids", "left_out_message_count")
+    PACK_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    pack: PackResponse
+    receipt: FoldReceipt
+    left_out_message_ids: _containers.RepeatedScalarFieldContainer[str]
+    left_out_message_count: int
+    def __init__(self, pack: _Optional[_Union[PackResponse, _Mapping]] = ..., receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ..., left_out_message_ids: _Optional[_Iterable[str]] = ..., left_out_message_count: _Optional[int] = ...) -> None: ...
+
+class RollbackResponse(_message.Message):
+    __slots__ = ("receipt", "left_out_message_ids", "left_out_message_count")
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    receipt: FoldReceipt
+    left_out_message_ids: _containers.RepeatedScalarFieldContainer[str]
+    left_out_message_count: int
+    def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ..., left_out_message_ids: _Optional[_Iterable[str]] = ..., left_out_message_count: _Optional[int] = ...) -> None: ...
 
 class StateChange(_message.Message):
     __slots__ = ("section", "ref")
@@ -507,6 +681,42 @@ class FoldRequest(_message.Message):
     def __init__(self, window_id: _Optional[str] = ..., subject_user_id: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class FoldResponse(_message.Message):
+    __slots__ = ("receipt",)
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    receipt: FoldReceipt
+    def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ...) -> None: ...
+
+class PrepareFoldRequest(_message.Message):
+    __slots__ = ("window_id", "expected_epoch", "subject_user_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    expected_epoch: int
+    subject_user_id: str
+    def __init__(self, window_id: _Optional[str] = ..., expected_epoch: _Optional[int] = ..., subject_user_id: _Optional[str] = ...) -> None: ...
+
+class PrepareFoldResponse(_message.Message):
+    __slots__ = ("receipt", "epoch")
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    receipt: FoldReceipt
+    epoch: int
+    def __init__(self, receipt: _Optional[_Union[FoldReceipt, _Mapping]] = ..., epoch: _Optional[int] = ...) -> None: ...
+
+class CommitFoldRequest(_message.Message):
+    __slots__ = ("window_id", "expected_epoch", "subject_user_id", "request_id")
+    WINDOW_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_USER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    window_id: str
+    expected_epoch: int
+    subject_user_id: str
+    request_id: str
+    def __init__(self, window_id: _Optional[str] = ..., expected_epoch: _Optional[int] = ..., subject_user_id: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class CommitFoldResponse(_message.Message):
     __slots__ = ("receipt",)
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     receipt: FoldReceipt
@@ -787,7 +997,7 @@ class WindowUsage(_message.Message):
     def __init__(self, call_count: _Optional[int] = ..., pack_tokens: _Optional[int] = ..., input_tokens: _Optional[int] = ..., cached_tokens: _Optional[int] = ..., cache_write_tokens: _Optional[int] = ..., output_tokens: _Optional[int] = ..., cached_share: _Optional[float] = ..., base_tokens: _Optional[float] = ..., price: _Optional[float] = ...) -> None: ...
 
 class StateEntry(_message.Message):
-    __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source")
+    __slots__ = ("section", "key", "text", "value", "ref", "created_at", "source", "count", "failure_count", "last_step")
     SECTION_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -795,6 +1005,9 @@ class StateEntry(_message.Message):
     REF_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
     section: str
     key: str
     text: str
@@ -802,7 +1015,10 @@ class StateEntry(_message.Message):
     ref: str
     created_at: _timestamp_pb2.Timestamp
     source: str
-    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ...) -> None: ...
+    count: int
+    failure_count: int
+    last_step: int
+    def __init__(self, section: _Optional[str] = ..., key: _Optional[str] = ..., text: _Optional[str] = ..., value: _Optional[str] = ..., ref: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source: _Optional[str] = ..., count: _Optional[int] = ..., failure_count: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class GetStateRequest(_message.Message):
     __slots__ = ("window_id", "subject_user_id", "sections")

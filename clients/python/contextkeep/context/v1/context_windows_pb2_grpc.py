@@ -104,6 +104,36 @@ class ContextWindowsStub:
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.FromString,
                 _registered_method=True)
+        self.PrepareFold = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/PrepareFold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
+                _registered_method=True)
+        self.CommitFold = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/CommitFold',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
+                _registered_method=True)
+        self.CreateCheckpoint = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/CreateCheckpoint',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
+                _registered_method=True)
+        self.ListCheckpoints = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/ListCheckpoints',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
+                _registered_method=True)
+        self.Rollback = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/Rollback',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
+                _registered_method=True)
+        self.ReportResponse = channel.unary_unary(
+                '/contextkeep.context.v1.ContextWindows/ReportResponse',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
+                _registered_method=True)
         self.Expand = channel.unary_unary(
                 '/contextkeep.context.v1.ContextWindows/Expand',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.SerializeToString,
@@ -143,6 +173,11 @@ class ContextWindowsStub:
                 '/contextkeep.context.v1.ContextWindows/GetState',
                 request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
                 response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
+                _registered_method=True)
+        self.WatchWindow = channel.unary_stream(
+                '/contextkeep.context.v1.ContextWindows/WatchWindow',
+                request_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.SerializeToString,
+                response_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.FromString,
                 _registered_method=True)
 
 
@@ -193,11 +228,12 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateWindow(self, request, context):
-        """Changes what stands in front of all: what is set, to what it is. It breaks the prefix, and has a receipt ("updated"); the same again
-        changes nothing. Behind another goal the window folds at once, if there is something to fold (a receipt of its own: "goal").
+        """Changes what is set, to what it is; all of it, or nothing. Another prompt, other tools and another goal break the prefix, with a receipt
+        ("updated"); behind another goal the window folds at once, if there is something to fold (a receipt of its own: "goal"). Another `config`
+        and another budget hold from the next pack on, and break nothing: a pack that is over them folds. The same again changes nothing.
 
-        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: with what is pinned it does not fit), INVALID_ARGUMENT,
-        LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, BUDGET_TOO_SMALL (`least`: what stands in front of all does not fit, with what is pinned and what
+        must be there of the state), INVALID_ARGUMENT, LIMIT_EXCEEDED, REQUEST_ID_REUSED, ABORTED (others write to it all the time; again).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -285,6 +321,80 @@ class ContextWindowsServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PrepareFold(self, request, context):
+        """Works out a fold ahead of need, beside the calls of a model, and keeps it with the window; packs stay what they are, byte for byte. It
+        catches up with the log first. A later one takes its place. It holds as long as the epoch and the config: a fold, another prompt, tools,
+        goal or budget, a pin and a message that was retracted make it void.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NO_PROGRESS (there is nothing to fold), FOLD_STALE (ABORTED: the window has another epoch
+        than `expected_epoch`; metadata `epoch`), ABORTED, WINDOW_BEHIND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CommitFold(self, request, context):
+        """Folds as was prepared, without choosing lines anew, and answers the account of it. Of what came since, all stays
+        verbatim, and the state of the work is written as of now: what was said meanwhile is in it. If nothing came, it is what `Fold` would do.
+        If too much did, the next pack folds again.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, FOLD_NOT_PREPARED (FAILED_PRECONDITION: none was, by this config), FOLD_STALE (ABORTED: the window has another
+        epoch than `expected_epoch`, or than the fold was prepared for, also because that was committed; metadata `epoch`), ABORTED,
+        WINDOW_BEHIND, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateCheckpoint(self, request, context):
+        """Keeps what the window is when it has read its log: a way back. It takes one row, however long the log is; packs stay what they are. A step
+        that waits for results is not in it. By itself a window makes one behind each 50 steps (`checkpoint_every_n_steps`) and before each fold.
+        Of these it keeps the newest 20 each, of those of callers the newest 100. A message that is retracted takes all of them with it.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, WINDOW_BEHIND, CHECKPOINT_NOT_FOUND (the one of the same `request_id` is gone since),
+        LIMIT_EXCEEDED (`label`: 200 characters), INVALID_ARGUMENT, REQUEST_ID_REUSED, ABORTED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListCheckpoints(self, request, context):
+        """Lists the checkpoints of a window, the newest first. Reasons: WINDOW_NOT_FOUND, INVALID_PAGE_TOKEN.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Rollback(self, request, context):
+        """Makes the window what it was at a checkpoint: the next pack is the one of then, byte for byte, with the prompt, tools and goal of now. Folds,
+        pins, and what callers said of the state behind it are undone; messages behind it are left out of the window from then on, and so of
+        whatever it recalls: what comes later follows the checkpoint. The log has them still: Expand answers them, other windows see them, and
+        what of them shall be known is sent again, as new messages. Checkpoints behind it are gone. All of it happens, or nothing; the prefix
+        breaks, with a receipt ("rolled_back").
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, CHECKPOINT_NOT_FOUND (NOT_FOUND: none of this number, or no longer), LOG_MOVED (ABORTED: the log has
+        messages behind `expected_last_seq`, which nobody should lose unseen; metadata `last_seq`), LIMIT_EXCEEDED (`rollbacks`: a window leaves out
+        up to 1,000 separate rows of messages), INVALID_ARGUMENT, REQUEST_ID_REUSED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportResponse(self, request, context):
+        """Says what came of a pack. A response that is `invalid`, such as one that is none of what was asked for, or rests on what never was, takes back
+        what led to it: the window is rolled back to the newest checkpoint that the pack had behind it, and what is out of sight around the pack's
+        last messages is recalled, once; answered is the pack to try again with. By `recovery_strategy` of the window's config all messages behind
+        the checkpoint are left out ("rollback_to_checkpoint"; send again what shall be known), or those behind the pack alone, and the others are
+        read anew ("reread_from_checkpoint"). A window without a checkpoint leaves out what came behind the pack, and reads its log anew. If it was
+        rolled back since the pack, it is not again. One that is valid changes nothing.
+
+        Reasons: WINDOW_NOT_FOUND, WINDOW_CLOSED, LOG_MOVED (the log has messages that the caller does not know), LIMIT_EXCEEDED (`rollbacks`),
+        INVALID_ARGUMENT (the window has had no such pack), REQUEST_ID_REUSED, and those of Pack, behind which the same request answers the pack.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Expand(self, request, context):
         """Answers the original of a ref that a pack, a receipt or a recall printed. Reasons: WINDOW_NOT_FOUND, REF_NOT_FOUND (NOT_FOUND: none of this
         context, whoever else has it), ERASED (NOT_FOUND: it was retracted), INVALID_ARGUMENT.
@@ -344,7 +454,27 @@ class ContextWindowsServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetState(self, request, context):
-        """Answers the state of the work, as rules read it from the log and callers said it, the oldest first. Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        """Answers the state of the work, as rules read it from the log and callers said it, the oldest first, and behind it what is counted of all
+        steps that the window has read: tools and entities. While a retraction waits for the next pack, nothing is answered of what is counted.
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchWindow(self, request, context):
+        """Streams what changes of a window, as it happens; first what is there behind the places that the request names. Every break of the prefix
+        comes with its account, in order: what a vendor has cached of packs of an earlier epoch holds no longer, and why. Then comes what came into
+        the state, and last the window as it is: how far it read its log, what stands in front. Of several changes between two looks (0.2 s) breaks
+        are all told, of the rest what holds. What holds no longer GetState has not: what was superseded, answered, removed or unpinned.
+
+        Each answer has the places from which on there is more: whoever keeps the last ones misses nothing and hears no break twice, over restarts
+        and at another replica. One without an event says that nothing happens, about every 15 seconds. It ends when the window is closed and that
+        is told, with WINDOW_NOT_FOUND when its context is deleted or past its time, with UNAUTHENTICATED within seconds after its key is revoked
+        or over, and with UNAVAILABLE when the service stops: watch again from where it was. It takes none of the places of calls; it is a watch
+        as WatchContext is, and has its limit.
+
+        Reasons: WINDOW_NOT_FOUND, INVALID_ARGUMENT, TOO_MANY_CALLS (RESOURCE_EXHAUSTED), UNAUTHENTICATED, UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -413,6 +543,36 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.FoldResponse.SerializeToString,
             ),
+            'PrepareFold': grpc.unary_unary_rpc_method_handler(
+                    servicer.PrepareFold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.SerializeToString,
+            ),
+            'CommitFold': grpc.unary_unary_rpc_method_handler(
+                    servicer.CommitFold,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.SerializeToString,
+            ),
+            'CreateCheckpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateCheckpoint,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.SerializeToString,
+            ),
+            'ListCheckpoints': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListCheckpoints,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.SerializeToString,
+            ),
+            'Rollback': grpc.unary_unary_rpc_method_handler(
+                    servicer.Rollback,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.SerializeToString,
+            ),
+            'ReportResponse': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportResponse,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.SerializeToString,
+            ),
             'Expand': grpc.unary_unary_rpc_method_handler(
                     servicer.Expand,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ExpandRequest.FromString,
@@ -452,6 +612,11 @@ def add_ContextWindowsServicer_to_server(servicer, server):
                     servicer.GetState,
                     request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.FromString,
                     response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.SerializeToString,
+            ),
+            'WatchWindow': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchWindow,
+                    request_deserializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.FromString,
+                    response_serializer=contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -799,6 +964,168 @@ class ContextWindows:
             _registered_method=True)
 
     @staticmethod
+    def PrepareFold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/PrepareFold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.PrepareFoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CommitFold(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/CommitFold',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CommitFoldResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateCheckpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/CreateCheckpoint',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.CreateCheckpointResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListCheckpoints(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/ListCheckpoints',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ListCheckpointsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Rollback(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/Rollback',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.RollbackResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportResponse(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/ReportResponse',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.ReportResponseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Expand(request,
             target,
             options=(),
@@ -1004,6 +1331,33 @@ class ContextWindows:
             '/contextkeep.context.v1.ContextWindows/GetState',
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateRequest.SerializeToString,
             contextkeep_dot_context_dot_v1_dot_context__windows__pb2.GetStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchWindow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/contextkeep.context.v1.ContextWindows/WatchWindow',
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowRequest.SerializeToString,
+            contextkeep_dot_context_dot_v1_dot_context__windows__pb2.WatchWindowResponse.FromString,
             options,
             channel_credentials,
             insecure,
